@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
+from functools import cached_property
 from time import perf_counter
 from typing import Any, ClassVar, Generic, TypeVar, final
 
@@ -25,15 +26,17 @@ from warner._core.errors import (
     ImpossibleReportError,
 )
 from warner._core.names import Hinting
-from warner._core.pickles import packed, unpacked
+from warner._core.pickles import packed, unpacked, without_cached
 from warner._core.processes import SMALL, one_thread
 from warner._core.progress import stage
 from warner._core.references import bibtex_of
 from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows, SomeValues
 from warner.domains import Domain, Subset
+from warner.estimators.survey_noise import SurveyNoise
 
 MANY_ROWS = 4  # rows per value from which on whole reports of bits are many
 _FEW_VALUES = 512
+_NO_VARIANCE = 1e-15  # of one report: rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +56,15 @@ class LikelihoodData:
     simulated: bool = False  # whether the reports were made with a generator that can be repeated
     # the largest number of reports of different values that one person sent
     reports_per_person: int = 1
+    # the noise of a survey with weights, clusters or strata; None of people drawn one by one
+    survey: SurveyNoise | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", _read_only(self.weights))
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, with frequencies of few bytes."""
-        return vars(self) | {"weights": packed(self.weights)}
+        return without_cached(self) | {"weights": packed(self.weights)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -70,6 +75,55 @@ class LikelihoodData:
     def least_people(self) -> int:
         """The least number of people that can have sent the n reports."""
         return -(-self.n // self.reports_per_person)
+
+    @property
+    def degrees(self) -> float:
+        """The degrees of freedom of the noise: infinite, or few of a survey with few clusters."""
+        return np.inf if self.survey is None else self.survey.degrees()
+
+    @cached_property
+    def design_effects(self) -> FloatArray:
+        """By how much the survey design raises the variance (K,) of each unbiased estimate.
+
+        It compares with as many people who were drawn one by one with equal probabilities. Where
+        an estimate has no variance at all, that is not known (NaN).
+        """
+        if self.survey is None:
+            return np.ones(self.domain.size)
+        variances = self.survey.variances(self.channel.variance)
+        alone = self.channel.variance(self.survey.unbiased) / max(self.n - 1, 1)
+        known = alone > _NO_VARIANCE
+        return np.divide(variances, alone, out=np.full(alone.size, np.nan), where=known)
+
+    @property
+    def design_effect(self) -> float:
+        """The design effect of all shares: the sum of their variances over that without a design."""
+        if self.survey is None:
+            return 1.0
+        alone = self.channel.variance(self.survey.unbiased)
+        known = np.isfinite(self.design_effects)
+        total = float(alone[known].sum())
+        return float(self.design_effects[known] @ alone[known]) / total if total > 0 else 1.0
+
+    @property
+    def effective_n(self) -> float:
+        """How many people drawn one by one with equal probabilities would tell as much."""
+        return self.n / max(self.design_effect, 1 / self.n)
+
+    def for_fit(self) -> LikelihoodData:
+        """The same frequencies as those of ``effective_n`` people who were drawn one by one.
+
+        A likelihood needs a number of people; the errors of its maximum are those of the design.
+        """
+        if self.survey is None:
+            return self
+        return replace(self, n=max(1, round(self.effective_n)), survey=None)
+
+    def require_simple_sample(self, what: str, remedy: str = "Use kind='score'") -> None:
+        """Refuse what takes people as drawn one by one with equal probabilities."""
+        if self.survey is not None:
+            rule = "takes people as drawn one by one with equal probabilities"
+            raise ArgumentError(what, rule, self.survey.drawn.design.text, remedy)
 
     @property
     def n_of_all(self) -> int:
@@ -117,7 +171,8 @@ class LikelihoodData:
         domain = self.domain.select([names[axis] for axis in axes])
         channel, weights = marginal
         n = channel.n_people(self.n)
-        return replace(self, channel=channel, weights=weights, domain=domain, n=n)
+        survey = None if self.survey is None else self.survey.on_attributes(self.domain.shape, axes)
+        return replace(self, channel=channel, weights=weights, domain=domain, n=n, survey=survey)
 
     def in_order_of_names(self) -> tuple[LikelihoodData, list[int]]:
         """The same data with attributes in the order of their names, and where each then stands."""
@@ -134,6 +189,7 @@ class LikelihoodData:
 
         Shapes: index (k,).
         """
+        self.require_simple_sample("values", "Leave values= out")
         domain = Subset(self.domain, index)
         return replace(self, channel=SomeValues(self.channel, index), domain=domain)
 

@@ -2,12 +2,13 @@
 
 They are not protected. A column that is declared has a domain: listed labels, integers between
 limits, or dates by day, week or month. A column that is given without a domain takes its values as
-they are: texts, integers, booleans or days.
+they are: texts, numbers such as the weights of a survey, booleans or days.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,14 +30,14 @@ from warner.domains import Categorical, Domain, Integers
 from warner.domains.base import sequence
 from warner.domains.interval import Dates
 
-Value = str | int | bool
+Value = str | int | float | bool
 Key = tuple[Value, ...]
 
 SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 
 _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
-_ORDERED = (str, int, bool)
-_RULE = "must be a text, an integer, a boolean or a date"
+_ORDERED = (str, int, float, bool)
+_RULE = "must be a text, a finite number, a boolean or a date"
 _REMEDY = "Give each person a value, such as 'unknown'"
 
 
@@ -183,20 +184,26 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
     if isinstance(given, np.ndarray) and given.dtype.kind == "M":
         index, code = np.unique(days.encode(given), return_inverse=True)
         return list(days.decode(index)), code.ravel()
-    if isinstance(given, np.ndarray) and given.dtype.kind == "f" and np.isnan(given).any():
-        # Frames turn integers with gaps into floats.
-        first = int(np.argmax(np.isnan(given)))
-        raise ValuesError(first, _RULE, "no value", _REMEDY)
+    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+        if not np.isfinite(given).all():
+            # Frames turn integers with gaps into floats.
+            first = int(np.argmin(np.isfinite(given)))
+            got = "no value" if np.isnan(given[first]) else "infinity"
+            raise ValuesError(first, _RULE, got, _REMEDY)
+        floats, code = np.unique(given, return_inverse=True)
+        return floats.tolist(), code.ravel()
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
     for i, value in enumerate(listed):
-        if type(value) in _ORDERED:
+        if type(value) in _ORDERED and (type(value) is not float or math.isfinite(value)):
             continue
-        if isinstance(value, np.generic) and type(value.item()) in _ORDERED:
+        if isinstance(value, np.integer | np.bool_ | np.str_) and type(value.item()) in _ORDERED:
             listed[i] = value.item()
         elif isinstance(value, datetime.date | np.datetime64):
             listed[i] = days.decode(days.encode([value]))[0]
+        elif isinstance(value, np.floating) and np.isfinite(value):
+            listed[i] = float(value)
         else:
-            got = "no value" if value is None else kind(value)
+            got = "no value" if value is None or value != value else kind(value)
             raise ValuesError(i, _RULE, got, _REMEDY)
     different = list(dict.fromkeys(listed))
     if len({type(value) for value in different}) > 1:

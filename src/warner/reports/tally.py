@@ -655,6 +655,16 @@ class Tally(Hinting):
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
         return self._but(reports_per_person=most)
 
+    def times(self, weights: np.ndarray) -> Tally:
+        """The same groups, in which each person counts as often as the weight of the group says.
+
+        Args:
+            weights: int64 (G,), in the order of the keys.
+        """
+        places = np.arange(len(self)) if self._places is None else self._places
+        each = weights[places].reshape(-1, *(1,) * (self._table.ndim - 1))
+        return self._but(_table=_frozen(self._table * each), sizes=_frozen(self.sizes * weights))
+
     def smaller_than(self, size: int) -> list[Key]:
         """The groups of fewer reports than ``size``, which can point at a person."""
         return [self._keys[i] for i in np.flatnonzero(self.sizes < size).tolist()]

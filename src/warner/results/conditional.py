@@ -37,6 +37,7 @@ from warner.results.intervals import (
     share_row,
     with_plan,
 )
+from warner.results.share_noise import covariance_of
 from warner.results.solution import BlockShares, Solution, WithinBlock, marginal_estimate, within
 from warner.results.summaries import (
     Quantity,
@@ -85,6 +86,8 @@ def shares_given(
     if size == 1:
         return np.ones((1, 2))
     block = slice(index * size, (index + 1) * size)
+    if data.survey is not None:
+        return _of_survey(data, block, z, "respondents" if respondents else "population")
     try:
         plug = project(data.channel.invert(data.weights))
         moments, of_value = _moments(data, plug, index, shape)
@@ -110,6 +113,21 @@ def shares_given(
     centre = np.where(clear, test.total / np.where(clear, moments.block, 1.0), 0.5)
     ends = _outermost(test, centre)
     return np.where(clear[:, None], ends, np.array([0.0, 1.0]))
+
+
+def _of_survey(data: LikelihoodData, block: slice, z: float, target: str) -> FloatArray:
+    """Fieller's intervals (V, 2) of T_v / F, by the covariance of the design of a survey."""
+    shares, covariance = (
+        data.channel.invert(data.weights),
+        covariance_of(data, np.empty(0), target) / data.n,
+    )
+    parts, inside = shares[block], covariance[block, block]
+    total, of_total = float(parts.sum()), float(inside.sum())
+    ratios = []
+    for share, nn, nf in zip(parts, inside.diagonal(), inside.sum(axis=1), strict=True):
+        variance = np.array([[nn, nf], [nf, of_total]])
+        ratios.append(Ratio(float(share), total, variance, (0.0, 1.0)).around(z))
+    return np.array(ratios)
 
 
 def _moments(
@@ -537,6 +555,7 @@ def answered(estimate: Solution) -> Answered:
 def conditional(estimate: Solution, key: Any) -> Conditional:
     """The distribution of values given a key: see :meth:`warner.Estimate.conditional`."""
     keys, _ = _attributes(estimate)
+    estimate.data.require_simple_sample("conditional", "Compare groups by a public column")
     try:
         index = int(keys.encode([key])[0])
     except (ValuesError, ArgumentTypeError):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice
+from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
 from warner._core.names import explained
 from warner._core.pickles import without_cached
@@ -24,6 +24,7 @@ from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, status_of_parts
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
+from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts, conditional, intervals, summaries, tables
 from warner.results.association import Association, cramers_v
@@ -775,6 +776,10 @@ def estimate(
     *,
     pool: str | None = None,
     time: str | None = None,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
+    by: str | Sequence[str] | None = None,
 ) -> Estimate:
     """Estimate the distribution of the true values from the tally of their reports.
 
@@ -798,6 +803,11 @@ def estimate(
         time: for groups on a path, the public column with the time: numbers or dates. Groups that
             are alike in the other columns are one path. The only column of a plain dict has no
             name: ``time="week"`` gives it one.
+        weights, cluster, strata: of a survey that is no simple random sample, the public columns
+            of the tally with the weight of a person, with the cluster that was drawn, such as the
+            school, and with the stratum. See below.
+        by: of such a survey, the public columns of groups; None for all that its design does not
+            name, and ``()`` for all people together. A column of the design can be one, too.
 
     Returns:
         Estimate: shares (K,) in the domain's order, or (G, K) of groups, with a status and
@@ -810,9 +820,20 @@ def estimate(
     out. This biases shares if there are few people for the number of values. Intervals do not
     include the error of this choice.
 
+    With a survey design the frequencies of the reports are weighted, and variances are
+
+        V = sum_h G_h / (G_h - 1) sum_{g in h} (S_g - S_h) (S_g - S_h)'
+
+    S_g sums w_i (l_i - T) / W over the people of cluster g, l_i is the term of a report in the
+    unbiased estimate T, W the sum of the weights, and S_h the mean over the G_h clusters of stratum
+    h. People who are in no cluster are one each. Intervals take Student's t, whose degrees of
+    freedom are at most clusters - strata. Methods that maximise a likelihood are given as many
+    people as would tell as much, drawn one by one. Each share has its design effect.
+
     Raises:
         ArgumentError: unknown attributes or values, more attributes than the tally has tables of,
-            or fewer than two values.
+            or fewer than two values; of a survey a column that is not there, weights that are not
+            positive, a single cluster in a stratum, or a cluster in several strata.
         MismatchError: the tallies cannot be combined; or no answers make their counts by chance,
             as where answers were not randomised. See :meth:`warner.Tally.trusted`.
         EmptyError: there are no reports.
@@ -822,7 +843,7 @@ def estimate(
         MethodWarning: the method named is advised against for these reports; the warning names a
             better one.
 
-    Source of the pooled estimates: METHODS 10.5.
+    Source of the pooled estimates: METHODS 10.5; of surveys 11.6.
 
     >>> from warner import Integers, UnaryEncoding
     >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, variant="oue")
@@ -837,6 +858,20 @@ def estimate(
     ('path', ('week',))
     """
     named = None if method is None else estimator_of(method)
+    survey = SurveyDesign.of(weights, cluster, strata)
+    if survey is not None:
+        if values is not None:
+            survey_rule = "does not go with a survey design"
+            raise ArgumentError("values", survey_rule, survey.text)
+        table = GroupTable.surveyed(tally, survey, by, attributes)
+        if table.names:
+            return _of_table(table, named, pool, time)
+        data, plausible = table.whole, table.plausibility
+        chosen_pool(table, named, pool, time)
+        return replace(_warned(_of_one(data, named), named), plausibility=plausible)
+    if by is not None:
+        rule = "goes with the design of a survey"
+        raise ArgumentError("by", rule, show(by), "Tally by these columns, or use tally.by()")
     if isinstance(tally, Mapping) or (isinstance(tally, Tally) and tally.columns):
         if values is not None:
             rule = "are not chosen for groups"
@@ -849,7 +884,11 @@ def estimate(
     tallies = tally if isinstance(tally, Tally) or not isinstance(tally, Iterable) else [*tally]
     data = likelihood_data(tallies, attributes)
     plausible = tested(tallies, data)
-    result = replace(_of_one(data, named, values), plausibility=plausible)
+    return replace(_warned(_of_one(data, named, values), named), plausibility=plausible)
+
+
+def _warned(result: Estimate, named: Estimator | None) -> Estimate:
+    """The estimate, with a warning where the method that was named is advised against."""
     if named is not None and result.advice is not None:
         warn(result.advice, MethodWarning)
     return result
@@ -859,7 +898,11 @@ def _of_one(data: LikelihoodData, method: Estimator | None, values: Any = None) 
     """The estimate of one group of people."""
     if values is not None:
         data = data.restricted(possible_values(data, values))
-    chosen, fit = recommended_fit(data) if method is None else (method, method.fit(data))
+    seen = data.for_fit()
+    chosen, fit = recommended_fit(seen) if method is None else (method, method.fit(seen))
+    if data.survey is not None and fit.probabilities is None:
+        rule = "estimates no shares, and a survey design is of shares"
+        raise ArgumentError("method", rule, repr(chosen), "Leave method= out")
     return Estimate(fit, data, chosen)
 
 
@@ -871,7 +914,13 @@ def _of_groups(
     time: str | None,
 ) -> Estimate:
     """The estimates of groups, pooled as asked."""
-    table = GroupTable.of(groups, attributes, only=time)
+    return _of_table(GroupTable.of(groups, attributes, only=time), method, pool, time)
+
+
+def _of_table(
+    table: GroupTable, method: Estimator | None, pool: str | None, time: str | None
+) -> Estimate:
+    """The same, from the reports of the groups."""
     chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
     axis = None
     if chosen != "none":
@@ -884,9 +933,8 @@ def _of_groups(
     # A group without reports gets equal shares and no interval.
     shares = np.full((len(table.keys), table.domain.size), 1 / table.domain.size)
     members: list[Estimate | None] = []
-    for g, tally in enumerate(steps(list(groups.values()), "estimating groups")):
-        has_reports = table.parts[g] is not None
-        member = _of_one(likelihood_data(tally, attributes), method) if has_reports else None
+    for g, data in enumerate(steps(table.parts, "estimating groups")):
+        member = None if data is None else _of_one(data, method)
         members.append(member)
         if member is not None:
             shares[g] = member.probabilities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -24,10 +24,12 @@ from warner.channels import LikelihoodOperator, stacked
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.estimators.plausibility import Plausibility, plausibility_of_data
+from warner.estimators.survey_noise import SurveyNoise
 from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
+from warner.reports.survey_design import DrawnSample, SurveyDesign
 from warner.reports.tally import Tally, merge, require_same_origin
 from warner.reports.tally_kinds import BlockTables, require_different
 from warner.results.share_noise import covariance_of
@@ -210,6 +212,7 @@ class GroupTable:
         whole, parts: the data of all groups together, and of each; None without reports.
         plausibility: how plausible the reports of all groups together are.
         guarantee: the privacy guarantee of one report.
+        cells: of a survey with a design, what the groups were made of.
     """
 
     names: tuple[str, ...]
@@ -220,6 +223,7 @@ class GroupTable:
     parts: tuple[LikelihoodData | None, ...]
     plausibility: Plausibility
     guarantee: Guarantee
+    cells: SurveyCells | None = None
 
     def __repr__(self) -> str:
         by = ", ".join(self.names)
@@ -269,6 +273,38 @@ class GroupTable:
         guarantee = from_header(total.header).guarantee
         return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, guarantee)
 
+    @classmethod
+    def surveyed(
+        cls,
+        tally: Any,
+        survey: SurveyDesign,
+        by: str | Sequence[str] | None = None,
+        attributes: Sequence[str] | None = None,
+    ) -> GroupTable:
+        """The table of groups of a survey: by the public columns that its design does not name.
+
+        Without groups it has the one key ``()``.
+        """
+        cells = SurveyCells.of(tally, survey, by, attributes)
+        keys = tuple(dict.fromkeys(cells.keys))
+        members = [np.array([key == other for other in cells.keys]) for key in keys]
+        parts = tuple(cells.data_of(rows) for rows in members)
+        sizes = np.array([data.n for data in parts])
+        shares = np.stack([data.channel.invert(data.weights) for data in parts])
+        whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
+        table = cells.table
+        return cls(
+            cells.by,
+            keys,
+            sizes,
+            shares,
+            whole,
+            parts,
+            table.plausibility,
+            table.guarantee,
+            cells,
+        )
+
     def position(self, key: Any) -> int | None:
         """The position of a group, by its public values or their text; None without one."""
         values = key if isinstance(key, tuple) else (key,)
@@ -291,6 +327,86 @@ class GroupTable:
         values where all values of a person are alike.
         """
         return covariance_of(self.whole, centre)
+
+
+_MOST_WEIGHT = 2.0**52  # of all people, so that sums are exact in floats
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyCells:
+    """The people of a survey who are alike in their weight, cluster, stratum and group.
+
+    Attributes:
+        tally: the tally by these public columns alone.
+        by: the columns of groups.
+        keys: the group of each cell.
+        table: the reports of the cells.
+        drawn: their weights, clusters and strata.
+        attributes: the attributes that are estimated; None for all.
+    """
+
+    tally: Tally
+    by: tuple[str, ...]
+    keys: tuple[Key, ...]
+    table: GroupTable
+    drawn: DrawnSample
+    attributes: Sequence[str] | None
+
+    @classmethod
+    def of(
+        cls,
+        tally: Any,
+        survey: SurveyDesign,
+        by: str | Sequence[str] | None,
+        attributes: Sequence[str] | None,
+    ) -> SurveyCells:
+        """The cells of a tally by the public columns of a design, and by those of groups."""
+        if not isinstance(tally, Tally):
+            rule = "must be one tally by the public columns of the survey design"
+            remedy = "Count the reports by them: mechanism.tally(reports, by={...})"
+            raise ArgumentTypeError("tally", rule, kind(tally), remedy)
+        survey.require_columns(tally.names, "the tally")
+        others = tuple(name for name in tally.names if name not in survey.columns)
+        columns = others if by is None else (by,) if isinstance(by, str) else tuple(by)
+        needed = list(dict.fromkeys([*columns, *survey.columns]))
+        if tally.reports_per_person > 1 and survey.cluster is None:
+            rule = "must name a column whose values keep all reports of a person together"
+            got = f"up to {tally.reports_per_person} reports of one person"
+            raise ArgumentError("cluster", rule, got)
+        by_cell = tally.by(*needed)
+        table = GroupTable.of(by_cell, attributes)
+        if table.channel.is_keyed:
+            rule = "is not known for keys with values"
+            raise ArgumentError("survey design", rule, survey.text)
+        asked = np.flatnonzero(table.sizes)
+        if len(asked) < len(table.keys):
+            by_cell = by_cell.only([table.keys[g] for g in asked])
+            table = GroupTable.of(by_cell, attributes)
+        values = {
+            name: [key[needed.index(name)] for key in by_cell.keys()] for name in survey.columns
+        }
+        drawn = survey.sample(values, table.sizes)
+        keys = tuple(tuple(key[: len(columns)]) for key in by_cell.keys())
+        names = tuple(f"{c} (public)" if c in RESERVED else c for c in columns)
+        return cls(by_cell, names, keys, table, drawn, attributes)
+
+    def data_of(self, rows: np.ndarray) -> LikelihoodData:
+        """The weighted reports of the people of some cells, with the noise of the design.
+
+        Shapes: rows (m,), which cells.
+        """
+        places = np.flatnonzero(rows)
+        keys = list(self.tally.keys())
+        some = self.tally.only([keys[g] for g in places])
+        # Tallies count in whole numbers: the weights of all people are 2^52 or less together.
+        sizes, weights = self.drawn.sizes[places], self.drawn.weights[places]
+        most = _MOST_WEIGHT / max(1.0, float(self.table.channel.rows_per_report))
+        counts = np.maximum(np.rint(weights * (most / float(sizes @ weights))), 1)
+        weighted = some.times(counts.astype(np.int64)).total()
+        data = likelihood_data(weighted, self.attributes)
+        unbiased = data.channel.invert(data.weights)
+        noise = SurveyNoise.of(self.drawn, places, unbiased, self.table.shares[places])
+        return replace(data, n=int(sizes.sum()), survey=noise)
 
 
 def label(key: Key) -> str:

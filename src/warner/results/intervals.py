@@ -17,13 +17,15 @@ from warner._core.progress import stage
 from warner._core.table import Column
 from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
 from warner.metrics import project
-from warner.results.share_noise import ShareNoise, average, least_share, simultaneous
+from warner.results.share_noise import ShareNoise, average, least_share, simultaneous, student
 from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")
 KINDS = ("score", "wald", "average", "simultaneous", "anytime", "bootstrap", "fisher", "posterior")
 # Kinds of intervals that are made from the reports, whatever method made the estimate.
 _OF_REPORTS = ("score", "wald", "average", "simultaneous", "anytime")
+# Kinds that know the weights, clusters and strata of a survey.
+_OF_DESIGNS = ("score", "wald", "simultaneous")
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
 _ROUNDING = 1e-9  # an estimate within it of a limit is inside
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
@@ -87,6 +89,8 @@ def _bounds(
     planned: int | None = None,
 ) -> np.ndarray:
     """The intervals of :func:`interval`, those of the reports without the estimate."""
+    if kind not in _OF_DESIGNS:
+        solution.data.require_simple_sample(f"kind {kind!r}")
     if solution.sums is not None and kind in ("bootstrap", "fisher"):
         # A function of a marginal is a function of the joint distribution, which is refitted.
         return interval(
@@ -141,6 +145,8 @@ def at_every_look(kind: str | None) -> str | None:
 
 def default_kind(solution: Solution, target: str) -> str:
     """The kind of intervals that is used if no kind is named."""
+    if solution.data.survey is not None:
+        return "score"
     is_posterior = solution.has_posterior_intervals or solution.normal is not None
     if is_posterior and target == "population":
         return "posterior"
@@ -175,10 +181,12 @@ def score(
 
     Shapes: shares (K,), level (0, 1) -> (K, 2).
     """
-    z = normal_quantile(level)
+    z = normal_quantile(level, data.degrees)
     choice("target", target, TARGETS)
     noise = ShareNoise.of(data, target, least_share(data, target, z))
-    least = np.full(noise.centre.size, z) if shares is None else lower_quantiles(shares, level)
+    least = np.full(noise.centre.size, z)
+    if shares is not None:
+        least = student(lower_quantiles(shares, level), data.degrees)
     return noise.accepted(least, z)
 
 
@@ -203,7 +211,7 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
 
     Returns (K, 2).
     """
-    z = normal_quantile(level)
+    z = normal_quantile(level, data.degrees)
     choice("target", target, TARGETS)
     return ShareNoise.of(data, target, least_share(data, target, z)).around(z)
 
@@ -526,6 +534,16 @@ def share_row(
         "high": float(high),
     }
     return row if n is None or share is None else row | {"n": float(share * n)}
+
+
+def effect_of_design(effect: float | None) -> dict[str, Any]:
+    """The entry of a row that says the design effect; {} without a survey design.
+
+    It is None where the share has no variance at all.
+    """
+    if effect is None:
+        return {}
+    return {"design_effect": float(effect) if np.isfinite(effect) else None}
 
 
 def share_columns(level: float, counted: str | None = "people", kind: str = "") -> list[Column]:

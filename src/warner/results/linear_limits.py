@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,7 @@ class UnbiasedShares:
         of_values: for weights c (K,) of cells, the expectation of c'T where all people have one
             value, for each of the values.
         are_even: whether the values of a cell are taken as equally common.
+        degrees: of freedom of C, of a survey with few clusters.
     """
 
     shares: np.ndarray
@@ -84,6 +86,7 @@ class UnbiasedShares:
     starts: np.ndarray | None = None
     of_values: Callable[[np.ndarray], np.ndarray] = np.asarray
     are_even: bool = False
+    degrees: float = np.inf
 
     @classmethod
     def of(cls, solution: Solution, target: str) -> UnbiasedShares | None:
@@ -118,7 +121,7 @@ class UnbiasedShares:
             if estimates is not None:
                 return estimates
         channel = data.channel
-        if channel.rows_per_report > 1:
+        if channel.rows_per_report > 1 or data.survey is not None:
             return None
         most = min(_MOST_EDGES, answered.size // 2, _MOST_NUMBERS // sum(channel.shape))
         for count in (most, most // 2, most // 4):
@@ -158,7 +161,10 @@ class UnbiasedShares:
             covariance = covariance_of(data, smooth, target, starts)
         except (IdentifiabilityError, ArgumentError):
             return None
-        make = cls._with_sum_one
+
+        def make(*parts: Any) -> UnbiasedShares:
+            return replace(cls._with_sum_one(*parts), degrees=data.degrees)
+
         if starts is None:
             return make(shares, covariance, drawn, data.n)
         sizes = np.diff(starts, append=shares.size)
@@ -283,7 +289,8 @@ class UnbiasedShares:
         Shapes: weights c (K,).
         """
         least, most = range_ or (float(weights.min()), float(weights.max()))
-        bounds = np.clip(self.limits(weights, normal_quantile(level)), least, most)
+        z = normal_quantile(level, self.degrees)
+        bounds = np.clip(self.limits(weights, z), least, most)
         held: np.ndarray = holding(bounds[None], min(max(estimate, least), most))[0]
         return held
 

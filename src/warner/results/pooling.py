@@ -32,7 +32,15 @@ from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
 from warner.results.from_tally import GroupTable
-from warner.results.intervals import TARGETS, interval, normal_quantile, score, share_row, wald
+from warner.results.intervals import (
+    TARGETS,
+    effect_of_design,
+    interval,
+    normal_quantile,
+    score,
+    share_row,
+    wald,
+)
 from warner.results.recommend import recommended
 from warner.results.solution import NormalPosterior, Solution
 
@@ -442,9 +450,13 @@ class GroupAxis:
             public = dict(zip(table.names, key, strict=True))
             is_estimated = table.sizes[g] > 0 or self.pool != "none"
             about = {"reports": int(table.sizes[g]), "status": self.statuses[g].name.lower()}
+            data = table.parts[g]
+            effects = None if data is None or data.survey is None else data.design_effects
             for x, value in enumerate(labels):
                 share = self.probabilities[g, x] if is_estimated else None
-                rows.append({**public, **share_row(value, share, bounds[g, x]), **about})
+                row = share_row(value, share, bounds[g, x])
+                effect = None if effects is None else effects[x]
+                rows.append({**public, **row, **about, **effect_of_design(effect)})
         return rows
 
     def solution(self, key: Any) -> Solution:
@@ -497,6 +509,12 @@ def chosen_pool(
     table: GroupTable, method: Estimator | None, pool: str | None, time: str | None
 ) -> str:
     """How groups are pooled, where the caller leaves it open."""
+    if table.cells is not None:
+        if pool not in (None, "none") or time is not None:
+            rule = "takes groups as of different clusters, drawn one by one"
+            remedy = "Leave pool= and time= out"
+            raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
+        return "none"
     if method is not None and pool in ("partial", "path"):
         rule = "is not used for pooled groups"
         raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")

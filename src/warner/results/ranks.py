@@ -109,6 +109,7 @@ def ranks(solution: Solution, level: float = 0.95, target: str = "population") -
     confidence_level(level)
     choice("target", target, TARGETS)
     data, size = solution.data, solution.domain.size
+    data.require_simple_sample("ranks", "Use rows(kind='simultaneous')")
     noise = ShareNoise.of(data, target)
     errors = None
     if size <= _MOST_PAIRED:

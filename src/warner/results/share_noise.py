@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class ShareNoise:
         data, target: the reports, and whom intervals are for.
         centre, plausible: (K,) T, and its projection on the simplex.
         null, own: (K,) the second moments of one report where nobody, or everybody, has the value.
+        effects: (K,) by how much a survey design raises the variances.
     """
 
     data: LikelihoodData
@@ -35,6 +37,7 @@ class ShareNoise:
     plausible: np.ndarray
     null: np.ndarray
     own: np.ndarray
+    effects: np.ndarray | float = 1.0
 
     @classmethod
     def of(
@@ -54,13 +57,23 @@ class ShareNoise:
         # Every value gets some share, so that the moments given the other values exist.
         spread = (1 - least) * plausible + least / plausible.size
         at_one = channel.inverse_moments(spread)[1]
-        return cls(data, target, centre, plausible, channel.variance_at_zero(spread), at_one)
+        made = cls(data, target, centre, plausible, channel.variance_at_zero(spread), at_one)
+        if data.survey is None:
+            return made
+        # Near 0 and 1 the variance of a survey is that of people who were drawn one by one, times
+        # the effect of the design on the shares.
+        usual = data.design_effect if target == "population" else data.survey.of_answers[0] * data.n
+        alone = for_target(data, target, channel.variance(plausible), plausible) / data.n
+        of_design = variances_of(data, plausible, target)
+        known = (of_design > 0) & (alone > _NO_NOISE**2)
+        effects = np.divide(of_design, alone, out=np.full(alone.size, usual), where=known)
+        return replace(made, effects=effects)
 
     def at(self, shares: np.ndarray | float) -> np.ndarray:
         """n times the variance (K,) of the estimate of each value at ``shares``, (K,) or one."""
         t = np.broadcast_to(np.asarray(shares, dtype=np.float64), self.centre.shape)
         there = (1 - t) * self.null + t * self.own - t**2
-        return for_target(self.data, self.target, there, t)
+        return self.effects * for_target(self.data, self.target, there, t)
 
     def deviations(self, z: float) -> np.ndarray:
         """The standard deviation (K,) of each estimate, at the projected estimates.
@@ -70,7 +83,7 @@ class ShareNoise:
         binomial this gives the limits of Wilson's interval there. With noise it is negligible.
         """
         data, plausible = self.data, self.plausible
-        variance = for_target(data, self.target, data.channel.variance(plausible), plausible)
+        variance = data.n * variances_of(data, plausible, self.target)
         least = least_share(data, self.target, z)
         for share, near in ((least, plausible < least), (1 - least, plausible > 1 - least)):
             variance = np.where(near, np.maximum(variance, self.at(share)), variance)
@@ -128,6 +141,15 @@ class ShareNoise:
         return np.asarray(np.clip(np.stack([centre - half, centre + half], axis=1), 0.0, 1.0))
 
 
+def student(z: np.ndarray | float, degrees: float) -> Any:
+    """The quantiles of Student's t at the probabilities of normal quantiles z > 0."""
+    if not np.isfinite(degrees):
+        return z
+    from scipy.special import ndtr, stdtrit
+
+    return -stdtrit(degrees, ndtr(-np.asarray(z)))
+
+
 def least_share(data: LikelihoodData, target: str, z: float) -> float:
     """z^2 / (n + z^2) for n people: the least share at which a variance is taken."""
     if not isinstance(data, LikelihoodData):
@@ -151,6 +173,17 @@ def for_target(
     return np.asarray(variance + more * data.channel.part_of_values(shares, variance))
 
 
+def variances_of(data: LikelihoodData, shares: np.ndarray, target: str) -> np.ndarray:
+    """The variance (K,) of each unbiased estimate of a target, of the design of a survey.
+
+    Of people who were drawn one by one it is that at the ``shares`` (K,).
+    """
+    plain = lambda at: for_target(data, target, data.channel.variance(at), at)
+    if data.survey is not None:
+        return data.survey.variances(lambda at: plain(project(at)), target)
+    return np.asarray(plain(shares) / data.n)
+
+
 _DENSE = 2048  # values of which the covariance matrix is formed; more take seconds
 _TERMS = 2**24  # numbers that are held at a time
 _PAIRS = 32  # sums whose covariances are found pair by pair
@@ -164,8 +197,18 @@ def covariance_of(
 ) -> np.ndarray:
     """The covariance (K, K) of the inversion per report, for a target.
 
+    That of a survey with a design is n times the covariance of the unbiased estimates.
+
     Shapes: shares (K,), starts (C,).
     """
+    if data.survey is not None:
+        alone = replace(data, survey=None)
+        cells = None
+        if starts is not None:
+            of_value = np.repeat(np.arange(starts.size), np.diff(starts, append=shares.size))
+            cells = (of_value[:, None] == np.arange(starts.size)).astype(np.float64)
+        of_shares = lambda at: covariance_of(alone, project(at), target, starts)
+        return data.n * data.survey.covariance(of_shares, target, cells)
     if starts is None:
         covariance = data.channel.covariance(shares)
     elif _has_matrix(data.channel.complete()):
@@ -261,12 +304,14 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
     alone = independent_factor(1 - alpha, np.ones(data.domain.size, dtype=bool))
     noise = ShareNoise.of(data, target, least_share(data, target, alone))
     shares = project(solution.probabilities)
-    errors = simulated_errors(data, target, shares, np.random.default_rng(0), _DRAWS)
+    errors = None
+    if data.survey is None:
+        errors = simulated_errors(data, target, shares, np.random.default_rng(0), _DRAWS)
     if errors is not None:
         largest = _largest(noise, shares, errors, alone)
         factor = float(np.quantile(largest, 1 - alpha, method="weibull"))
     else:
-        factor = _two_sided(1 - alpha, shares, noise.deviations(alone))
+        factor = student(_two_sided(1 - alpha, shares, noise.deviations(alone)), data.degrees)
     return noise.around(alone, factor)
 
 
@@ -396,6 +441,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     """
     alpha = 1 - confidence_level(level)
     data = solution.data
+    data.require_simple_sample("kind 'average'")
     noise = ShareNoise.of(data, target, least_share(data, target, _USUAL))
     given = np.clip(solution.probabilities, 0.0, 1.0)
     shares = given if abs(float(given.sum()) - 1) < 1e-6 else project(solution.probabilities)

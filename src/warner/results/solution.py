@@ -132,10 +132,11 @@ class Solution(Hinting):
     def has_posterior_intervals(self) -> bool:
         """Whether intervals for the population are made of posterior draws by default.
 
-        It is False where one person sent several reports. The posterior assumes that each report
-        is of a different person.
+        It is False where one person sent several reports, and for a survey with a design. The
+        posterior assumes that each report is of a different person, who was drawn by himself.
         """
-        return self.fit.by_draws and self.reports_per_person == 1
+        is_simple = self.reports_per_person == 1 and self.data.survey is None
+        return self.fit.by_draws and is_simple
 
     @cached_property
     def has_intervals(self) -> bool:
@@ -243,7 +244,9 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     alone = (
         estimate.estimator == Inversion() and separate is not None and len(operator.groups()) == 1
     )
-    summed_data = replace(data, channel=operator, weights=weights, domain=subdomain(domain, keep))
+    survey = None if data.survey is None else data.survey.on_attributes(domain.shape, keep)
+    kept = {"domain": subdomain(domain, keep), "survey": survey}
+    summed_data = replace(data, channel=operator, weights=weights, **kept)
     if alone:
         fit = estimate.estimator.fit(summed_data)
         shares = fit.shares

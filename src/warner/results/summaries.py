@@ -139,7 +139,8 @@ class Quantity(float):
         if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
             choice("target", target, TARGETS)
-            around: np.ndarray = self._of.around(normal_quantile(level), target)
+            z = normal_quantile(level, self._estimate.data.degrees)
+            around: np.ndarray = self._of.around(z, target)
             return self._holding(around) if isinstance(self._of, Ratio) else around
         if kind is None and (alone := self._alone()) is not None:
             return self._holding(alone.interval(level, target, None, replicates, rng))
@@ -176,7 +177,7 @@ class Quantity(float):
         """
         block = getattr(self._of, "block", None)
         inner = self._of if block is None else self._of.of
-        z = normal_quantile(level)
+        z = normal_quantile(level, self._estimate.data.degrees)
         choice("target", target, TARGETS)
         if isinstance(inner, Variance | Quantile):
             return self._holding(self._around(z, target))
@@ -269,6 +270,7 @@ def anytime_limits(
 
     f is 1, or the share of people who answered. All others are linear functions or ratios of them.
     """
+    estimate.data.require_simple_sample("kind 'anytime'", "Leave kind= out")
     factor = anytime_factor(estimate.n, planned, level)
     if isinstance(of, Sampled | Ratio):
         return of.around(factor)
@@ -480,7 +482,11 @@ def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
     weights[:, block] = np.stack([of.weights, np.ones(of.weights.size)])
     shares = estimate.data.channel.invert(estimate.data.weights)
     each = np.stack([*weights, weights.sum(axis=0)], axis=1)
-    alone = estimate.data.channel.variance_of(each, project(shares)) / estimate.n
+    data = estimate.data
+    alone = data.channel.variance_of(each, project(shares)) / estimate.n
+    if data.survey is not None:
+        of_each = lambda at: np.diag(data.channel.variance_of(each, project(at)))
+        alone = data.survey.covariance(of_each, "population", each).diagonal()
     # One person's reports are at most as dependent as copies of one.
     nn, ff, both = alone * estimate.reports_per_person
     nf = (both - nn - ff) / 2
@@ -503,6 +509,7 @@ def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
 
 def _sampled(estimate: Solution, fit: MeanFit) -> tuple[Sampled, ...]:
     """The sample mean of each coordinate, with what an interval needs."""
+    estimate.data.require_simple_sample("sample mean", "Leave method= out")
     given = zip(fit.value, fit.variance, estimate.domain.ends, fit.bias, strict=True)
     return tuple(
         Sampled(

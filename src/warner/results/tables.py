@@ -17,9 +17,11 @@ from warner.estimators.base import LikelihoodData
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows
 from warner.results.intervals import (
+    DESIGN_EFFECT,
     TARGETS,
     at_every_look,
     available_kind,
+    effect_of_design,
     interval_column,
     intervals_of_table,
     normal_quantile,
@@ -67,14 +69,18 @@ def rows(
     if solution.fit.probabilities is None:
         return []
     bounds, alone = intervals_of_table(solution, level, target, kind)
-    shares = zip(solution.domain.labels, solution.probabilities, bounds, alone, strict=True)
+    survey = solution.data.survey
+    effects = [None] * len(bounds) if survey is None else solution.data.design_effects
+    each = solution.domain.labels, solution.probabilities, bounds, alone, effects
+    shares = zip(*each, strict=True)
     # Where most people were asked a part of the values, the share times n is no number of people.
     count = {"n": None} if asked_in_words(solution.data) else {}
     return [
         share_row(value, share, limits, solution.n)
         | count
         | {"shrunk_from": None if np.isnan(unbiased) else float(unbiased)}
-        for value, share, limits, unbiased in shares
+        | effect_of_design(effect)
+        for value, share, limits, unbiased, effect in shares
     ]
 
 
@@ -105,6 +111,7 @@ def groups_to_json(result: Any, level: float, target: str, kind: str | None) -> 
         "concentration": result.groups.concentration,
         "n": result.n,
         **({"simulated": True} if result.data.simulated else {}),
+        **_survey(result.data),
         "interval": {
             "kind": used,
             "level": confidence_level(level),
@@ -114,6 +121,14 @@ def groups_to_json(result: Any, level: float, target: str, kind: str | None) -> 
         "domain": result.domain.spec(),
         "shares": result.rows(level, target, kind),
     }
+
+
+def _survey(data: LikelihoodData) -> dict[str, Any]:
+    """What JSON data say of the design of a survey; {} without one."""
+    if data.survey is None:
+        return {}
+    about = {"design_effect": data.design_effect, "effective_n": data.effective_n}
+    return data.survey.drawn.to_json() | about
 
 
 def to_json(
@@ -137,6 +152,7 @@ def to_json(
             else {}
         ),
         **({"simulated": True} if solution.data.simulated else {}),
+        **_survey(solution.data),
         "status": solution.status.name.lower(),
         "status_text": solution.status.value,
         "gap": solution.gap,
@@ -194,6 +210,7 @@ def estimate_table(
             *share_columns(level, None),
             Column("reports", unit="people", priority=1),
             Column("status", priority=2),
+            *_of_design(result),
         ]
         used = result.interval_kind(target, kind)
         average = ", which hold on average over groups" * (used == "posterior")
@@ -210,7 +227,13 @@ def estimate_table(
     used = available_kind(result, target, kind)
     notes = [f"Intervals: {used}, {target}.", _mean(result), tells_nothing(result, shares)]
     counted = None if asked_in_words(result.data) else "people"
-    return Table([*share_columns(level, counted, used), *shrunk], shares, notes, about, simulated)
+    columns = [*share_columns(level, counted, used), *_of_design(result), *shrunk]
+    return Table(columns, shares, notes, about, simulated)
+
+
+def _of_design(result: Any) -> list[Column]:
+    """The column of design effects; none without a survey design."""
+    return [] if result.data.survey is None else [DESIGN_EFFECT]
 
 
 def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -288,10 +311,18 @@ def about_estimate(result: Any) -> str:
     reports = reports_of(result.n, result.data.simulated)
     if result.groups is None and (words := asked_in_words(result.data)):
         reports += f" ({words})"
+    if result.data.survey is not None:
+        reports += f", {result.data.survey.drawn.text}"
     how = f", {result.method}, {result.status.value}"
     if result.groups is not None:
         how = f" of {len(result):,} groups, pool {result.pool}"
-    return f"{name}{reports}{how}. {result.doubt}".rstrip()
+    worth = ""
+    if result.data.survey is not None:
+        worth = (
+            f" Design effect {result.data.design_effect:.3g}: as much as "
+            f"{result.data.effective_n:,.0f} people drawn one by one."
+        )
+    return f"{name}{reports}{how}.{worth} {result.doubt}".rstrip()
 
 
 def _mean(solution: Solution) -> str:

@@ -1,0 +1,149 @@
+"""The noise of weighted estimates from a survey with clusters, strata or unequal weights.
+
+    V = s C(t) + R'R - M'M
+
+C(t) is the covariance of one report where the shares are t, from people who were drawn one by one.
+Of clusters s is 0, and R has a row for each cluster: the sums of the linearised scores
+w_i (l_i - T) / W, where l_i is the term of a person in the unbiased estimate T, and W the sum of
+the weights. Tallies know the sum of the terms l_i over each cluster, so nothing is known of single
+people. Without clusters the sums of squares over people are those of the channel at the shares
+
+    t = sum_i w_i^2 f_i l_i / sum_i w_i^2 f_i,   s = sum_i w_i^2 f_i / W^2
+
+f_i is the factor of the person's stratum. R then has the one row sqrt(s) (t - T), and M the means
+of the strata. Two groups of people of one survey have the covariance R_a'R_b - M_a'M_b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from warner.channels.base import summed
+from warner.reports.survey_design import DrawnSample
+
+# The covariance of one report at some shares (K,).
+OfShares = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyNoise:
+    """The noise of the unbiased estimates T (K,) of a group of people in a survey.
+
+    Attributes:
+        drawn: the sample of the whole survey.
+        unbiased: T (K,).
+        scale, at: s, and t (K,).
+        plus, minus: R (r, K) and M (H, K).
+        of_answers: s and t without factors, for exactly the people who reported.
+        parts: (G,) the part of the group's weight that lies in each cluster; None without clusters.
+    """
+
+    drawn: DrawnSample
+    unbiased: np.ndarray
+    scale: float
+    at: np.ndarray
+    plus: np.ndarray
+    minus: np.ndarray
+    of_answers: tuple[float, np.ndarray]
+    parts: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, drawn: DrawnSample, rows: np.ndarray, unbiased: np.ndarray, terms: np.ndarray
+    ) -> SurveyNoise:
+        """The noise of the people of some rows of a sample.
+
+        Args:
+            drawn: the sample.
+            rows: (c,) the rows of the group.
+            unbiased: T (K,) of the group.
+            terms: (c, K) the unbiased estimates of each of these rows alone.
+        """
+        weights, sizes = drawn.weights[rows], drawn.sizes[rows]
+        total, size = float(weights @ sizes), unbiased.size
+        part = weights * sizes / total
+        squares = weights**2 * sizes / total**2
+        of_answers = float(squares.sum()), squares @ terms / squares.sum()
+        scores = part[:, None] * (terms - unbiased)
+        none = np.empty((0, size))
+        if drawn.design.cluster is not None:
+            units = len(drawn.stratum_of_unit)
+            unit = drawn.unit[rows]
+            sums = np.stack([np.bincount(unit, c, units) for c in scores.T], axis=1)
+            parts = np.bincount(unit, part, units)
+            return cls(
+                drawn, unbiased, 0.0, of_answers[1], drawn.root(sums), none, of_answers, parts
+            )
+        stratum = drawn.stratum[rows]
+        squares = squares * drawn.factors[stratum]
+        scale = float(squares.sum())
+        at = squares @ terms / scale
+        strata = len(drawn.drawn)
+        sums = np.stack([np.bincount(stratum, c, strata) for c in scores.T], axis=1)
+        minus = sums * np.sqrt(drawn.factors / drawn.drawn)[:, None]
+        plus = np.sqrt(scale) * (at - unbiased)[None]
+        return cls(drawn, unbiased, scale, at, plus, minus, of_answers, None)
+
+    def covariance(
+        self, of_shares: OfShares, target: str = "population", c: np.ndarray | None = None
+    ) -> np.ndarray:
+        """V (B, B) of the estimates of c'theta, or of theta itself.
+
+        Args:
+            of_shares: the covariance (B, B) of one report for the target.
+            target: ``"population"`` or ``"respondents"``.
+            c: (K, B) functions of the shares; None for the shares themselves.
+        """
+        if target == "respondents":
+            scale, at = self.of_answers
+            return scale * of_shares(at)
+        plus, minus = (m if c is None else m @ c for m in (self.plus, self.minus))
+        among = plus.T @ plus - minus.T @ minus
+        return np.asarray(among + self.scale * of_shares(self.at) if self.scale else among)
+
+    def variances(self, of_shares: OfShares, target: str = "population") -> np.ndarray:
+        """The diagonal (K,) of V, where ``of_shares`` gives that of one report."""
+        if target == "respondents":
+            scale, at = self.of_answers
+            return scale * of_shares(at)
+        variances = (self.plus**2).sum(axis=0) - (self.minus**2).sum(axis=0)
+        variances += self.scale * of_shares(self.at) if self.scale else 0.0
+        return np.asarray(np.maximum(variances, 0.0))
+
+    def with_other(self, other: SurveyNoise) -> np.ndarray:
+        """The covariance (K, K) of the estimates of two groups without a person in common."""
+        among = self.plus.T @ other.plus if self.parts is not None else 0.0
+        return np.asarray(among - self.minus.T @ other.minus)
+
+    def degrees(self, other: SurveyNoise | None = None) -> float:
+        """The degrees of freedom of V, or of the variance of the difference from another group."""
+        if self.parts is None:
+            return float(self.drawn.degrees)
+        parts = [self.parts] if other is None or other.parts is None else [self.parts, other.parts]
+        # Clusters add to the information on each group in proportion to the weight of their people.
+        weight = [float(self.of_answers[0])]
+        if len(parts) > 1 and other is not None:
+            weight.append(float(other.of_answers[0]))
+        directions = np.array([1.0, -1.0])[: len(parts)]
+        v = np.stack(parts, axis=1) * directions
+        inverse = np.diag(weight)
+        return self.drawn.degrees_of(np.column_stack([(v * directions) @ weight, v]), inverse)
+
+    def on_attributes(self, shape: Sequence[int], keep: Sequence[int]) -> SurveyNoise:
+        """The noise of sums over attributes that are not in ``keep``."""
+
+        def sums(array: np.ndarray) -> np.ndarray:
+            return summed(array.T, shape, keep).T
+
+        scale, at = self.of_answers
+        return replace(
+            self,
+            unbiased=sums(self.unbiased),
+            at=sums(self.at),
+            plus=sums(self.plus),
+            minus=sums(self.minus),
+            of_answers=(scale, sums(at)),
+        )
