@@ -97,7 +97,7 @@ class LikelihoodData:
 
     @property
     def design_effect(self) -> float:
-        """The design effect of all shares: the sum of their variances over that without a design."""
+        """The sum of the variances of all shares, divided by that without a survey design."""
         if self.survey is None:
             return 1.0
         alone = self.channel.variance(self.survey.unbiased)

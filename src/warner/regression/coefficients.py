@@ -178,7 +178,8 @@ class Coefficients(Tabular):
         Returns:
             One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
             ``"covariate"``, ``"estimate"``, ``"error"``, ``"z"``, ``"p"``, ``"low"`` and
-            ``"high"``; of a survey with a design also ``"design_effect"`` and ``"degrees"`` of freedom.
+            ``"high"``; of a survey with a design also ``"design_effect"`` and the ``"degrees"`` of
+            freedom.
         """
         bounds, effects = self.interval(level), self.design_effects
         errors, z, p = self.standard_errors, self.z, self.p_values

@@ -185,7 +185,7 @@ class DrawnSample:
         places = self.unit[rows], self.stratum[rows]
         weights, sizes = self.weights[rows], self.sizes[rows]
         weights = weights * (float(sizes.sum()) / float(sizes @ weights))
-        parts = dict(weights=weights, sizes=sizes, unit=places[0], stratum=places[1])
+        parts = {"weights": weights, "sizes": sizes, "unit": places[0], "stratum": places[1]}
         return replace(self, **parts)
 
     @cached_property

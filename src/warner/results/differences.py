@@ -41,19 +41,21 @@ from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.metrics import project
+from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.association import pair_of
 from warner.results.estimate import Estimate, group_table
 from warner.results.from_tally import GroupTable, likelihood_data
 from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.pooling import Coordinates
-from warner.results.share_noise import covariance_of
-from warner.results.solution import Solution
+from warner.results.share_noise import covariance_of, student, variances_of
+from warner.results.solution import Solution, positions
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
 
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
+_MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
 _TRACE = 1e-9  # of noise, where respondents have none
 _SHOWN = 10  # names of groups in a sentence
 
@@ -82,6 +84,10 @@ class Sample:
         """
         near = self._plausible()
         variance = self.data.channel.variance(near)
+        if self.data.survey is not None:
+            of_design = variances_of(self.data, near, self.target)
+            usual = self.data.design_effect * variance / self.data.n
+            return np.where(of_design > 0, of_design, usual)
         values = near - near**2
         if self.target == "respondents":
             variance = variance - values
@@ -93,6 +99,30 @@ class Sample:
     def covariance(self) -> np.ndarray:
         """The covariance (K, K) of the unbiased estimates."""
         return covariance_of(self.data, self._plausible(), self.target) / self.data.n
+
+    def variances_with(self, other: Sample) -> np.ndarray:
+        """The variance (K,) of the difference of each share from that of another group."""
+        return self.variances() + other.variances() - 2 * self._shared(other).diagonal()
+
+    def covariance_with(self, other: Sample) -> np.ndarray:
+        """The covariance (K, K) of the differences from the shares of another group."""
+        shared = self._shared(other)
+        return self.covariance() + other.covariance() - shared - shared.T
+
+    def _shared(self, other: Sample) -> np.ndarray:
+        """The covariance (K, K) of two groups: of people of the same clusters or strata."""
+        ours, theirs = self.data.survey, other.data.survey
+        is_one = ours is not None and theirs is not None and ours.drawn is theirs.drawn
+        if not is_one or self.target == "respondents" or ours is None or theirs is None:
+            return np.zeros((self.shares.size, self.shares.size))
+        return ours.with_other(theirs)
+
+    def degrees_with(self, other: Sample) -> float:
+        """The degrees of freedom of the variance of a difference from another group."""
+        ours, theirs = self.data.survey, other.data.survey
+        if ours is not None and theirs is not None and ours.drawn is theirs.drawn:
+            return ours.degrees(theirs)
+        return min(self.data.degrees, other.data.degrees)
 
     def _plausible(self) -> np.ndarray:
         least = 1 / (self.data.n + 1)
@@ -240,6 +270,10 @@ def compare_groups(
     target: str = "population",
     attributes: Sequence[str] | None = None,
     names: Sequence[str] = ("the first group", "the second group"),
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
+    by: str | Sequence[str] | None = None,
 ) -> Differences:
     """Differences between groups of different people, with intervals and p-values.
 
@@ -276,6 +310,9 @@ def compare_groups(
         attributes: for groups whose tallies are of several attributes, the names of those that
             are compared, as for :func:`warner.estimate`.
         names: what the two groups are called, where ``a`` and ``b`` are estimates.
+        weights, cluster, strata, by: of a survey, the public columns of the tally ``a`` that say
+            how people were drawn, and those of groups, as for :func:`warner.estimate`. Groups can
+            then have people of the same clusters, and intervals take Student's t.
 
     Returns:
         Differences: the group's number less that of the reference.
@@ -300,7 +337,14 @@ def compare_groups(
     choice("target", target, TARGETS)
     kind_of_number = _checked(of)
     left_out: tuple[str, ...]
-    if isinstance(a, Mapping | Tally) or getattr(a, "groups", None) is not None:
+    if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
+        a = GroupTable.surveyed(a, survey, by, attributes)
+        if not a.names:
+            rule = "has no columns of groups beside those of the survey design"
+            raise ArgumentError("tally", rule, None, "Name groups: by='region'")
+    elif by is not None:
+        raise ArgumentError("by", "goes with the design of a survey", show(by))
+    if isinstance(a, Mapping | Tally | GroupTable) or getattr(a, "groups", None) is not None:
         if b is not None:
             rule = "goes with two estimates, not with a mapping of groups"
             raise ArgumentError("b", rule, kind(b), "Name a group by reference=")
@@ -365,7 +409,7 @@ def _sample(result: Any, name: str, target: str) -> Sample:
 
 
 def _pairs_of_groups(
-    groups: TalliesOfGroups | Estimate,
+    groups: TalliesOfGroups | Estimate | GroupTable,
     reference: Any,
     target: str,
     attributes: Sequence[str] | None,
@@ -374,7 +418,7 @@ def _pairs_of_groups(
 
     Groups of fewer than two reports are left out, because nothing is known of their noise.
     """
-    table = group_table(groups, attributes)
+    table = groups if isinstance(groups, GroupTable) else group_table(groups, attributes)
     labels, samples = table.labels, {}
     for g, data in enumerate(table.parts):
         if data is not None and data.n >= _LEAST_REPORTS:
@@ -401,6 +445,9 @@ def _others(table: GroupTable, g: int, target: str) -> Sample:
     """All people outside a group, as one sample."""
     whole, inside = table.whole, table.parts[g]
     assert inside is not None
+    if table.cells is not None:
+        rest = table.cells.data_of(np.array([key != table.keys[g] for key in table.cells.keys]))
+        return Sample.of(REST, rest, target)
     n = whole.n - inside.n
     shares = (whole.n * whole.channel.invert(whole.weights) - inside.n * table.shares[g]) / n
     return Sample(REST, replace(whole, n=n), shares, target)
@@ -419,15 +466,14 @@ def _one_domain(samples: Sequence[Sample]) -> Domain:
 
 def _measure(of: str | float, domain: Domain, level: float) -> Any:
     """A function of two samples that yields (value, Compared)."""
-    z = normal_quantile(level)
     if of == "shares":
         labels = domain.labels
-        return lambda a, b: zip(labels, _of_shares(a, b, z), strict=True)
+        return lambda a, b: zip(labels, _of_shares(a, b, level), strict=True)
     if of == "mean":
         points = _points(domain.answered)
         if domain.nonresponse is not None:
-            return lambda a, b: [("mean of those who answered", _of_answers(a, b, points, z))]
-        return lambda a, b: [("mean", _of_weights(a, b, points, z))]
+            return lambda a, b: [("mean of those who answered", _of_answers(a, b, points, level))]
+        return lambda a, b: [("mean", _of_weights(a, b, points, level))]
     assert not isinstance(of, str)
     if domain.nonresponse is not None:
         rule = "has no quantile where nonresponse is a value"
@@ -446,33 +492,35 @@ def _points(domain: Domain) -> np.ndarray:
     return np.asarray(domain.points[:, 0], dtype=np.float64)
 
 
-def _of_shares(a: Sample, b: Sample, z: float) -> list[Compared]:
+def _of_shares(a: Sample, b: Sample, level: float) -> list[Compared]:
     """The differences of all shares."""
-    deviation = np.sqrt(a.variances() + b.variances())
-    pairs = zip(a.shares, b.shares, deviation, strict=True)
-    return [_wald(float(x), float(y), float(sd), z, (-1.0, 1.0)) for x, y, sd in pairs]
+    deviation = np.sqrt(np.maximum(a.variances_with(b), 0.0))
+    pairs, degrees = zip(a.shares, b.shares, deviation, strict=True), a.degrees_with(b)
+    return [_wald(float(x), float(y), float(sd), level, (-1.0, 1.0), degrees) for x, y, sd in pairs]
 
 
-def _of_weights(a: Sample, b: Sample, weights: np.ndarray, z: float) -> Compared:
+def _of_weights(a: Sample, b: Sample, weights: np.ndarray, level: float) -> Compared:
     """The difference of a linear function of the shares, such as the mean."""
     # Estimates need not sum to 1. About their middle, weights add least of that noise.
     centred = weights - (weights.max() + weights.min()) / 2
     middle = weights[0] - centred[0]
-    variance = sum(float(centred @ s.covariance() @ centred) for s in (a, b))
+    variance = float(centred @ a.covariance_with(b) @ centred)
     reach = float(np.ptp(weights))
     of_a, of_b = (float(centred @ s.shares) + middle for s in (a, b))
-    return _wald(of_a, of_b, float(np.sqrt(max(variance, 0.0))), z, (-reach, reach))
+    sd, degrees = float(np.sqrt(max(variance, 0.0))), a.degrees_with(b)
+    return _wald(of_a, of_b, sd, level, (-reach, reach), degrees)
 
 
-def _of_answers(a: Sample, b: Sample, points: np.ndarray, z: float) -> Compared:
+def _of_answers(a: Sample, b: Sample, points: np.ndarray, level: float) -> Compared:
     """The difference of the means of those who answered, where nonresponse is a value.
 
         m = c'T / f,   f = sum_v T_v,   Var m = g'C g / n,   g_v = (c_v - m) / f
 
     Where f is within z standard deviations of 0 in either group, nothing is known of its mean.
     """
-    reach, means = float(np.ptp(points)), []
+    reach, means, slopes = float(np.ptp(points)), [], []
     for sample in (a, b):
+        z = normal_quantile(level, sample.data.degrees)
         shares, covariance = sample.shares[: points.size], sample.covariance()
         covariance = covariance[: points.size, : points.size]
         f = float(shares.sum())
@@ -482,18 +530,25 @@ def _of_answers(a: Sample, b: Sample, points: np.ndarray, z: float) -> Compared:
         m = float(np.clip(points @ shares / f, points.min(), points.max()))
         g = (points - m) / f
         means.append((m, float(g @ covariance @ g)))
+        slopes.append(g)
     (of_a, spread_a), (of_b, spread_b) = means
-    sd = float(np.sqrt(max(spread_a + spread_b, 0.0)))
-    return _wald(of_a, of_b, sd, z, (-reach, reach))
+    shared = a._shared(b)[: points.size, : points.size]
+    spread = spread_a + spread_b - 2 * float(slopes[0] @ shared @ slopes[1])
+    sd = float(np.sqrt(max(spread, 0.0)))
+    return _wald(of_a, of_b, sd, level, (-reach, reach), a.degrees_with(b))
 
 
-def _wald(a: float, b: float, sd: float, z: float, limits: tuple[float, float]) -> Compared:
-    """The interval and the test of a normal difference."""
-    from scipy.special import ndtr
+def _wald(
+    a: float, b: float, sd: float, level: float, limits: tuple[float, float], degrees: float
+) -> Compared:
+    """The interval and the test of a difference: normal, or of Student's t in a survey."""
+    from scipy.special import ndtr, stdtr
 
-    d = a - b
+    d, z = a - b, normal_quantile(level, degrees)
     low, high = np.clip([d - z * sd, d + z * sd], *limits)
-    p = 2 * float(ndtr(-abs(d) / sd)) if sd > 0 else float(d == 0)
+    p = float(d == 0)
+    if sd > 0:
+        p = 2 * float(stdtr(degrees, -abs(d) / sd) if np.isfinite(degrees) else ndtr(-abs(d) / sd))
     return Compared(a, b, float(low), float(high), p)
 
 
@@ -503,8 +558,10 @@ def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
     lines = [_line_of(s, line) for s in (a, b)]
     quantiles = [line.reached(shares, of.q) for shares, _ in lines]
 
+    degrees = min(a.data.degrees, b.data.degrees)
+
     def bounds(at: float) -> tuple[float, float]:
-        z = NormalDist().inv_cdf((1 + at) / 2)
+        z = float(student(NormalDist().inv_cdf((1 + at) / 2), degrees))
         ends = []
         for (shares, sd), value in zip(lines, quantiles, strict=True):
             limits = np.clip(np.stack([shares - z * sd, shares + z * sd], axis=1), 0.0, 1.0)
@@ -560,11 +617,17 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 def no_difference(samples: Sequence[Sample]) -> WaldTest:
     """The Wald test that all groups have the same shares."""
+    surveyed = [s.data.survey for s in samples if s.data.survey is not None]
+    if surveyed and len(surveyed) < len(samples):
+        rule = "of a survey with a design and without one are not tested together"
+        raise MismatchError("groups", rule, None, "Name the design of both")
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
     name = f"{len(samples)} groups have the same shares"
     if len(samples) == 2:
         name = f"{samples[0].name} and {samples[1].name} have the same shares"
     groups, n = len(samples), int(sizes.sum())
+    if surveyed:
+        return _no_difference_of_survey(name, samples)
     if _same_channel([s.data.channel for s in samples]):
         pooled_at, moments = _pooled_noise(samples, sizes)
         z = pooled_at.to(np.stack([s.shares for s in samples]))
@@ -588,6 +651,43 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
         float((d - middle) @ p @ (d - middle)) for p, d in zip(precisions, pulls, strict=True)
     )
     return WaldTest.of(name, float(statistic), (groups - 1) * (mu.size - 1), n)
+
+
+def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
+    """The same test for groups of a survey, whose clusters or strata can lie in several groups.
+
+    The statistic is that of people who were drawn one by one. It is compared with the law that it
+    has with the covariance of the design.
+
+    Source: Rao and Scott (1984); Thomas and Rao (1987).
+    """
+    sizes = np.array([s.data.n / max(s.data.design_effect, 1e-12) for s in samples])
+    mu = _mean_of(samples, sizes)
+    coordinates = Coordinates.of(mu, _noise_at(_one_by_one(samples[0]), mu))
+    rank, groups = coordinates.rank, len(samples)
+    if rank * groups > _MOST_CONTRASTS:
+        rule, got = "must be at most 2,000 together", f"{groups} x {rank}"
+        raise ArgumentError("groups times values", rule, got, "Compare fewer groups")
+    z = coordinates.to(np.stack([s.shares for s in samples]))
+    parts = sizes / sizes.sum()
+    statistic = float(sizes @ ((z - parts @ z) ** 2).sum(axis=1))
+    blocks = np.empty((groups, rank, groups, rank))
+    for g, one in enumerate(samples):
+        for h, other in enumerate(samples[: g + 1]):
+            noise = one.covariance() if g == h else one._shared(other)
+            blocks[g, :, h] = coordinates.along(noise)
+            blocks[h, :, g] = blocks[g, :, h].T
+    contrast = np.sqrt(sizes)[:, None] * (np.eye(groups) - parts)
+    noise = np.einsum("ag,gihj,bh->aibj", contrast, blocks, contrast, optimize=True)
+    moments = _moments(noise.reshape(groups * rank, groups * rank))
+    n = sum(s.data.n for s in samples)
+    degrees = min(one.degrees_with(other) for one in samples for other in samples if other != one)
+    return WaldTest.of(name, statistic, (groups - 1) * rank, n, moments, degrees)
+
+
+def _one_by_one(sample: Sample) -> Sample:
+    """A sample of the same reports, as of people who were drawn one by one."""
+    return replace(sample, data=replace(sample.data, survey=None))
 
 
 def _same_channel(channels: Sequence[LikelihoodOperator]) -> bool:
@@ -723,6 +823,8 @@ class WaldTest:
         degrees: the degrees of freedom.
         p_value: the probability of as large a statistic where the hypothesis holds.
         n: the number of reports.
+        of_noise: the degrees of freedom of the covariance, of a survey with few clusters; else
+            infinite.
 
     >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
     The hypothesis that a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
@@ -733,6 +835,7 @@ class WaldTest:
     degrees: int
     p_value: float
     n: int
+    of_noise: float = np.inf
 
     @classmethod
     def of(
@@ -742,22 +845,31 @@ class WaldTest:
         degrees: int,
         n: int,
         moments: tuple[float, float] | None = None,
+        of_noise: float = np.inf,
     ) -> WaldTest:
         """The test, with the p-value of a chi-square that has these moments times a number.
+
+        Where the covariance has been estimated with few degrees of freedom ``of_noise``, p is that
+        of an F distribution with as many times those of the chi-square below.
 
         Args:
             hypothesis, statistic, degrees, n: of the test.
             moments: mean and variance where the hypothesis holds; None for ``degrees`` and twice
                 that.
+            of_noise: the degrees of freedom of the covariance.
         """
-        from scipy.stats import chi2
+        from scipy.stats import chi2, f
 
         mean, variance = moments or (degrees, 2.0 * degrees)
         if variance <= _RANK * mean**2:  # the statistic cannot be another one by chance
             p = float(statistic <= mean * (1 + _RANK))
-            return cls(hypothesis, statistic, degrees, p, n)
-        p = float(chi2.sf(statistic * 2 * mean / variance, 2 * mean**2 / variance))
-        return cls(hypothesis, statistic, degrees, p, n)
+            return cls(hypothesis, statistic, degrees, p, n, of_noise)
+        freedom = 2 * mean**2 / variance
+        if np.isfinite(of_noise):
+            p = float(f.sf(statistic / mean, freedom, freedom * of_noise))
+        else:
+            p = float(chi2.sf(statistic * 2 * mean / variance, freedom))
+        return cls(hypothesis, statistic, degrees, p, n, of_noise)
 
     @property
     def text(self) -> str:
@@ -797,8 +909,13 @@ def shown_p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
-def data_of(result: Solution | LikelihoodData | Tally | Iterable[Tally]) -> LikelihoodData:
-    """The reports of an estimate, or of tallies."""
+def data_of(
+    result: Solution | LikelihoodData | Tally | Iterable[Tally],
+    survey: SurveyDesign | None = None,
+) -> LikelihoodData:
+    """The reports of an estimate, or of tallies; of a survey weighted, with its noise."""
+    if survey is not None:
+        return GroupTable.surveyed(result, survey, ()).whole
     data = result if isinstance(result, LikelihoodData) else getattr(result, "data", None)
     if data is None:
         data = likelihood_data(result)  # type: ignore[arg-type]
@@ -811,7 +928,14 @@ def data_of(result: Solution | LikelihoodData | Tally | Iterable[Tally]) -> Like
     return data
 
 
-def goodness_of_fit(result: Solution | Tally | Iterable[Tally], shares: ArrayLike) -> WaldTest:
+def goodness_of_fit(
+    result: Solution | Tally | Iterable[Tally],
+    shares: ArrayLike,
+    *,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
+) -> WaldTest:
     """Test whether the true shares are given ones.
 
         n (T - theta_0)' C(theta_0)^+ (T - theta_0),   chi-square on K - 1 degrees of freedom
@@ -824,6 +948,10 @@ def goodness_of_fit(result: Solution | Tally | Iterable[Tally], shares: ArrayLik
     Args:
         result: an estimate or a tally. The method of an estimate does not matter.
         shares: theta_0 (K,), a distribution.
+        weights, cluster, strata: of a survey, the public columns of the tally that say how people
+            were drawn, as for :func:`warner.estimate`. An estimate knows its own. The statistic is
+            then compared with the law that it has with the covariance of the design
+            [Rao and Scott 1984].
 
     Returns:
         WaldTest.
@@ -841,13 +969,23 @@ def goodness_of_fit(result: Solution | Tally | Iterable[Tally], shares: ArrayLik
     >>> goodness_of_fit(tally, [0.5, 0.5]).p_value < 1e-6
     True
     """
-    data = data_of(result)
+    data = data_of(result, SurveyDesign.of(weights, cluster, strata))
     expected = distribution("shares", shares, data.domain.size, tolerance=1e-6)
     expected = expected / expected.sum()
-    coordinates = Coordinates.of(expected, covariance_of(data, expected))
+    alone = replace(data, survey=None)
+    coordinates = Coordinates.of(expected, covariance_of(alone, expected))
     z = coordinates.to(data.channel.invert(data.weights)[None])[0]
     statistic = np.inf if _excluded(data, expected) else float(data.n * (z @ z))
-    return WaldTest.of("the shares are those given", statistic, coordinates.rank, data.n)
+    moments = None
+    if data.survey is not None:
+        moments = _moments(coordinates.along(covariance_of(data, expected)))
+    name = "the shares are those given"
+    return WaldTest.of(name, statistic, coordinates.rank, data.n, moments, data.degrees)
+
+
+def _moments(covariance: np.ndarray) -> tuple[float, float]:
+    """Mean and variance of z'z, for normal z with a covariance (J, J)."""
+    return float(np.trace(covariance)), 2 * float((covariance * covariance.T).sum())
 
 
 def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
@@ -858,7 +996,13 @@ def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
 
 
 def independence(
-    result: Solution | LikelihoodData | Tally | Iterable[Tally], first: str, second: str
+    result: Solution | LikelihoodData | Tally | Iterable[Tally],
+    first: str,
+    second: str,
+    *,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
 ) -> WaldTest:
     """Test whether two protected attributes are independent.
 
@@ -871,6 +1015,7 @@ def independence(
     Args:
         result: a joint estimate or a tally of both attributes.
         first, second: names of two attributes.
+        weights, cluster, strata: as for :func:`goodness_of_fit`.
 
     Returns:
         WaldTest.
@@ -888,7 +1033,7 @@ def independence(
     >>> independence(both.tally(both.randomize(answers)), "a", "b").p_value < 1e-6
     True
     """
-    data = data_of(result)
+    data = data_of(result, SurveyDesign.of(weights, cluster, strata))
     pair = pair_of(data, first, second)
     table = pair.channel.invert(pair.weights).reshape(pair.shape)
     sides = [project(table.sum(axis=1 - side)) for side in (0, 1)]
@@ -897,6 +1042,18 @@ def independence(
     contrasts = [np.eye(side.size) - side[:, None] for side in sides]
     d = contrasts[0] @ table @ contrasts[1].T
     degrees = (pair.shape[0] - 1) * (pair.shape[1] - 1)
+    name = f"{first} and {second} are independent"
+    if data.survey is not None:
+        keep = positions(data.domain, [first, second], least=2)
+        on_pair = data.survey.on_attributes(data.domain.shape, keep)
+        noise = on_pair.covariance(lambda at: pair.channel.covariance(project(at)))
+        even = np.multiply.outer(*sides).ravel()
+        contrast = np.kron(*contrasts)
+        alone = contrast @ pair.channel.covariance(even) @ contrast.T
+        root = _root(alone, degrees)
+        z = root.T @ d.ravel()
+        moments = _moments(pair.n * root.T @ contrast @ noise @ contrast.T @ root)
+        return WaldTest.of(name, pair.n * float(z @ z), degrees, pair.n, moments, data.degrees)
     channels = pair.channel.factors(pair.shape)
     if channels is not None and data.reports_per_person == 1:
         # Attributes that were randomised separately: S is the Kronecker product of both noises.
@@ -912,16 +1069,20 @@ def independence(
             covariance = covariance + more * (np.diag(even) - np.multiply.outer(even, even))
         contrast = np.kron(*contrasts)
         statistic = quadratic(d.ravel(), contrast @ covariance @ contrast.T, degrees)
-    name = f"{first} and {second} are independent"
     return WaldTest.of(name, pair.n * statistic, degrees, pair.n)
 
 
 def quadratic(d: np.ndarray, covariance: np.ndarray, rank: int) -> float:
     """d' V^+ d, with the ``rank`` largest eigenvalues of V (J, J)."""
+    z = _root(covariance, rank).T @ d
+    return float(z @ z)
+
+
+def _root(covariance: np.ndarray, rank: int) -> np.ndarray:
+    """R (J, r) with V^+ = R R', with the ``rank`` largest eigenvalues of V (J, J)."""
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     size, vectors = np.linalg.eigh(covariance / np.multiply.outer(scale, scale))
     is_large = size > _RANK * max(float(size[-1]), 1e-300)
     is_large[: size.size - rank] = False
-    z = (vectors[:, is_large].T @ (d / scale)) / np.sqrt(size[is_large])
-    return float(z @ z)
+    return np.asarray(vectors[:, is_large] / np.sqrt(size[is_large]) / scale[:, None])

@@ -382,11 +382,9 @@ class SurveyCells:
         if len(asked) < len(table.keys):
             by_cell = by_cell.only([table.keys[g] for g in asked])
             table = GroupTable.of(by_cell, attributes)
-        values = {
-            name: [key[needed.index(name)] for key in by_cell.keys()] for name in survey.columns
-        }
+        values = {name: [key[needed.index(name)] for key in by_cell] for name in survey.columns}
         drawn = survey.sample(values, table.sizes)
-        keys = tuple(tuple(key[: len(columns)]) for key in by_cell.keys())
+        keys = tuple(tuple(key[: len(columns)]) for key in by_cell)
         names = tuple(f"{c} (public)" if c in RESERVED else c for c in columns)
         return cls(by_cell, names, keys, table, drawn, attributes)
 

@@ -111,6 +111,13 @@ class Coordinates:
             inside = shares - np.multiply.outer(shares.sum(axis=1) - 1, self._along)
         return np.asarray((inside - self.centre) @ self._inverse)
 
+    def along(self, covariance: np.ndarray) -> np.ndarray:
+        """The covariance (J, J) of the coordinates, from another one (K, K) of the shares."""
+        turn = self._inverse
+        if self._along is not None:
+            turn = turn - np.multiply.outer(np.ones(turn.shape[0]), self._along @ turn)
+        return np.asarray(turn.T @ covariance @ turn)
+
     def back(self, z: np.ndarray) -> np.ndarray:
         """The shares (G, K) at coordinates (G, J); each row sums to 1."""
         return np.asarray(self.centre + z @ self.basis.T)
