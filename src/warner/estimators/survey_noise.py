@@ -136,6 +136,8 @@ class SurveyNoise:
         """The noise of sums over attributes that are not in ``keep``."""
 
         def sums(array: np.ndarray) -> np.ndarray:
+            if not array.size:
+                return np.empty((0, int(np.prod([shape[axis] for axis in keep]))))
             return summed(array.T, shape, keep).T
 
         scale, at = self.of_answers

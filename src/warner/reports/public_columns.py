@@ -203,7 +203,7 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
         elif isinstance(value, np.floating) and np.isfinite(value):
             listed[i] = float(value)
         else:
-            got = "no value" if value is None or value != value else kind(value)
+            got = "no value" if value is None else kind(value)
             raise ValuesError(i, _RULE, got, _REMEDY)
     different = list(dict.fromkeys(listed))
     if len({type(value) for value in different}) > 1:
