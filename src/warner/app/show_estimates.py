@@ -22,11 +22,16 @@ from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.differences import Differences
 from warner.results.estimate import Estimate
-from warner.results.intervals import at_every_look, share_columns
+from warner.results.intervals import DESIGN_EFFECT, at_every_look, share_columns
 from warner.results.named_summaries import Named, applicable, estimate_rows, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
-from warner.results.tables import asked_in_words, reports_of, tells_nothing
+from warner.results.tables import (
+    asked_in_words,
+    design_effect_in_words,
+    reports_of,
+    tells_nothing,
+)
 from warner.results.weights import WeightedEstimate
 
 INTERVALS = {
@@ -69,7 +74,8 @@ def _columns(level: float, result: Solution, kind: str = "") -> list[Column]:
     """The columns of a table of shares. Shares times n are no counts, and their title says so."""
     whose = "reports" if result.reports_per_person > 1 else "people"
     counted = None if asked_in_words(result.data) else f"{whose}, estimated"
-    return share_columns(level, counted, kind)
+    effect = [] if result.data.survey is None else [DESIGN_EFFECT]
+    return [*share_columns(level, counted, kind), *effect]
 
 
 def _marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -120,6 +126,7 @@ def show_estimate(
         true_shares = [] if truth is None else [Column("truth", unit="share")]
         columns = [value, *true_shares, share, *_mark_column(rows), *others]
         notes += [tells_nothing(result, every), _about_intervals(used, target), _about_shrunk(rows)]
+        notes.append(design_effect_in_words(result))
         show(Table(columns, rows, notes, _title(result)))
         if result.domain.nonresponse is not None:
             _show_answered(result.answered(), level, target, at_every_look(kind))
@@ -298,6 +305,8 @@ def _title(result: Estimate) -> str:
         reports += f" of {people} or more"
     if words := asked_in_words(result.data):
         reports += f" ({words})"
+    if result.data.survey is not None:
+        reports += f", {result.data.survey.drawn.text}"
     return f"{result.attribute or 'value'}: {reports}, {result.method}"
 
 

@@ -81,6 +81,10 @@ def draw_of(study: Study) -> OneOf | None:
 
     Of a study with one question, whose items people tick, it draws the items.
     """
+    if study.design is not None:
+        rule = "cannot be served: the page of results takes people as drawn one by one"
+        remedy = "Serve the study without it. warner estimate --study takes a copy that has it"
+        raise broken(("design",), rule, None, remedy, "design")
     if isinstance(study.draw, HiddenQuestion):
         rule = "cannot be served: a page sends which questions were drawn, as it is"
         raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")

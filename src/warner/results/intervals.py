@@ -567,7 +567,7 @@ def share_columns(level: float, counted: str | None = "people", kind: str = "") 
     ]
 
 
-DESIGN_EFFECT = Column("design_effect", "design effect", "times", priority=1)
+DESIGN_EFFECT = Column("design_effect", "design effect", "times")
 
 
 def interval_column(

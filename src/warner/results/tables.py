@@ -316,13 +316,17 @@ def about_estimate(result: Any) -> str:
     how = f", {result.method}, {result.status.value}"
     if result.groups is not None:
         how = f" of {len(result):,} groups, pool {result.pool}"
-    worth = ""
-    if result.data.survey is not None:
-        worth = (
-            f" Design effect {result.data.design_effect:.3g}: as much as "
-            f"{result.data.effective_n:,.0f} people drawn one by one."
-        )
-    return f"{name}{reports}{how}.{worth} {result.doubt}".rstrip()
+    return f"{name}{reports}{how}. {design_effect_in_words(result)} {result.doubt}".rstrip()
+
+
+def design_effect_in_words(result: Any) -> str:
+    """The sentence on what the design of a survey costs; "" without one."""
+    if result.data.survey is None:
+        return ""
+    return (
+        f"Design effect {result.data.design_effect:.3g}: as much as "
+        f"{result.data.effective_n:,.0f} people drawn one by one."
+    )
 
 
 def _mean(solution: Solution) -> str:

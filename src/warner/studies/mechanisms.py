@@ -248,7 +248,7 @@ def _option_problems(
     return problems
 
 
-_TABLES = ("attributes", "joint", "ask", "public", "collect", "groups")
+_TABLES = ("attributes", "joint", "ask", "public", "design", "collect", "groups")
 
 
 def _other_place(option: str) -> str | None:

@@ -14,6 +14,7 @@ from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, me
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.interval import Dates
 from warner.reports.public_columns import check_name
+from warner.reports.survey_design import SurveyDesign
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken
 from warner.studies.schema import BY_KEY, SHOWN
 
@@ -145,6 +146,23 @@ def declared(public: Mapping[str, Domain], name: Any, where: str) -> Domain:
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = "Declare the column in the study: [public.NAME] and its values"
     raise ArgumentError(where, rule, show(name), meant(str(name), public) or remedy)
+
+
+def check_design(design: SurveyDesign | None, public: Mapping[str, Domain]) -> None:
+    """Refuse a survey design whose columns the study does not declare."""
+    log = ProblemLog()
+    for role, name in ({} if design is None else design.roles).items():
+        with log.within("design", role):
+            if name not in public:
+                rule = f"must be a public column of the study: {', '.join(public) or 'none'}"
+                remedy = meant(name, public) or f"Declare it: [public.{name}]"
+                raise broken((), rule, show(name), remedy, f"design.{role}")
+            ends = public[name].ends if public[name].is_numeric else None
+            if role == "weights" and (ends is None or float(ends[0][0]) < 1):
+                rule = "must be whole numbers from 1 on, such as thousandths of a person"
+                remedy = f"[public.{name}] integers = [1, 100000]"
+                raise broken((), rule, show(name), remedy, f"design.{role}")
+    log.refuse()
 
 
 # -----------------------------------------------------------------------------------------------

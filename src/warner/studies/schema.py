@@ -451,6 +451,19 @@ PUBLIC = Table(
     "a table [public.NAME]",
     one_of=("values", "integers", "dates"),
 )
+DESIGN = Table(
+    "DesignSpec",
+    {
+        "weights": Key(
+            str,
+            "the public column with the number of people that a person stands for, up to a factor: "
+            "whole numbers from 1 on, such as thousandths",
+        ),
+        "cluster": Key(str, "the public column with what was drawn first, such as the school"),
+        "strata": Key(str, "the public column with the strata, in each of which was drawn apart"),
+    },
+    "the table [design]",
+)
 # The defaults are those of :class:`warner.studies.texts.Collect`.
 COLLECT = Table(
     "CollectSpec",
@@ -509,6 +522,7 @@ STUDY = Table(
             "columns of the answers that travel in the clear beside the reports: they are not "
             "protected",
         ),
+        "design": Key(DESIGN, "how people were drawn, by public columns that say so"),
         "collect": Key(COLLECT, "how answers are collected from people"),
         "group_column": Key(str, "the public column of the answers that names the group"),
         "groups": Key(

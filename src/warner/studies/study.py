@@ -30,6 +30,7 @@ from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
 from warner.reports.block_schema import block_name
 from warner.reports.public_columns import PublicColumn, warn_of_small_groups
 from warner.reports.reports import Reports
+from warner.reports.survey_design import ROLES, SurveyDesign
 from warner.reports.tally import Tally
 from warner.studies.mechanisms import (
     built,
@@ -50,7 +51,14 @@ from warner.studies.problems import (
     study_data,
     study_text,
 )
-from warner.studies.public import check_groups, declared, group_data, of_groups, public_columns
+from warner.studies.public import (
+    check_design,
+    check_groups,
+    declared,
+    group_data,
+    of_groups,
+    public_columns,
+)
 from warner.studies.schema import ATTRIBUTE, BY_KEY, PUBLIC, STUDY, json_schema
 from warner.studies.texts import Collect, Texts, collect_problems, languages_of, text_problems
 
@@ -78,6 +86,8 @@ class Study(Hinting):
             ``guarantee`` of the study are for all t rows of a person together.
         groups: {name: the study that the people of this group answer}; {} without groups.
         group_column: the public column of the answers that names a person's group.
+        design: the public columns that say how people were drawn; None where they are as a simple
+            random sample.
         public: {name: domain} of the public columns, which travel beside the reports and are not
             protected; {} without such columns. They are the same for all groups.
 
@@ -101,6 +111,8 @@ class Study(Hinting):
         self._mechanisms: dict[str, Mechanism] = {}
         self.groups: dict[str, Study] = {}
         self.public: dict[str, Domain] = {}
+        named = stated.get("design", {})
+        self.design = SurveyDesign.of(*(named.get(role) for role in ROLES))
         log = ProblemLog()
         self._draws = is_drawn(stated.get("ask"))
         _check_names(list(stated["attributes"]), log)
@@ -124,6 +136,8 @@ class Study(Hinting):
         with log.within():
             taken = [*stated["attributes"], *self._tables, *self.answer_columns]
             self.public = public_columns(stated.get("public", {}), taken)
+        with log.within():
+            check_design(self.design, self.public)
         log.refuse()
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)

@@ -332,7 +332,8 @@ def _spent(study: Study) -> str:
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Keep one tally for each group of people, by these public columns of the reports.",
+    help="Keep one tally for each group of people, by these public columns of the reports. Those of "
+    "[design] in the study are added.",
 )
 @click.option(
     "--column",
@@ -442,6 +443,8 @@ def tally(
         rule, remedy = "must be named", "Name files of reports, or the file of --counts"
         raise ArgumentError("REPORTS", rule, None, remedy)
     names = None if by is None else [name.strip() for name in by.split(",")]
+    if plan is not None and plan.design is not None:
+        names = list(dict.fromkeys([*(names or ()), *plan.design.columns]))
     refuse_shared_outputs(("--output", output), ("--checkpoint", checkpoint))
     request = CountRequest(
         plan, column_names(columns), names, ways, keep_reports, allow_equal, allow_simulated

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import click
@@ -17,8 +18,10 @@ from warner.app.commands.options import (
     allow_implausible,
     attributes,
     csv_of_rows,
+    design_of,
     names_in,
     of_intervals,
+    survey_design,
     written,
 )
 from warner.app.requested import (
@@ -56,6 +59,7 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
 )
 from warner.reports.public_columns import Key
+from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS, chart, save
 from warner.results.differences import compare_groups
@@ -66,6 +70,7 @@ from warner.results.pooling import POOLS
 from warner.results.recommend import method
 from warner.results.redistribution import has_tags
 from warner.results.weights import weighted
+from warner.studies.study import Study
 
 _FILES = "file"  # --by file: a group for each file
 # Options that are of one way to estimate alone, with what they go with.
@@ -137,6 +142,16 @@ class EstimateRequest:
     allow_equal: bool
     allow_simulated: bool
     allow_implausible: bool
+    study: str | None
+    weights: str | None
+    cluster: str | None
+    strata: str | None
+
+    @cached_property
+    def design(self) -> SurveyDesign | None:
+        """How people were drawn, as the options or the study say."""
+        plan = None if self.study is None else Study.load(self.study)
+        return design_of(self.weights, self.cluster, self.strata, plan)
 
     @property
     def intervals(self) -> tuple[float, str]:
@@ -158,6 +173,10 @@ class EstimateRequest:
         for name in (*_NOT_OF_GROUPS, *(["plot_path"] if self.compare_groups else [])):
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"does not go with {way}")
+        if self.design is not None:
+            for name in ("pool", "time", "margins", "background"):
+                if is_given(name):
+                    raise ArgumentError(str(names[name]), "does not go with a survey design")
         for name in ("top", "title"):
             if is_given(name) and self.plot_path is None:
                 raise ArgumentError(str(names[name]), "goes with --plot")
@@ -167,7 +186,7 @@ class EstimateRequest:
 
     def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
         """The groups of the questions that are asked for, and the attributes of each."""
-        by = [] if self.by == _FILES else names_in(self.by)
+        by = [] if self.by == _FILES or self.design is not None else names_in(self.by)
         groups = read_groups(self.tallies, self.allow_simulated, by, self.allow_implausible)
         return that_were_asked(asked_groups(groups, self.only))[0]
 
@@ -217,6 +236,12 @@ class EstimateRequest:
     metavar="shares|mean|Q",
     help="With --compare-groups: the shares of all values, the mean, or the quantile Q, 0.5 for "
     "the median.",
+)
+@survey_design
+@click.option(
+    "--study",
+    type=click.Path(dir_okay=False),
+    help="The study, whose table [design] says how people were drawn.",
 )
 @of_intervals
 @click.option(
@@ -270,6 +295,13 @@ def estimate(**choices: Any) -> None:
         warner estimate tally.json --by ward --compare-groups --reference north
         warner estimate before=spring.json after=autumn.json --compare-groups --of mean
 
+    Of a survey that is no simple random sample, --weights, --cluster and --strata name public
+    columns of the tally. Groups are then by its other public columns, or by those of --by.
+
+    \b
+        warner tally reports.parquet --by w,school,region -o tally.json
+        warner estimate tally.json --weights w --cluster school --strata region
+
     With --summary, an attribute of numbers is shown by its summaries in place of its shares. Files
     get both.
 
@@ -283,6 +315,8 @@ def estimate(**choices: Any) -> None:
     request.check()
     if request.compare_groups:
         _compare_groups(request)
+    elif request.design is not None:
+        _estimate_survey(request)
     elif request.by is not None:
         _estimate_by(request)
     else:
@@ -389,6 +423,72 @@ def _estimate_each_group(
     )
 
 
+def _estimate_survey(request: EstimateRequest) -> None:
+    """Estimate a survey whose design is named, all people together or by groups."""
+    assert request.design is not None
+    chosen = None if request.method_name is None else method(request.method_name)
+    summaries_of = Wanted.of_options(request.summaries)
+    allowed = request.allow_equal, request.allow_simulated, request.allow_implausible
+    _, grouped = apart(tallies_together(request.tallies, read_or_count, *allowed))
+    if not grouped:
+        rule = f"must be a tally by {', '.join(request.design.columns)}"
+        raise ArgumentError(", ".join(request.tallies), rule, None, "Use warner tally --by")
+    wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
+    results = {
+        name: replace(
+            estimate_groups(
+                sum(parts[1:], start=parts[0]),
+                chosen,
+                attributes,
+                by=None if request.by is None else names_in(request.by),
+                **request.design.roles,
+            ),
+            attribute=name,
+        )
+        for name, parts, attributes in steps(wished, "estimating")
+    }
+    if any(result.data.simulated for result in results.values()):
+        warn_of_simulation(", ".join(request.tallies))
+    flat_results = [result for result in results.values() if not result.names]
+    summaries_of.check(flat_results)
+    level, target, kind = *request.intervals, request.kind
+    if request.plot_path is not None:
+        if len(flat_results) == len(results):
+            of_all = {"level": level, "target": target, "top": request.top}
+            save(chart(flat_results, title=request.title, **of_all), request.plot_path)
+        elif len(results) > 1:
+            rule = "shows one attribute"
+            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
+        else:
+            next(iter(results.values())).plot(request.plot_path, None, level, target)
+        say_written(request.plot_path)
+
+    def show() -> None:
+        for name, result in results.items():
+            if result.names:
+                show_group_estimates(name, result, level, target)
+            elif summaries := summaries_of.named(result):
+                show_summaries(result, summaries, level, target, kind)
+            else:
+                show_estimate(result, level, target, kind=kind)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for name, result in results.items():
+            for row in result.rows(level, target, kind):
+                yield {"attribute": name, **row}
+
+    request.output.write(
+        show,
+        lambda: [
+            {"attribute": name, **result.to_json(level, target, kind)}
+            if result.names
+            else _json_of(result, request, summaries_of)
+            for name, result in results.items()
+        ],
+        lambda: csv_of_rows(rows(), any(r.data.simulated for r in results.values())),
+    )
+
+
 def _parts_by_group(parts: Sequence[Tally]) -> Iterator[tuple[Key, list[Tally]]]:
     """The tallies of each group of people in all files."""
     tallies: dict[Key, list[Tally]] = {}
@@ -465,6 +565,8 @@ def _compare_groups(request: EstimateRequest) -> None:
             level=request.level,
             target=request.target,
             attributes=attributes,
+            **({} if request.design is None else request.design.roles),
+            by=names_in(request.by) if request.by and request.design is not None else None,
         )
         for name, parts, attributes in request.groups()
     }

@@ -26,7 +26,9 @@ from warner.app.what_files_hold import (
     write_text,
 )
 from warner.reports.public_columns import SMALLEST_GROUP
+from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import MOST_PER_PERSON, Tally
+from warner.studies.study import Study
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -100,6 +102,24 @@ additions = options(
         help="Add simulated reports to real ones. The sum counts as simulated.",
     ),
 )
+survey_design = options(
+    click.option(
+        "--weights",
+        metavar="NAME",
+        help="The public column with the weight of a person: for how many people he or she stands, "
+        "up to a factor.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="NAME",
+        help="The public column with what was drawn first, such as the school.",
+    ),
+    click.option(
+        "--strata",
+        metavar="NAME",
+        help="The public column with the strata, in each of which people or clusters were drawn.",
+    ),
+)
 allow_implausible = click.option(
     "--allow-implausible",
     is_flag=True,
@@ -123,6 +143,14 @@ attributes = options(
         "tally --ways, or of a study that asks pairs. May be repeated.",
     ),
 )
+
+
+def design_of(
+    weights: str | None, cluster: str | None, strata: str | None, study: Study | None
+) -> SurveyDesign | None:
+    """The survey design that options name, or else that of a study."""
+    named = SurveyDesign.of(weights, cluster, strata)
+    return study.design if named is None and study is not None else named
 
 
 @dataclass(frozen=True)

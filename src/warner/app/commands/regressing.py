@@ -11,7 +11,14 @@ import click
 from warner import io as files
 from warner._core.errors import ArgumentError
 from warner._core.text import meant
-from warner.app.commands.options import Output, csv_of_rows, level, written
+from warner.app.commands.options import (
+    Output,
+    csv_of_rows,
+    design_of,
+    level,
+    survey_design,
+    written,
+)
 from warner.app.what_files_hold import require_study, warn_of_simulation
 from warner.mechanisms import Mechanism
 from warner.regression.answer import regress as regress_answer
@@ -26,7 +33,8 @@ _SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="Refuse reports that were not made as this study file says.",
+    help="Refuse reports that were not made as this study file says. Its table [design] says how "
+    "people were drawn.",
 )
 @click.option(
     "--mean",
@@ -42,11 +50,10 @@ _SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
 @click.option(
     "--errors",
     type=click.Choice(["observed", "sandwich"]),
-    default="observed",
-    show_default=True,
-    help="Standard errors from the observed information, or from the sandwich formula, which "
-    "holds also where the model is wrong.",
+    help="Standard errors from the observed information, the default, or from the sandwich formula, "
+    "which holds also where the model is wrong. A survey design has errors of its own.",
 )
+@survey_design
 @level
 @written("csv")
 def regress(
@@ -55,7 +62,10 @@ def regress(
     study: str | None,
     mean: bool,
     reference: str | None,
-    errors: str,
+    errors: str | None,
+    weights: str | None,
+    cluster: str | None,
+    strata: str | None,
     level: float,
     output: Output,
 ) -> None:
@@ -70,11 +80,20 @@ def regress(
         warner regress reports.parquet "smokes ~ hospital"
         warner regress reports.parquet "smokes ~ hospital + age:hospital" -o odds.csv
         warner regress reports.parquet "units ~ age" --mean
+
+    Of a survey in clusters, from strata or with unequal weights, errors are from the sums over
+    clusters. The columns that say so are no covariates, unless FORMULA names them.
+
+    \b
+        warner regress reports.parquet "smokes ~ age" --weights w --cluster school --strata region
     """
     output.check(reports, *([study] if study else []))
     opened = files.open_reports(reports)
-    if study is not None:
-        require_study(opened, Study.load(study), together=False)
+    plan = None if study is None else Study.load(study)
+    if plan is not None:
+        require_study(opened, plan, together=False)
+    design = design_of(weights, cluster, strata, plan)
+    roles = {} if design is None else design.roles
     if opened.simulation:
         warn_of_simulation(reports)
     name, _, right = (side.strip() for side in formula.partition("~"))
@@ -85,19 +104,28 @@ def regress(
     mechanisms = opened.mechanisms
     key, attribute = _holder(mechanisms, name)
     answers = files.read_reports(reports)[key]
+    if design is not None:
+        design.require_columns(public, reports)
     chosen, written_formula = _covariates(right, public)
+    chosen |= {name: public[name] for name in roles.values()}
+    named = [term.strip() for term in right.split("+")]
+    if right and any(name in named for name in roles.values()):
+        # A column of the design that the formula names is a covariate as well.
+        written_formula = written_formula or right
     if mean:
-        if reference is not None or errors != "observed":
+        if reference is not None or errors is not None:
             rule = "do not go with --mean"
             raise ArgumentError("--reference and --errors", rule)
         result: Any = regress_answer(
-            answers, chosen, written_formula, attribute=attribute, kind="mean"
+            answers, chosen, written_formula, attribute=attribute, kind="mean", **roles
         )
     else:
         mechanism = mechanisms[key]
         domain = mechanism.attribute_domains[name] if attribute else mechanism.domain
         against = None if reference is None else _value(reference, domain.labels)
-        result = regress_answer(answers, chosen, written_formula, against, errors, attribute)
+        result = regress_answer(
+            answers, chosen, written_formula, against, errors, attribute, **roles
+        )
     output.write(
         lambda: click.echo(f"{name}\n{result.table(level)}"),
         lambda: {"attribute": name, **result.to_json(level)},

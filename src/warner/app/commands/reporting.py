@@ -202,6 +202,9 @@ def _date(text: str | None) -> str:
 
 def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> Study:
     """The study, refused where it does not have the questions of the tallies."""
+    if study.design is not None:
+        rule = f"says that people are {study.design.text}, of which a report page knows nothing"
+        raise ArgumentError(path, rule, None, "Use warner estimate --study, and --plot or -o")
     domains: dict[str, list[str]] = {}
     for group_study in study.by_group.values():
         for name, mechanism in group_study.mechanisms.items():
