@@ -79,7 +79,7 @@ class LikelihoodData:
     @property
     def degrees(self) -> float:
         """The degrees of freedom of the noise: infinite, or few of a survey with few clusters."""
-        return np.inf if self.survey is None else self.survey.degrees()
+        return np.inf if self.survey is None else self.survey.moments()[0]
 
     @cached_property
     def design_effects(self) -> FloatArray:

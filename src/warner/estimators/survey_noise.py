@@ -118,10 +118,13 @@ class SurveyNoise:
         among = self.plus.T @ other.plus if self.parts is not None else 0.0
         return np.asarray(among - self.minus.T @ other.minus)
 
-    def degrees(self, other: SurveyNoise | None = None) -> float:
-        """The degrees of freedom of V, or of the variance of the difference from another group."""
+    def moments(self, other: SurveyNoise | None = None) -> tuple[float, float]:
+        """The degrees of freedom of V, and the part of the true variance that V is expected to be.
+
+        With another group, those of the difference of both.
+        """
         if self.parts is None:
-            return float(self.drawn.degrees)
+            return float(self.drawn.degrees), 1.0
         parts = [self.parts] if other is None or other.parts is None else [self.parts, other.parts]
         # Clusters add to the information on each group in proportion to the weight of their people.
         weight = [float(self.of_answers[0])]
@@ -130,7 +133,7 @@ class SurveyNoise:
         directions = np.array([1.0, -1.0])[: len(parts)]
         v = np.stack(parts, axis=1) * directions
         inverse = np.diag(weight)
-        return self.drawn.degrees_of(np.column_stack([(v * directions) @ weight, v]), inverse)
+        return self.drawn.moments_of(np.column_stack([(v * directions) @ weight, v]), inverse)
 
     def on_attributes(self, shape: Sequence[int], keep: Sequence[int]) -> SurveyNoise:
         """The noise of sums over attributes that are not in ``keep``."""

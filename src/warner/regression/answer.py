@@ -481,7 +481,7 @@ def _regress_mean(
         information = [drawn.summed(q * (q @ row)[:, None]) for row in inverse]
         degrees = np.array(
             [
-                drawn.degrees_of(np.column_stack([v @ row, v]), np.eye(width))
+                drawn.moments_of(np.column_stack([v @ row, v]), np.eye(width))[0]
                 for v, row in zip(information, inverse, strict=True)
             ]
         )

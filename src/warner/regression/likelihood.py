@@ -191,7 +191,7 @@ class Point:
             along = pairs.covariates[pairs.group] @ direction.reshape(extra, width).T
             informed = shares * (along - (shares * along).sum(axis=1, keepdims=True))
             v = self._of_clusters(drawn, informed)
-            degrees.append(drawn.degrees_of(np.column_stack([v @ direction, v]), inverse))
+            degrees.append(drawn.moments_of(np.column_stack([v @ direction, v]), inverse)[0])
         return np.array(degrees)
 
     def _of_clusters(self, drawn: DrawnSample, factors: FloatArray) -> FloatArray:

@@ -198,15 +198,18 @@ class DrawnSample:
         root = np.sqrt(self.factors)[self.stratum_of_unit]
         return np.asarray(self._centred(sums) / root[:, None])
 
-    def degrees_of(self, information: np.ndarray, inverse: np.ndarray) -> float:
-        """The degrees of freedom of the estimated variance of l'beta, by its own first two moments.
+    def moments_of(self, information: np.ndarray, inverse: np.ndarray) -> tuple[float, float]:
+        """The degrees of freedom of the estimated variance of l'beta, and its expected part.
 
-            (tr Q)^2 / tr Q^2,   Q = K P,   P = diag(l'v_g) - V H^-1 V'
+            degrees (tr Q)^2 / tr Q^2,   part tr Q / sum_g l'v_g
+            Q = K P,   P = diag(l'v_g) - V H^-1 V'
 
         v_g = H_g l is the information of cluster g in the direction l = H^-1 a, and K centres
         within strata. P is the covariance of the clusters' scores after the fit, if people differed
         by chance alone. A covariate with which a few clusters stand alone has few degrees of
         freedom, however many other clusters there are; clusters - strata is their number at best.
+        The estimated variance is expected to be the part of the true one: residuals of few clusters
+        are too small.
 
         Source: Bell and McCaffrey (2002); Imbens and Kolesar (2016).
 
@@ -224,8 +227,9 @@ class DrawnSample:
         second -= 2 * float(np.einsum("gi,ij,gj,g->", centred, inverse, centred, alone))
         second += float(np.trace(between @ between))
         if first <= 0 or second <= 0:
-            return 1.0
-        return float(np.clip(first**2 / second, 1.0, self.degrees))
+            return 1.0, 1.0
+        part = min(1.0, first / float(alone.sum()))
+        return float(np.clip(first**2 / second, 1.0, self.degrees)), part
 
     def _centred(self, sums: np.ndarray) -> np.ndarray:
         """K S: sums (G, d) less their means over the clusters of a stratum, times its factor."""

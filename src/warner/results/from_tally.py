@@ -292,17 +292,9 @@ class GroupTable:
         sizes = np.array([data.n for data in parts])
         shares = np.stack([data.channel.invert(data.weights) for data in parts])
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
-        table = cells.table
+        guarantee = from_header(cells.tally.header).guarantee
         return cls(
-            cells.by,
-            keys,
-            sizes,
-            shares,
-            whole,
-            parts,
-            table.plausibility,
-            table.guarantee,
-            cells,
+            cells.by, keys, sizes, shares, whole, parts, cells.plausibility, guarantee, cells
         )
 
     def position(self, key: Any) -> int | None:
@@ -340,17 +332,21 @@ class SurveyCells:
         tally: the tally by these public columns alone.
         by: the columns of groups.
         keys: the group of each cell.
-        table: the reports of the cells.
+        shares: (m, K) the unbiased estimates of the cells.
         drawn: their weights, clusters and strata.
+        plausibility: how plausible the reports of all people together are.
         attributes: the attributes that are estimated; None for all.
+        per_report: the number of rows of the channel in which a report counts.
     """
 
     tally: Tally
     by: tuple[str, ...]
     keys: tuple[Key, ...]
-    table: GroupTable
+    shares: np.ndarray
     drawn: DrawnSample
+    plausibility: Plausibility
     attributes: Sequence[str] | None
+    per_report: float
 
     @classmethod
     def of(
@@ -374,19 +370,26 @@ class SurveyCells:
             got = f"up to {tally.reports_per_person} reports of one person"
             raise ArgumentError("cluster", rule, got)
         by_cell = tally.by(*needed)
-        table = GroupTable.of(by_cell, attributes)
-        if table.channel.is_keyed:
+        if not by_cell.n:
+            raise EmptyError("tally", "must have at least one report in some group")
+        total = by_cell.total()
+        whole = likelihood_data(total, attributes)
+        plausible = tested(total, whole, "groups")
+        if whole.channel.is_keyed:
             rule = "is not known for keys with values"
             raise ArgumentError("survey design", rule, survey.text)
-        asked = np.flatnonzero(table.sizes)
-        if len(asked) < len(table.keys):
-            by_cell = by_cell.only([table.keys[g] for g in asked])
-            table = GroupTable.of(by_cell, attributes)
+        sizes, shares = _of_cells(by_cell, total, whole, attributes)
+        asked = np.flatnonzero(sizes)
+        if len(asked) < len(sizes):
+            keys_of_cells = list(by_cell)
+            by_cell = by_cell.only([keys_of_cells[g] for g in asked])
+            sizes, shares = sizes[asked], shares[asked]
         values = {name: [key[needed.index(name)] for key in by_cell] for name in survey.columns}
-        drawn = survey.sample(values, table.sizes)
+        drawn = survey.sample(values, sizes)
         keys = tuple(tuple(key[: len(columns)]) for key in by_cell)
         names = tuple(f"{c} (public)" if c in RESERVED else c for c in columns)
-        return cls(by_cell, names, keys, table, drawn, attributes)
+        per_report = float(whole.channel.rows_per_report)
+        return cls(by_cell, names, keys, shares, drawn, plausible, attributes, per_report)
 
     def data_of(self, rows: np.ndarray) -> LikelihoodData:
         """The weighted reports of the people of some cells, with the noise of the design.
@@ -398,13 +401,31 @@ class SurveyCells:
         some = self.tally.only([keys[g] for g in places])
         # Tallies count in whole numbers: the weights of all people are 2^52 or less together.
         sizes, weights = self.drawn.sizes[places], self.drawn.weights[places]
-        most = _MOST_WEIGHT / max(1.0, float(self.table.channel.rows_per_report))
+        most = _MOST_WEIGHT / max(1.0, float(self.per_report))
         counts = np.maximum(np.rint(weights * (most / float(sizes @ weights))), 1)
         weighted = some.times(counts.astype(np.int64)).total()
         data = likelihood_data(weighted, self.attributes)
         unbiased = data.channel.invert(data.weights)
-        noise = SurveyNoise.of(self.drawn, places, unbiased, self.table.shares[places])
+        noise = SurveyNoise.of(self.drawn, places, unbiased, self.shares[places])
         return replace(data, n=int(sizes.sum()), survey=noise)
+
+
+def _of_cells(
+    tally: Tally, total: Tally, whole: LikelihoodData, attributes: Sequence[str] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The number of people (m,) of each group of a tally, and their unbiased estimates (m, K)."""
+    sizes, scale = tally.sizes, whole.channel.rows_per_report
+    if tally.rows is None and attributes is None and _rows_are_counts(total):
+        pairs = zip(tally.counts, sizes.tolist(), strict=True)
+        rows = np.stack([tally.kind.row_counts(counts, n) for counts, n in pairs], axis=1)
+        weights = rows / np.maximum(sizes * scale, 1)
+        return sizes, np.ascontiguousarray(whole.channel.invert(weights).T)
+    parts = _parts(list(tally.values()), total, whole, attributes)
+    sizes = np.array([0 if each is None else each.n for each in parts], dtype=np.int64)
+    shares = np.zeros((len(parts), whole.domain.size))
+    filled = np.flatnonzero(sizes)
+    shares[filled] = _inverted([parts[g] for g in filled])
+    return sizes, shares
 
 
 def label(key: Key) -> str:

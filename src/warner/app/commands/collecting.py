@@ -332,8 +332,8 @@ def _spent(study: Study) -> str:
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Keep one tally for each group of people, by these public columns of the reports. Those of "
-    "[design] in the study are added.",
+    help="Keep one tally for each group of people, by these public columns of the reports. "
+    "Those of [design] in the study are added.",
 )
 @click.option(
     "--column",

@@ -50,8 +50,8 @@ _SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
 @click.option(
     "--errors",
     type=click.Choice(["observed", "sandwich"]),
-    help="Standard errors from the observed information, the default, or from the sandwich formula, "
-    "which holds also where the model is wrong. A survey design has errors of its own.",
+    help="Standard errors from the observed information, the default, or from the sandwich "
+    "formula, which holds also where the model is wrong. A survey design has its own errors.",
 )
 @survey_design
 @level
