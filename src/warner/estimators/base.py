@@ -32,7 +32,7 @@ from warner._core.progress import stage
 from warner._core.references import bibtex_of
 from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows, SomeValues
 from warner.domains import Domain, Subset
-from warner.estimators.survey_noise import SurveyNoise
+from warner.estimators.survey_noise import SurveyNoise, with_sum_one
 
 MANY_ROWS = 4  # rows per value from which on whole reports of bits are many
 _FEW_VALUES = 512
@@ -91,16 +91,17 @@ class LikelihoodData:
         if self.survey is None:
             return np.ones(self.domain.size)
         variances = self.survey.variances(self.channel.variance)
-        alone = self.channel.variance(self.survey.unbiased) / max(self.n - 1, 1)
+        alone = self.channel.variance(with_sum_one(self.survey.unbiased)) / max(self.n - 1, 1)
         known = alone > _NO_VARIANCE
-        return np.divide(variances, alone, out=np.full(alone.size, np.nan), where=known)
+        unknown = np.full(alone.size, np.nan)
+        return np.asarray(np.divide(variances, alone, out=unknown, where=known))
 
     @property
     def design_effect(self) -> float:
         """The sum of the variances of all shares, divided by that without a survey design."""
         if self.survey is None:
             return 1.0
-        alone = self.channel.variance(self.survey.unbiased)
+        alone = self.channel.variance(with_sum_one(self.survey.unbiased))
         known = np.isfinite(self.design_effects)
         total = float(alone[known].sum())
         return float(self.design_effects[known] @ alone[known]) / total if total > 0 else 1.0

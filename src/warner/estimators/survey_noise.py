@@ -99,18 +99,20 @@ class SurveyNoise:
         """
         if target == "respondents":
             scale, at = self.of_answers
-            return scale * of_shares(at)
+            return scale * of_shares(with_sum_one(at))
         plus, minus = (m if c is None else m @ c for m in (self.plus, self.minus))
         among = plus.T @ plus - minus.T @ minus
-        return np.asarray(among + self.scale * of_shares(self.at) if self.scale else among)
+        return np.asarray(
+            among + self.scale * of_shares(with_sum_one(self.at)) if self.scale else among
+        )
 
     def variances(self, of_shares: OfShares, target: str = "population") -> np.ndarray:
         """The diagonal (K,) of V, where ``of_shares`` gives that of one report."""
         if target == "respondents":
             scale, at = self.of_answers
-            return scale * of_shares(at)
+            return scale * of_shares(with_sum_one(at))
         variances = (self.plus**2).sum(axis=0) - (self.minus**2).sum(axis=0)
-        variances += self.scale * of_shares(self.at) if self.scale else 0.0
+        variances += self.scale * of_shares(with_sum_one(self.at)) if self.scale else 0.0
         return np.asarray(np.maximum(variances, 0.0))
 
     def with_other(self, other: SurveyNoise) -> np.ndarray:
@@ -123,17 +125,7 @@ class SurveyNoise:
 
         With another group, those of the difference of both.
         """
-        if self.parts is None:
-            return float(self.drawn.degrees), 1.0
-        parts = [self.parts] if other is None or other.parts is None else [self.parts, other.parts]
-        # Clusters add to the information on each group in proportion to the weight of their people.
-        weight = [float(self.of_answers[0])]
-        if len(parts) > 1 and other is not None:
-            weight.append(float(other.of_answers[0]))
-        directions = np.array([1.0, -1.0])[: len(parts)]
-        v = np.stack(parts, axis=1) * directions
-        inverse = np.diag(weight)
-        return self.drawn.moments_of(np.column_stack([(v * directions) @ weight, v]), inverse)
+        return moments_of_sum([self] if other is None else [self, other], [1.0, -1.0])
 
     def on_attributes(self, shape: Sequence[int], keep: Sequence[int]) -> SurveyNoise:
         """The noise of sums over attributes that are not in ``keep``."""
@@ -152,3 +144,30 @@ class SurveyNoise:
             minus=sums(self.minus),
             of_answers=(scale, sums(at)),
         )
+
+
+def with_sum_one(shares: np.ndarray) -> np.ndarray:
+    """Unbiased estimates (K,) moved until they sum to 1, as the moments of reports need it.
+
+    They are not projected: with negative shares too the moments are those of the very reports,
+    where every report is a value.
+    """
+    return np.asarray(shares - (shares.sum() - 1) / shares.size)
+
+
+def moments_of_sum(
+    noises: Sequence[SurveyNoise], factors: Sequence[float] | np.ndarray
+) -> tuple[float, float]:
+    """The degrees of freedom of the variance of sum_g c_g T_g, and its expected part of the truth.
+
+    The groups T_g are of one survey. Clusters add to the information on each in proportion to the
+    weight of their people.
+    """
+    drawn = noises[0].drawn
+    parts = [noise.parts for noise in noises if noise.parts is not None]
+    if not parts:
+        return float(drawn.degrees), 1.0
+    inverse = np.diag([noise.of_answers[0] for noise in noises])
+    v = np.stack(parts, axis=1) * np.asarray(factors)[: len(parts)]
+    along = (v * np.asarray(factors)[: len(parts)]) @ inverse.diagonal()
+    return drawn.moments_of(np.column_stack([along, v]), inverse)

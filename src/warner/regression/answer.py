@@ -345,7 +345,7 @@ def regress(
         root = drawn.root(best.point.scores_of_clusters(drawn)) @ covariance
         covariance = root.T @ root
     # Log-odds are (Z T) gamma' = Z beta', so beta = gamma T'.
-    whole = np.kron(np.eye(size - 1), turn)
+    whole: FloatArray = np.kron(np.eye(size - 1), turn)
     return Regression(
         coefficients=best.beta @ turn.T,
         covariance=whole @ covariance @ whole.T,

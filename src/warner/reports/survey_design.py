@@ -109,7 +109,7 @@ class SurveyDesign:
         weights = np.ones(rows)
         if self.weights is not None:
             weights = _positive(self.weights, columns[self.weights])
-        stratum, strata = np.zeros(rows, dtype=np.int64), np.array(["the survey"])
+        stratum, strata = np.zeros(rows, dtype=np.int64), ["the survey"]
         if self.strata is not None:
             strata, stratum = _numbered("strata", self.strata, columns[self.strata])
         if self.cluster is None:
@@ -121,13 +121,13 @@ class SurveyDesign:
             of_unit[unit] = stratum
             if (crossing := of_unit[unit] != stratum).any():
                 rule = f"must lie in one stratum of {self.strata!r} each"
-                got = f"{show(clusters[unit[np.argmax(crossing)]])} lies in several"
+                got = f"{show(clusters[int(unit[np.argmax(crossing)])])} lies in several"
                 remedy = "Number clusters so that those of other strata have other names"
                 raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
         if (drawn < 2).any():
             what = "people" if self.cluster is None else "clusters"
-            one = np.argmax(drawn < 2)
+            one = int(np.argmax(drawn < 2))
             where = "" if self.strata is None else f" in each stratum of {self.strata!r}"
             rule = f"must be at least 2 {what}{where}: one alone does not show how they differ"
             got = f"1 in {strata[one]}"
@@ -259,7 +259,7 @@ def _positive(name: str, values: Any) -> np.ndarray:
     return weights / float(weights.max())  # so that sums do not overflow
 
 
-def _numbered(role: str, name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
+def _numbered(role: str, name: str, values: Any) -> tuple[list[Any], np.ndarray]:
     """The different values of a column, and the number (m,) of each."""
     column = np.asarray(values)
     is_missing = [value is None or value != value for value in column.tolist()]
@@ -267,4 +267,4 @@ def _numbered(role: str, name: str, values: Any) -> tuple[np.ndarray, np.ndarray
         got = f"none in {sum(is_missing)} of {len(column)} rows"
         raise ArgumentError(f"{role} {name!r}", "must have a value for each person", got)
     different, number = np.unique(column, return_inverse=True)
-    return different, number.ravel()
+    return different.tolist(), number.ravel()

@@ -102,14 +102,15 @@ class Sample:
 
     def variances_with(self, other: Sample) -> np.ndarray:
         """The variance (K,) of the difference of each share from that of another group."""
-        return self.variances() + other.variances() - 2 * self._shared(other).diagonal()
+        shared = self.shared_with(other).diagonal()
+        return np.asarray(self.variances() + other.variances() - 2 * shared)
 
     def covariance_with(self, other: Sample) -> np.ndarray:
         """The covariance (K, K) of the differences from the shares of another group."""
-        shared = self._shared(other)
-        return self.covariance() + other.covariance() - shared - shared.T
+        shared = self.shared_with(other)
+        return np.asarray(self.covariance() + other.covariance() - shared - shared.T)
 
-    def _shared(self, other: Sample) -> np.ndarray:
+    def shared_with(self, other: Sample) -> np.ndarray:
         """The covariance (K, K) of two groups: of people of the same clusters or strata."""
         ours, theirs = self.data.survey, other.data.survey
         is_one = ours is not None and theirs is not None and ours.drawn is theirs.drawn
@@ -470,7 +471,7 @@ def _measure(of: str | float, domain: Domain, level: float) -> Any:
         labels = domain.labels
         return lambda a, b: zip(labels, _of_shares(a, b, level), strict=True)
     if of == "mean":
-        points = _points(domain.answered)
+        points = numbers_of_values(domain.answered)
         if domain.nonresponse is not None:
             return lambda a, b: [("mean of those who answered", _of_answers(a, b, points, level))]
         return lambda a, b: [("mean", _of_weights(a, b, points, level))]
@@ -484,7 +485,7 @@ def _measure(of: str | float, domain: Domain, level: float) -> Any:
     return lambda a, b: [(name, _of_quantile(a, b, Quantile(line, of), level))]
 
 
-def _points(domain: Domain) -> np.ndarray:
+def numbers_of_values(domain: Domain) -> np.ndarray:
     """The numbers (K,) that the values stand for."""
     if domain.points is None or domain.points.shape[1] != 1:
         rule = "'mean' needs values that are numbers, as of Integers or Interval"
@@ -532,7 +533,7 @@ def _of_answers(a: Sample, b: Sample, points: np.ndarray, level: float) -> Compa
         means.append((m, float(g @ covariance @ g)))
         slopes.append(g)
     (of_a, spread_a), (of_b, spread_b) = means
-    shared = a._shared(b)[: points.size, : points.size]
+    shared = a.shared_with(b)[: points.size, : points.size]
     spread = spread_a + spread_b - 2 * float(slopes[0] @ shared @ slopes[1])
     sd = float(np.sqrt(max(spread, 0.0)))
     return _wald(of_a, of_b, sd, level, (-reach, reach), a.degrees_with(b))
@@ -542,14 +543,20 @@ def _wald(
     a: float, b: float, sd: float, level: float, limits: tuple[float, float], degrees: float
 ) -> Compared:
     """The interval and the test of a difference: normal, or of Student's t in a survey."""
-    from scipy.special import ndtr, stdtr
-
     d, z = a - b, normal_quantile(level, degrees)
     low, high = np.clip([d - z * sd, d + z * sd], *limits)
-    p = float(d == 0)
-    if sd > 0:
-        p = 2 * float(stdtr(degrees, -abs(d) / sd) if np.isfinite(degrees) else ndtr(-abs(d) / sd))
+    p = p_of_difference(d, sd, degrees)
     return Compared(a, b, float(low), float(high), p)
+
+
+def p_of_difference(d: float, sd: float, degrees: float) -> float:
+    """The two-sided p-value of a difference from 0."""
+    from scipy.special import ndtr, stdtr
+
+    if sd <= 0:
+        return float(d == 0)
+    z = -abs(d) / sd
+    return 2 * float(stdtr(degrees, z) if np.isfinite(degrees) else ndtr(z))
 
 
 def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
@@ -676,12 +683,12 @@ def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
     blocks = np.empty((groups, rank, groups, rank))
     for g, one in enumerate(samples):
         for h, other in enumerate(samples[: g + 1]):
-            noise = one.covariance() if g == h else one._shared(other)
+            noise = one.covariance() if g == h else one.shared_with(other)
             blocks[g, :, h] = coordinates.along(noise) / np.sqrt(short[g] * short[h])
             blocks[h, :, g] = blocks[g, :, h].T
     contrast = np.sqrt(sizes)[:, None] * (np.eye(groups) - parts)
     noise = np.einsum("ag,gihj,bh->aibj", contrast, blocks, contrast, optimize=True)
-    moments = _moments(noise.reshape(groups * rank, groups * rank))
+    moments = moments_of_normal(noise.reshape(groups * rank, groups * rank))
     n = sum(s.data.n for s in samples)
     degrees = min(one.degrees_with(other) for one in samples for other in samples if other != one)
     return WaldTest.of(name, statistic, (groups - 1) * rank, n, moments, degrees)
@@ -980,12 +987,12 @@ def goodness_of_fit(
     statistic = np.inf if _excluded(data, expected) else float(data.n * (z @ z))
     moments = None
     if data.survey is not None:
-        moments = _moments(coordinates.along(covariance_of(data, expected)))
+        moments = moments_of_normal(coordinates.along(covariance_of(data, expected)))
     name = "the shares are those given"
     return WaldTest.of(name, statistic, coordinates.rank, data.n, moments, data.degrees)
 
 
-def _moments(covariance: np.ndarray) -> tuple[float, float]:
+def moments_of_normal(covariance: np.ndarray) -> tuple[float, float]:
     """Mean and variance of z'z, for normal z with a covariance (J, J)."""
     return float(np.trace(covariance)), 2 * float((covariance * covariance.T).sum())
 
@@ -1048,13 +1055,13 @@ def independence(
     if data.survey is not None:
         keep = positions(data.domain, [first, second], least=2)
         on_pair = data.survey.on_attributes(data.domain.shape, keep)
-        noise = on_pair.covariance(lambda at: pair.channel.covariance(project(at)))
+        noise = on_pair.covariance(pair.channel.covariance)
         even = np.multiply.outer(*sides).ravel()
         contrast = np.kron(*contrasts)
         alone = contrast @ pair.channel.covariance(even) @ contrast.T
-        root = _root(alone, degrees)
+        root = root_of_inverse(alone, degrees)
         z = root.T @ d.ravel()
-        moments = _moments(pair.n * root.T @ contrast @ noise @ contrast.T @ root)
+        moments = moments_of_normal(pair.n * root.T @ contrast @ noise @ contrast.T @ root)
         return WaldTest.of(name, pair.n * float(z @ z), degrees, pair.n, moments, data.degrees)
     channels = pair.channel.factors(pair.shape)
     if channels is not None and data.reports_per_person == 1:
@@ -1076,11 +1083,11 @@ def independence(
 
 def quadratic(d: np.ndarray, covariance: np.ndarray, rank: int) -> float:
     """d' V^+ d, with the ``rank`` largest eigenvalues of V (J, J)."""
-    z = _root(covariance, rank).T @ d
+    z = root_of_inverse(covariance, rank).T @ d
     return float(z @ z)
 
 
-def _root(covariance: np.ndarray, rank: int) -> np.ndarray:
+def root_of_inverse(covariance: np.ndarray, rank: int) -> np.ndarray:
     """R (J, r) with V^+ = R R', with the ``rank`` largest eigenvalues of V (J, J)."""
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     scale = np.where(scale > 0, scale, 1.0)

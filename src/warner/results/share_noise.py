@@ -178,9 +178,12 @@ def variances_of(data: LikelihoodData, shares: np.ndarray, target: str) -> np.nd
 
     Of people who were drawn one by one it is that at the ``shares`` (K,).
     """
-    plain = lambda at: for_target(data, target, data.channel.variance(at), at)
+
+    def plain(at: np.ndarray) -> np.ndarray:
+        return for_target(data, target, data.channel.variance(at), at)
+
     if data.survey is not None:
-        return data.survey.variances(lambda at: plain(project(at)), target)
+        return data.survey.variances(plain, target)
     return np.asarray(plain(shares) / data.n)
 
 
@@ -207,7 +210,7 @@ def covariance_of(
         if starts is not None:
             of_value = np.repeat(np.arange(starts.size), np.diff(starts, append=shares.size))
             cells = (of_value[:, None] == np.arange(starts.size)).astype(np.float64)
-        of_shares = lambda at: covariance_of(alone, project(at), target, starts)
+        of_shares = lambda at: covariance_of(alone, at, target, starts)
         return data.n * data.survey.covariance(of_shares, target, cells)
     if starts is None:
         covariance = data.channel.covariance(shares)

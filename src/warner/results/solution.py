@@ -245,8 +245,8 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
         estimate.estimator == Inversion() and separate is not None and len(operator.groups()) == 1
     )
     survey = None if data.survey is None else data.survey.on_attributes(domain.shape, keep)
-    kept = {"domain": subdomain(domain, keep), "survey": survey}
-    summed_data = replace(data, channel=operator, weights=weights, **kept)
+    of_kept = subdomain(domain, keep)
+    summed_data = replace(data, channel=operator, weights=weights, domain=of_kept, survey=survey)
     if alone:
         fit = estimate.estimator.fit(summed_data)
         shares = fit.shares

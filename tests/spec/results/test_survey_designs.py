@@ -1,0 +1,387 @@
+"""Surveys with weights, clusters and strata: what R says of them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from tests.refusals import refused
+from tests.spec.results._survey_by_r import (
+    BY_R,
+    COLUMNS,
+    DESIGNS,
+    HIDDEN_LOG_LIKELIHOOD,
+    HIDDEN_REGRESSION,
+)
+from warner import (
+    Categorical,
+    Integers,
+    Laplace,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    Tally,
+    UnaryEncoding,
+    compare_groups,
+    estimate,
+    regress,
+)
+from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, ValuesError
+from warner.estimators.base import LikelihoodData
+from warner.results import goodness_of_fit, trend
+from warner.results.differences import independence
+from warner.results.estimate import Estimate
+from warner.results.intervals import normal_quantile
+
+YES_NO = Categorical([0, 1])
+KNOWN, WARNER = (RandomizedResponse(YES_NO, epsilon) for epsilon in (math.inf, math.log(3)))
+AT_1 = 1e-8  # R prints 15 digits; its errors of regressions stop at 1e-7
+
+
+def _tally(mechanism: RandomizedResponse, answer: str, **more: Any) -> Tally:
+    """The reports of R's survey by the columns of its designs."""
+    by = {name: COLUMNS[name] for name in ("weight", "cluster", "stratum", "female")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reports = mechanism.reports(COLUMNS[answer])
+        return mechanism.tally(reports, by | more).trusted()
+
+
+TALLIES = {"answer": _tally(KNOWN, "answer"), "warner": _tally(WARNER, "warner")}
+
+
+def _data(answer: str, design: dict[str, str], by: Any = ()) -> LikelihoodData:
+    return estimate(TALLIES[answer], "inversion", by=by, **design).data
+
+
+def _error(data: LikelihoodData) -> float:
+    assert data.survey is not None
+    return float(np.sqrt(data.survey.variances(data.channel.variance)[1]))
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_shares_have_the_errors_and_design_effects_that_r_prints(name: str) -> None:
+    known, hidden = (_data(answer, DESIGNS[name]) for answer in TALLIES)
+    share, error, effect = BY_R[name]["share"]
+    assert known.survey is not None and hidden.survey is not None
+    assert known.survey.unbiased[1] == pytest.approx(share, rel=AT_1)
+    assert _error(known) == pytest.approx(error, rel=AT_1)
+    assert known.design_effects[1] == pytest.approx(effect, rel=AT_1)
+    assert known.survey.drawn.degrees == BY_R[name]["degrees"]
+    share, error = BY_R[name]["hidden"]
+    assert hidden.survey.unbiased[1] == pytest.approx(share, rel=AT_1)
+    assert _error(hidden) == pytest.approx(error, rel=AT_1)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_groups_that_share_clusters_differ_as_r_says(name: str) -> None:
+    found = estimate(TALLIES["warner"], "inversion", by="female", **DESIGNS[name])
+    assert found.groups is not None
+    men, women = found.groups.table.parts
+    assert men is not None and women is not None and men.survey is not None
+    share, error = BY_R[name]["men"]
+    assert men.survey.unbiased[1] == pytest.approx(share, rel=AT_1)
+    assert _error(men) == pytest.approx(error, rel=AT_1)
+    rows = compare_groups(found, reference=0).rows()
+    difference, error = BY_R[name]["difference"]
+    z = normal_quantile(0.95, men.survey.moments(women.survey)[0])
+    assert rows[1]["difference"] == pytest.approx(difference, rel=AT_1)
+    assert rows[1]["high"] - rows[1]["low"] == pytest.approx(2 * z * error, rel=AT_1)
+    same = compare_groups(TALLIES["warner"], reference=0, by="female", **DESIGNS[name])
+    assert same.rows() == rows
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_regression_of_known_answers_is_that_of_svyglm(name: str) -> None:
+    used = ["x", "female", *DESIGNS[name].values()]
+    covariates = {column: COLUMNS[column] for column in used}
+    reports = KNOWN.reports(COLUMNS["answer"])
+    found = regress(reports, covariates, trusted=True, **DESIGNS[name])
+    coefficients, errors = BY_R[name]["logistic"]
+    assert found.names == ("Intercept", "x", "female")
+    assert found.coefficients[0] == pytest.approx(coefficients, rel=1e-6)
+    assert found.standard_errors[0] == pytest.approx(errors, rel=1e-5)
+    assert (found.degrees <= BY_R[name]["degrees"]).all()
+
+
+def test_a_regression_of_hidden_answers_is_that_of_r() -> None:
+    design = DESIGNS["strata_clusters_weights"]
+    covariates = {name: COLUMNS[name] for name in ("x", "female", *design.values())}
+    found = regress(WARNER.reports(COLUMNS["warner"]), covariates, **design)
+    coefficients, errors = HIDDEN_REGRESSION
+    assert found.coefficients[0] == pytest.approx(coefficients, rel=1e-6)
+    assert found.standard_errors[0] == pytest.approx(errors, rel=1e-6)
+    assert found.log_likelihood == pytest.approx(HIDDEN_LOG_LIKELIHOOD, rel=1e-10)
+    row = found.rows()[1]
+    assert row["design_effect"] > 0.5 and 20 < row["degrees"] <= 36
+    assert "40 clusters in 4 strata" in found.table().text()
+    assert found.to_json()["survey"]["columns"] == design
+    assert found.wald("x").of_errors == pytest.approx(row["degrees"])
+
+
+SMALL = {
+    "w": np.tile([1.0, 2.5], 60),
+    "school": np.repeat(np.arange(12), 10),
+    "region": np.repeat(["n", "s"], 60),
+    "sex": np.tile(["f", "m", "m"], 40),
+}
+DRINKS = Categorical(["never", "sometimes", "often"])
+
+
+def _small(mechanism: Any, answers: Any, seed: int = 3, **by: Any) -> Tally:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return mechanism.tally(mechanism.randomize(answers, np.random.default_rng(seed)), by)
+
+
+def _drinks(**by: Any) -> Tally:
+    answers = [["never", "often", "sometimes"][i % 3] for i in range(120)]
+    return _small(RandomizedResponse(DRINKS, 2.0), answers, **(by or SMALL))
+
+
+ALL = {"weights": "w", "cluster": "school", "strata": "region"}
+
+
+def test_groups_are_by_the_columns_that_the_design_does_not_name() -> None:
+    found = estimate(_drinks(), **ALL)
+    assert (found.names, found.keys, found.pool) == (("sex",), (("f",), ("m",)), "none")
+    assert {"design_effect", "sex", "status"} <= set(found.rows()[0])
+    assert estimate(_drinks(), by=(), **ALL).names == ()
+    by_region = estimate(_drinks(), by="region", **ALL)
+    assert by_region.keys == (("n",), ("s",))
+    drawn = "weighted by w, in clusters by school, in strata by region: 12 clusters in 2 strata"
+    assert drawn in " ".join(by_region.table().text().split())
+
+
+def test_an_estimate_says_its_design_effect_everywhere() -> None:
+    found = estimate(_drinks(), by=(), **ALL)
+    written = json.loads(json.dumps(found.to_json()))
+    assert written["survey"]["columns"] == ALL
+    assert written["survey"]["clusters"] == 12 and written["survey"]["degrees"] == 10
+    assert written["effective_n"] == pytest.approx(120 / written["design_effect"])
+    assert all(row["design_effect"] > 0 for row in written["shares"])
+    assert "design effect" in found.table().text()
+    assert "design_effect" in found.to_frame().column_names
+    assert found.interval_kind() == "score"
+
+
+def test_equal_weights_leave_the_shares_as_they_are() -> None:
+    weighted = estimate(_drinks(w=np.full(120, 7.5), sex=SMALL["sex"]), by=(), weights="w")
+    plain = estimate(_drinks(sex=SMALL["sex"]).total())
+    assert weighted.probabilities == pytest.approx(plain.probabilities, abs=1e-3)
+    assert weighted.data.design_effect == pytest.approx(1, abs=0.02)
+    narrow, wide = (float(np.ptp(e.interval(), axis=1).sum()) for e in (plain, weighted))
+    assert narrow == pytest.approx(wide, rel=0.03)
+
+
+def test_copies_of_a_cluster_add_no_information() -> None:
+    # Fifty people of one answer each in 12 schools tell as much as one of each school.
+    copies = [["never", "often"][i % 2] for i in range(12) for _ in range(50)]
+    tally = _small(KNOWN_DRINKS, copies, school=np.repeat(np.arange(12), 50)).trusted()
+    found = estimate(tally, "inversion", cluster="school")
+    assert found.data.effective_n == pytest.approx(11, abs=0.1)
+    assert goodness_of_fit(tally, [0.7, 0, 0.3], cluster="school").p_value > 0.1
+    assert goodness_of_fit(tally.total(), [0.7, 0, 0.3]).p_value < 1e-9
+
+
+KNOWN_DRINKS = RandomizedResponse(DRINKS, math.inf)
+
+
+def test_a_survey_of_numbers_has_means_and_quantiles_with_its_errors() -> None:
+    ages = UnaryEncoding(Integers(0, 19), 3.0, variant="oue")
+    centre = np.repeat(np.arange(12), 40)
+    answers = np.clip(centre + np.tile([-2, -1, 0, 1, 2], 96), 0, 19).tolist()
+    tally = _small(ages, answers, school=centre)
+    clustered = estimate(tally, cluster="school")
+    alone = estimate(tally.total())
+    for name in ("mean", "variance"):
+        wide, narrow = (np.ptp(getattr(e, name)().interval()) for e in (clustered, alone))
+        assert wide > 1.5 * narrow
+    assert np.ptp(clustered.quantile(0.5).interval()) > np.ptp(alone.quantile(0.5).interval())
+    young = clustered.range(0, 5).interval()
+    assert young[0] <= 0.5 <= young[1]
+
+
+def test_attributes_that_are_randomised_together_have_the_noise_of_the_design() -> None:
+    both = RandomizedResponse(Product(a=YES_NO, b=YES_NO), 4.0)
+    answers = [{"a": i // 10 % 2, "b": i % 2} for i in range(120)]
+    tally = _small(both, answers, **SMALL)
+    joint = estimate(tally, by=(), **ALL)
+    one = joint.marginal("a")
+    assert one.data.survey is not None
+    assert 1 < one.data.design_effect < 12
+    assert joint.marginal("b").data.design_effect < one.data.design_effect
+    assert independence(tally, "a", "b", **ALL).of_noise <= 10
+    assert independence(joint, "a", "b") == independence(tally, "a", "b", **ALL)
+    coin = RandomizedResponse(YES_NO, 2.0)
+    each = PerAttribute(Product(a=YES_NO, b=YES_NO), {"a": coin, "b": coin})
+    apart = _small(each, answers, **SMALL)
+    assert estimate(apart, attributes=["a"], by=(), **ALL).data.design_effect > 1
+
+
+def test_nonresponse_keeps_the_noise_of_the_design() -> None:
+    domain = warner.domains.with_missing(DRINKS, "answer")
+    answers = [["never", "often", None][i // 10 % 3] for i in range(120)]
+    tally = _small(RandomizedResponse(domain, 4.0), answers, **SMALL)
+    found = estimate(tally, by=(), cluster="school")
+    given = found.answered()
+    plain = estimate(tally.total()).answered()
+    assert np.ptp(given.interval(), axis=1).sum() > np.ptp(plain.interval(), axis=1).sum()
+
+
+def test_a_trend_over_ordered_groups_beats_the_test_of_any_difference() -> None:
+    years = np.repeat(np.arange(2020, 2026), 200)
+    answers = ["often" if i % 200 < 60 + 8 * (i // 200) else "never" for i in range(1200)]
+    tally = _small(RandomizedResponse(DRINKS, 2.0), answers, year=years)
+    found = trend(tally)
+    often = found.rows()[2]
+    assert often["low"] <= 0.04 <= often["high"] and found.test.degrees == 2
+    assert found.test.p_value < compare_groups(tally).test.p_value
+    assert "rises by" in found.text and found.to_json()["scores"]["2020"] == 2020
+    same = trend(tally, scores=[0, 1, 2, 3, 4, 5]).rows()
+    assert same[2]["slope"] == pytest.approx(often["slope"])
+    assert trend(tally, {(year,): year for year in range(2020, 2026)}).rows() == found.rows()
+
+
+def test_a_trend_of_clusters_and_of_a_mean() -> None:
+    counts = Integers(0, 4)
+    answers = [min(4, i // 40) for i in range(120)]
+    by = {"wave": np.repeat(["a", "b", "c"], 40), "school": SMALL["school"]}
+    tally = _small(RandomizedResponse(counts, 4.0), answers, **by)
+    found = trend(tally, of="mean", cluster="school")
+    (row,) = found.rows()
+    assert row["low"] <= 1 <= row["high"] and np.isfinite(found.test.of_noise)
+    assert row["p"] == pytest.approx(found.test.p_value, rel=0.5)
+    assert "mean" in found.table().text()
+
+
+@pytest.mark.parametrize(
+    "groups, options, words",
+    [
+        (_drinks(), {}, "scores: must be given for groups by w, school"),
+        (_drinks(sex=SMALL["sex"]), {}, "groups: must be at least 3"),
+        (_drinks(school=SMALL["school"]), {"scores": [1, 2]}, "one for each of the 12"),
+        (_drinks(school=SMALL["school"]), {"scores": [1] * 12}, "must not all be equal"),
+        (_drinks(school=SMALL["school"]), {"scores": {(1,): 3}}, "none for 0"),
+        (_drinks(school=SMALL["school"]), {"of": "median"}, "of: "),
+    ],
+)
+def test_trends_are_refused(groups: Tally, options: Any, words: str) -> None:
+    refused(ArgumentError, words, trend, groups, **options)
+
+
+def _with(**columns: Any) -> Tally:
+    return _drinks(**{**SMALL, **columns})
+
+
+CROSSING = np.where(np.arange(120) == 7, "s", SMALL["region"])
+LONELY = np.repeat(["n", "s"], [110, 10])
+
+
+@pytest.mark.parametrize(
+    "tally, options, words",
+    [
+        (
+            _with(),
+            {"cluster": "schol"},
+            "cluster: must be a public column of the tally: .* Is 'school'",
+        ),
+        (_with(), {"cluster": 3}, "cluster: must be the name of a public column; got 3"),
+        (_with(), {"cluster": "school", "strata": "school"}, "must be different public columns"),
+        (_with(w=np.tile([-1.0, 1], 60)), {"weights": "w"}, "'w': must hold positive numbers"),
+        (_with(w=np.tile([0, 1], 60)), {"weights": "w"}, "got others in .* stand for nobody"),
+        (_with(), {"weights": "sex"}, "'sex': must hold positive numbers"),
+        (_with(school=np.ones(120, int)), {"cluster": "school"}, "at least 2 clusters: .*1 in"),
+        (
+            _with(region=LONELY),
+            {"cluster": "school", "strata": "region"},
+            "at least 2 clusters in each stratum of 'region'.*; got 1 in s",
+        ),
+        (
+            _with(region=CROSSING),
+            {"cluster": "school", "strata": "region"},
+            "'school': must lie in one stratum of 'region' each; got 0 lies in several",
+        ),
+        (_with(), {"cluster": "school", "by": "age"}, "by: must be different names among"),
+        (_with(), {"cluster": "school", "pool": "partial"}, "pool: takes groups as"),
+        (_with(), {"cluster": "school", "values": ["never", "often"]}, "values: does not go"),
+        (_with(), {"by": "sex"}, "by: goes with the design of a survey"),
+    ],
+)
+def test_designs_that_do_not_fit_are_refused(tally: Tally, options: Any, words: str) -> None:
+    refused(ArgumentError, words, estimate, tally, **options)
+
+
+def test_weights_without_a_value_are_refused_by_position() -> None:
+    weights = np.where(np.arange(120) == 5, np.nan, 1.0)
+    refused(ValuesError, "'w', position 5: .*no value", _with, w=weights)
+
+
+def test_what_knows_nothing_of_designs_is_refused() -> None:
+    found = estimate(_drinks(), by=(), **ALL)
+    for kind in ("bootstrap", "average", "posterior", "anytime:200"):
+        refused(ArgumentError, "as drawn one by one", found.interval, kind=kind)
+    refused(
+        ArgumentError, "ranks: takes people as drawn one by one", warner.results.ranks.ranks, found
+    )
+    refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
+    refused(ArgumentTypeError, "goes with|must be", estimate, _drinks().total(), time="sex")
+    with pytest.raises(ArgumentError, match="public column of the tally: none"):
+        estimate(_drinks().total(), cluster="school")
+    plain = estimate(_drinks().total())
+    refused(MismatchError, "of a survey with a design and without", compare_groups, found, plain)
+
+
+@pytest.mark.parametrize(
+    "columns, options, words",
+    [
+        ({}, {"cluster": "class"}, "cluster: must be a public column of the covariates"),
+        ({"w": np.zeros(120)}, {"weights": "w"}, "'w': must hold positive numbers"),
+        ({"w": np.full(120, np.nan)}, {"weights": "w"}, "'w' must have a value in every row"),
+        ({"school": np.ones(120)}, {"cluster": "school"}, "at least 2 clusters"),
+        ({"region": CROSSING}, {"cluster": "school", "strata": "region"}, "one stratum"),
+        ({}, {"cluster": "school", "errors": "sandwich"}, "errors: are those of the survey design"),
+        (
+            {"school": SMALL["school"] % 2},
+            {"cluster": "school"},
+            "clusters, less strata, and 1: must be more than the 2 coefficients",
+        ),
+    ],
+)
+def test_regressions_with_designs_that_do_not_fit_are_refused(
+    columns: Any, options: Any, words: str
+) -> None:
+    covariates = {"z": np.arange(120.0), "school": SMALL["school"], **columns}
+    reports = RandomizedResponse(YES_NO, 2.0).randomize([0, 1] * 60)
+    refused(ArgumentError, words, regress, reports, covariates, **options)
+
+
+def test_a_mean_of_clusters_is_weighted_least_squares_with_their_errors() -> None:
+    counts = Laplace(Integers(0, 10), 8.0)
+    answers = np.clip(SMALL["school"], 0, 10)
+    reports = counts.randomize(answers.tolist(), np.random.default_rng(4))
+    z = np.arange(120) % 7.0
+    columns = {"z": z, "school": SMALL["school"], "w": SMALL["w"]}
+    found = regress(reports, columns, kind="mean", weights="w", cluster="school")
+    numbers = np.asarray(regress(reports, {"z": z}, kind="mean").coefficients)
+    assert found.coefficients.shape == numbers.shape == (1, 2)
+    alone = regress(reports, {"z": z}, kind="mean")
+    assert found.standard_errors[0, 0] > 1.5 * alone.standard_errors[0, 0]
+    assert found.design_effects is not None and found.design_effects[0, 0] > 2
+    assert found.errors == "linearised" and (found.degrees <= 11).all()
+    means = found.predict({"z": [0.0, 3.0]})
+    assert (means[:, 1] < means[:, 0]).all() and (means[:, 0] < means[:, 2]).all()
+
+
+def test_pickled_estimates_keep_their_design() -> None:
+    import pickle
+
+    found = estimate(_drinks(), by=(), **ALL)
+    again: Estimate = pickle.loads(pickle.dumps(found))
+    assert again.rows() == found.rows() and again.data.design_effect == found.data.design_effect
