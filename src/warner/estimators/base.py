@@ -92,9 +92,9 @@ class LikelihoodData:
             return np.ones(self.domain.size)
         variances = self.survey.variances(self.channel.variance)
         alone = self.channel.variance(with_sum_one(self.survey.unbiased)) / max(self.n - 1, 1)
-        known = alone > _NO_VARIANCE
+        varies = alone > _NO_VARIANCE
         unknown = np.full(alone.size, np.nan)
-        return np.asarray(np.divide(variances, alone, out=unknown, where=known))
+        return np.asarray(np.divide(variances, alone, out=unknown, where=varies))
 
     @property
     def design_effect(self) -> float:
@@ -102,9 +102,9 @@ class LikelihoodData:
         if self.survey is None:
             return 1.0
         alone = self.channel.variance(with_sum_one(self.survey.unbiased))
-        known = np.isfinite(self.design_effects)
-        total = float(alone[known].sum())
-        return float(self.design_effects[known] @ alone[known]) / total if total > 0 else 1.0
+        varies = np.isfinite(self.design_effects)
+        total = float(alone[varies].sum())
+        return float(self.design_effects[varies] @ alone[varies]) / total if total > 0 else 1.0
 
     @property
     def effective_n(self) -> float:

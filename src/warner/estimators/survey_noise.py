@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from warner._core.survey_design import DrawnSample
 from warner.channels.base import summed
-from warner.reports.survey_design import DrawnSample
 
 # The covariance of one report at some shares (K,).
 OfShares = Callable[[np.ndarray], np.ndarray]
@@ -64,16 +64,16 @@ class SurveyNoise:
         """
         weights, sizes = drawn.weights[rows], drawn.sizes[rows]
         total, size = float(weights @ sizes), unbiased.size
-        part = weights * sizes / total
+        fractions = weights * sizes / total
         squares = weights**2 * sizes / total**2
         of_answers = float(squares.sum()), squares @ terms / squares.sum()
-        scores = part[:, None] * (terms - unbiased)
+        scores = fractions[:, None] * (terms - unbiased)
         none = np.empty((0, size))
         if drawn.design.cluster is not None:
             units = len(drawn.stratum_of_unit)
             unit = drawn.unit[rows]
             sums = np.stack([np.bincount(unit, c, units) for c in scores.T], axis=1)
-            parts = np.bincount(unit, part, units)
+            parts = np.bincount(unit, fractions, units)
             return cls(
                 drawn, unbiased, 0.0, of_answers[1], drawn.root(sums), none, of_answers, parts
             )

@@ -11,6 +11,7 @@ from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner._core.foreign_tables import in_order_of
 from warner._core.names import explained
+from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.domains import Domain
@@ -19,7 +20,6 @@ from warner.regression.coefficients import Coefficients, covariates_of, problem_
 from warner.regression.covariates import Design, check_independent
 from warner.regression.likelihood import Ending, Pairs, maximize, softmax
 from warner.reports.reports import Reports
-from warner.reports.survey_design import SurveyDesign
 from warner.results.intervals import normal_quantile, share_columns
 
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
@@ -294,7 +294,7 @@ def regress(
         IdentifiabilityError: the reports do not determine the mean without bias.
         MissingExtraError: a formula, where formulaic is not installed.
 
-    Source: METHODS 10.6, 11.6.
+    Source: METHODS 10.6, 10.10.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> smokes = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -345,7 +345,7 @@ def regress(
         root = drawn.root(best.point.scores_of_clusters(drawn)) @ covariance
         covariance = root.T @ root
     # Log-odds are (Z T) gamma' = Z beta', so beta = gamma T'.
-    whole: FloatArray = np.kron(np.eye(size - 1), turn)
+    whole = np.asarray(np.kron(np.eye(size - 1), turn), dtype=np.float64)
     return Regression(
         coefficients=best.beta @ turn.T,
         covariance=whole @ covariance @ whole.T,

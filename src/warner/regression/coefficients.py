@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
+from warner._core.survey_design import DrawnSample, SurveyDesign
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray, IntArray, LikelihoodOperator
 from warner.domains import Domain
@@ -20,7 +21,6 @@ from warner.mechanisms.base import Mechanism
 from warner.regression.covariates import Design, columns_of, design_of
 from warner.regression.likelihood import Ending
 from warner.reports.reports import Reports
-from warner.reports.survey_design import DrawnSample, SurveyDesign
 from warner.results.from_tally import likelihood_data, tested
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import reports_of

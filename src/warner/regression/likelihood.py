@@ -20,9 +20,9 @@ from functools import cached_property
 
 import numpy as np
 
+from warner._core.survey_design import DrawnSample
 from warner.channels import FloatArray, IntArray
 from warner.estimators.base import Status, iterate
-from warner.reports.survey_design import DrawnSample
 
 _BLOCK = 2**19  # elements of an array of rows of covariates by entries of a matrix
 

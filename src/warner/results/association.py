@@ -277,7 +277,7 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
         got = f"up to {data.reports_per_person} reports of one person"
         remedy = "Take metrics.cramers_v of the estimated shares, which is too large"
         raise ArgumentError("cramers_v", rule, got, remedy)
-    data.require_simple_sample("cramers_v", "Use warner.independence")
+    data.require_simple_sample("cramers_v", "Use warner.results.independence")
     return Association(pair_of(data, first, second))
 
 

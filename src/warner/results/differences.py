@@ -36,12 +36,12 @@ from warner._core.errors import (
 )
 from warner._core.names import explained
 from warner._core.progress import steps
+from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.metrics import project
-from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.association import pair_of
 from warner.results.estimate import Estimate, group_table
@@ -55,6 +55,7 @@ from warner.results.summaries import Cumulative, Quantile, cumulative_on
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
+_SAME_P = 1e-12  # of two values, whose p-values differ by rounding alone
 _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
 _TRACE = 1e-9  # of noise, where respondents have none
 _SHOWN = 10  # names of groups in a sentence
@@ -380,7 +381,7 @@ def compare_groups(
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
     corrected = holm(np.array([row["p"] for row in rows[::alike]]))
     for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
-        row["p_holm"] = float(p)
+        row["p_holm"] = row["p"] if abs(p - row["p"]) <= _SAME_P else float(p)
     test = no_difference(samples)
     simulated = samples[0].data.simulated
     return Differences(
@@ -688,10 +689,10 @@ def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
             blocks[h, :, g] = blocks[g, :, h].T
     contrast = np.sqrt(sizes)[:, None] * (np.eye(groups) - parts)
     noise = np.einsum("ag,gihj,bh->aibj", contrast, blocks, contrast, optimize=True)
-    moments = moments_of_normal(noise.reshape(groups * rank, groups * rank))
+    flat = noise.reshape(groups * rank, groups * rank)
     n = sum(s.data.n for s in samples)
     degrees = min(one.degrees_with(other) for one in samples for other in samples if other != one)
-    return WaldTest.of(name, statistic, (groups - 1) * rank, n, moments, degrees)
+    return WaldTest.of_design(name, statistic, (groups - 1) * rank, n, flat, degrees)
 
 
 def _one_by_one(sample: Sample) -> Sample:
@@ -880,6 +881,30 @@ class WaldTest:
             p = float(chi2.sf(statistic * 2 * mean / variance, freedom))
         return cls(hypothesis, statistic, degrees, p, n, of_noise)
 
+    @classmethod
+    def of_design(
+        cls,
+        hypothesis: str,
+        statistic: float,
+        degrees: int,
+        n: int,
+        covariance: np.ndarray,
+        of_noise: float,
+    ) -> WaldTest:
+        """The test of a survey with a design, from z'z of normal z with a covariance (J, J).
+
+        The statistic is divided by its mean, so that it is near ``degrees`` where the hypothesis
+        holds. The covariance is that of the design, in units of people drawn one by one.
+        """
+        mean = float(np.trace(covariance))
+        if not (mean > 0 and np.isfinite(statistic)):
+            p = float(statistic <= 0)
+            return cls(hypothesis, np.inf if statistic > 0 else 0.0, degrees, p, n, of_noise)
+        scale = degrees / mean
+        variance = 2 * scale**2 * float((covariance * covariance.T).sum())
+        moments = float(degrees), variance
+        return cls.of(hypothesis, statistic * scale, degrees, n, moments, of_noise)
+
     @property
     def text(self) -> str:
         """The result in words."""
@@ -985,16 +1010,11 @@ def goodness_of_fit(
     coordinates = Coordinates.of(expected, covariance_of(alone, expected))
     z = coordinates.to(data.channel.invert(data.weights)[None])[0]
     statistic = np.inf if _excluded(data, expected) else float(data.n * (z @ z))
-    moments = None
-    if data.survey is not None:
-        moments = moments_of_normal(coordinates.along(covariance_of(data, expected)))
     name = "the shares are those given"
-    return WaldTest.of(name, statistic, coordinates.rank, data.n, moments, data.degrees)
-
-
-def moments_of_normal(covariance: np.ndarray) -> tuple[float, float]:
-    """Mean and variance of z'z, for normal z with a covariance (J, J)."""
-    return float(np.trace(covariance)), 2 * float((covariance * covariance.T).sum())
+    if data.survey is None:
+        return WaldTest.of(name, statistic, coordinates.rank, data.n)
+    noise = coordinates.along(covariance_of(data, expected))
+    return WaldTest.of_design(name, statistic, coordinates.rank, data.n, noise, data.degrees)
 
 
 def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
@@ -1061,8 +1081,9 @@ def independence(
         alone = contrast @ pair.channel.covariance(even) @ contrast.T
         root = root_of_inverse(alone, degrees)
         z = root.T @ d.ravel()
-        moments = moments_of_normal(pair.n * root.T @ contrast @ noise @ contrast.T @ root)
-        return WaldTest.of(name, pair.n * float(z @ z), degrees, pair.n, moments, data.degrees)
+        turned = pair.n * root.T @ contrast @ noise @ contrast.T @ root
+        statistic = pair.n * float(z @ z)
+        return WaldTest.of_design(name, statistic, degrees, pair.n, turned, data.degrees)
     channels = pair.channel.factors(pair.shape)
     if channels is not None and data.reports_per_person == 1:
         # Attributes that were randomised separately: S is the Kronecker product of both noises.

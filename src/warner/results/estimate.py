@@ -19,12 +19,12 @@ from warner._core.names import explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE
+from warner._core.survey_design import SurveyDesign
 from warner._core.table import Table, frame_of_rows
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, status_of_parts
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
-from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts, conditional, intervals, summaries, tables
 from warner.results.association import Association, cramers_v
@@ -843,7 +843,7 @@ def estimate(
         MethodWarning: the method named is advised against for these reports; the warning names a
             better one.
 
-    Source of the pooled estimates: METHODS 10.5; of surveys 11.6.
+    Source of the pooled estimates: METHODS 10.5; of surveys 10.10.
 
     >>> from warner import Integers, UnaryEncoding
     >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, variant="oue")

@@ -18,6 +18,7 @@ from warner._core.errors import (
     MismatchError,
     ValuesError,
 )
+from warner._core.survey_design import DrawnSample, SurveyDesign
 from warner._core.table import as_text
 from warner._core.text import canonical
 from warner.channels import LikelihoodOperator, stacked
@@ -29,7 +30,6 @@ from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
-from warner.reports.survey_design import DrawnSample, SurveyDesign
 from warner.reports.tally import Tally, merge, require_same_origin
 from warner.reports.tally_kinds import BlockTables, require_different
 from warner.results.share_noise import covariance_of
@@ -379,11 +379,11 @@ class SurveyCells:
             rule = "is not known for keys with values"
             raise ArgumentError("survey design", rule, survey.text)
         sizes, shares = _of_cells(by_cell, total, whole, attributes)
-        asked = np.flatnonzero(sizes)
-        if len(asked) < len(sizes):
+        filled = np.flatnonzero(sizes)
+        if len(filled) < len(sizes):
             keys_of_cells = list(by_cell)
-            by_cell = by_cell.only([keys_of_cells[g] for g in asked])
-            sizes, shares = sizes[asked], shares[asked]
+            by_cell = by_cell.only([keys_of_cells[g] for g in filled])
+            sizes, shares = sizes[filled], shares[filled]
         values = {name: [key[needed.index(name)] for key in by_cell] for name in survey.columns}
         drawn = survey.sample(values, sizes)
         keys = tuple(tuple(key[: len(columns)]) for key in by_cell)

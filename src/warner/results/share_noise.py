@@ -65,8 +65,8 @@ class ShareNoise:
         usual = data.design_effect if target == "population" else data.survey.of_answers[0] * data.n
         alone = for_target(data, target, channel.variance(plausible), plausible) / data.n
         of_design = variances_of(data, plausible, target)
-        known = (of_design > 0) & (alone > _NO_NOISE**2)
-        effects = np.divide(of_design, alone, out=np.full(alone.size, usual), where=known)
+        varies = (of_design > 0) & (alone > _NO_NOISE**2)
+        effects = np.divide(of_design, alone, out=np.full(alone.size, usual), where=varies)
         return replace(made, effects=effects)
 
     def at(self, shares: np.ndarray | float) -> np.ndarray:

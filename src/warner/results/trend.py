@@ -7,7 +7,7 @@ fits them best, for weights n_g. Its covariance is sum_g l_g^2 V_g, and of group
 a design sum_gh l_g l_h V_gh. Against a steady rise this is a stronger test than that of any
 difference, which looks in all directions.
 
-Source: Cochran (1954); Armitage (1955); of surveys METHODS 11.6.
+Source: Cochran (1954); Armitage (1955); of surveys METHODS 10.10.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ import numpy as np
 from warner._core.checks import choice, confidence_level, numbers_of
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.names import explained
+from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table, Tabular, as_text
 from warner.estimators.survey_noise import moments_of_sum
-from warner.reports.survey_design import SurveyDesign
 from warner.results.differences import (
     Sample,
     WaldTest,
     holm,
-    moments_of_normal,
     numbers_of_values,
     p_of_difference,
     root_of_inverse,
@@ -163,11 +162,12 @@ def trend(
     else:
         table = group_table(groups, attributes)
     given = _scores(table, scores)
-    used = [g for g, data in enumerate(table.parts) if data is not None and data.n > 1]
+    reported = {g: d for g, d in enumerate(table.parts) if d is not None and d.n > 1}
+    used = list(reported)
     if len(used) < _LEAST_GROUPS:
         rule = f"must be at least {_LEAST_GROUPS} of 2 reports or more"
         raise ArgumentError("groups", rule, str(len(used)), "Compare two by compare_groups")
-    samples = [Sample.of(table.labels[g], table.parts[g], "population") for g in used]
+    samples = [Sample.of(table.labels[g], data, "population") for g, data in reported.items()]
     x = np.array([given[g] for g in used])
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
     centred = x - sizes @ x / sizes.sum()
@@ -204,12 +204,14 @@ def trend(
     )
     rank = max(1, len(values) - 1)
     root = root_of_inverse(_covariance([_alone(s) for s in samples], factors, functions), rank)
-    moments = moments_of_normal(root.T @ covariance @ root) if noises else None
     about = "shares do" if of == "shares" else "mean does"
     name = f"the {about} not rise or fall over {len(used)} groups"
     n = int(sizes.sum())
     statistic = float(((root.T @ slopes) ** 2).sum())
-    test = WaldTest.of(name, statistic, root.shape[1], n, moments, degrees)
+    test = WaldTest.of(name, statistic, root.shape[1], n)
+    if noises:
+        noise = root.T @ covariance @ root
+        test = WaldTest.of_design(name, statistic, root.shape[1], n, noise, degrees)
     shown = {table.labels[g]: float(given[g]) for g in used}
     return Trend(of, shown, level, test, rows, table.whole.simulated)
 

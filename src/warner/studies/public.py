@@ -10,11 +10,11 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.survey_design import SurveyDesign
 from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.interval import Dates
 from warner.reports.public_columns import check_name
-from warner.reports.survey_design import SurveyDesign
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken
 from warner.studies.schema import BY_KEY, SHOWN
 

@@ -20,6 +20,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table
 from warner._core.names import Hinting
 from warner._core.sampling import Source
+from warner._core.survey_design import ROLES, SurveyDesign
 from warner._core.text import canonical, unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
@@ -30,7 +31,6 @@ from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
 from warner.reports.block_schema import block_name
 from warner.reports.public_columns import PublicColumn, warn_of_small_groups
 from warner.reports.reports import Reports
-from warner.reports.survey_design import ROLES, SurveyDesign
 from warner.reports.tally import Tally
 from warner.studies.mechanisms import (
     built,

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
+from warner._core.survey_design import SurveyDesign
 from warner.app.commands.options import (
     Output,
     additions,
@@ -59,7 +60,6 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
 )
 from warner.reports.public_columns import Key
-from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS, chart, save
 from warner.results.differences import compare_groups
@@ -454,8 +454,9 @@ def _estimate_survey(request: EstimateRequest) -> None:
     level, target, kind = *request.intervals, request.kind
     if request.plot_path is not None:
         if len(flat_results) == len(results):
-            of_all = {"level": level, "target": target, "top": request.top}
-            save(chart(flat_results, title=request.title, **of_all), request.plot_path)
+            top, title = request.top, request.title
+            picture = chart(flat_results, level=level, target=target, top=top, title=title)
+            save(picture, request.plot_path)
         elif len(results) > 1:
             rule = "shows one attribute"
             raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")

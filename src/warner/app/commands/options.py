@@ -17,6 +17,7 @@ import numpy as np
 from warner._core.atomic_files import require_ending
 from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
+from warner._core.survey_design import SurveyDesign
 from warner._core.table import Table
 from warner.app.terminal import whole_lines
 from warner.app.what_files_hold import (
@@ -26,7 +27,6 @@ from warner.app.what_files_hold import (
     write_text,
 )
 from warner.reports.public_columns import SMALLEST_GROUP
-from warner.reports.survey_design import SurveyDesign
 from warner.reports.tally import MOST_PER_PERSON, Tally
 from warner.studies.study import Study
 

@@ -93,7 +93,7 @@ def regress(
     if plan is not None:
         require_study(opened, plan, together=False)
     design = design_of(weights, cluster, strata, plan)
-    roles = {} if design is None else design.roles
+    roles: dict[str, Any] = {} if design is None else design.roles
     if opened.simulation:
         warn_of_simulation(reports)
     name, _, right = (side.strip() for side in formula.partition("~"))

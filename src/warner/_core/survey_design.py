@@ -12,7 +12,7 @@ People who were not drawn in clusters are clusters of one. This is the linearise
 sampling with replacement, as R's ``svydesign`` has it without a finite population correction, and
 in a regression the cluster-robust one with the factor G / (G - 1).
 
-Source: Binder (1983); Fuller (1975); METHODS 11.6.
+Source: Binder (1983); Fuller (1975); METHODS 10.10.
 """
 
 from __future__ import annotations
@@ -228,8 +228,8 @@ class DrawnSample:
         second += float(np.trace(between @ between))
         if first <= 0 or second <= 0:
             return 1.0, 1.0
-        part = min(1.0, first / float(alone.sum()))
-        return float(np.clip(first**2 / second, 1.0, self.degrees)), part
+        expected = min(1.0, first / float(alone.sum()))
+        return float(np.clip(first**2 / second, 1.0, self.degrees)), expected
 
     def _centred(self, sums: np.ndarray) -> np.ndarray:
         """K S: sums (G, d) less their means over the clusters of a stratum, times its factor."""
