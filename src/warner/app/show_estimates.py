@@ -205,9 +205,11 @@ def show_summaries(
         Column("figure", "estimate", "number"),
         Column("limits", f"{100 * level:.4g} % interval", "number"),
     ]
-    reports = reports_of(result.n, result.data.simulated)
-    note = f"Each interval is for {_PEOPLE[target]}, and for its number alone.\n"
-    show(Table(columns, rows, [note], f"{result.attribute}: {reports}, {result.method}"))
+    notes = [
+        design_effect_in_words(result),
+        f"Each interval is for {_PEOPLE[target]}, and for its number alone.\n",
+    ]
+    show(Table(columns, rows, notes, _title(result)))
 
 
 def with_figures(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
-from warner._core.survey_design import SurveyDesign
+from warner._core.survey_design import ROLES, SurveyDesign
 from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.interval import Dates
@@ -146,6 +146,14 @@ def declared(public: Mapping[str, Domain], name: Any, where: str) -> Domain:
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = "Declare the column in the study: [public.NAME] and its values"
     raise ArgumentError(where, rule, show(name), meant(str(name), public) or remedy)
+
+
+def survey_design(named: Mapping[str, str]) -> SurveyDesign | None:
+    """How people were drawn, as the table [design] says it."""
+    if len(set(named.values())) < len(named):
+        rule = "must name different public columns"
+        raise broken(("design",), rule, ", ".join(named.values()), None, "design")
+    return SurveyDesign.of(*(named.get(role) for role in ROLES))
 
 
 def check_design(design: SurveyDesign | None, public: Mapping[str, Domain]) -> None:

@@ -20,7 +20,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table
 from warner._core.names import Hinting
 from warner._core.sampling import Source
-from warner._core.survey_design import ROLES, SurveyDesign
+from warner._core.survey_design import SurveyDesign
 from warner._core.text import canonical, unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
@@ -58,6 +58,7 @@ from warner.studies.public import (
     group_data,
     of_groups,
     public_columns,
+    survey_design,
 )
 from warner.studies.schema import ATTRIBUTE, BY_KEY, PUBLIC, STUDY, json_schema
 from warner.studies.texts import Collect, Texts, collect_problems, languages_of, text_problems
@@ -111,9 +112,10 @@ class Study(Hinting):
         self._mechanisms: dict[str, Mechanism] = {}
         self.groups: dict[str, Study] = {}
         self.public: dict[str, Domain] = {}
-        named = stated.get("design", {})
-        self.design = SurveyDesign.of(*(named.get(role) for role in ROLES))
+        self.design: SurveyDesign | None = None
         log = ProblemLog()
+        with log.within():
+            self.design = survey_design(stated.get("design", {}))
         self._draws = is_drawn(stated.get("ask"))
         _check_names(list(stated["attributes"]), log)
         _check_texts(stated, log)

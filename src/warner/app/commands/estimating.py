@@ -450,6 +450,9 @@ def _estimate_survey(request: EstimateRequest) -> None:
     if any(result.data.simulated for result in results.values()):
         warn_of_simulation(", ".join(request.tallies))
     flat_results = [result for result in results.values() if not result.names]
+    if request.kind is not None and len(flat_results) < len(results):
+        rule = "does not go with groups: their intervals are score intervals"
+        raise ArgumentError("--interval", rule, request.kind)
     summaries_of.check(flat_results)
     level, target, kind = *request.intervals, request.kind
     if request.plot_path is not None:

@@ -1,0 +1,157 @@
+"""Survey designs in study files and on the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.app._command import run
+from warner.collector.survey_document import draw_of
+from warner.errors import StudyError
+
+STUDY = """
+[public.w]
+integers = [1, 10000]
+[public.school]
+integers = [1, 40]
+[public.region]
+values = ["north", "south"]
+[public.sex]
+values = ["f", "m"]
+[design]
+weights = "w"
+cluster = "school"
+strata = "region"
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+[attributes.units]
+integers = [0, 5]
+mechanism = "Laplace"
+epsilon = 8.0
+"""
+BY = ["--weights", "w", "--cluster", "school", "--strata", "region"]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the study, reports of 240 pupils of 24 schools, and their tally."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(STUDY)
+    rng = np.random.default_rng(8)
+    with Path("a.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["smokes", "units", "w", "school", "region", "sex"])
+        for i in range(240):
+            school = i // 10
+            smokes = "yes" if rng.random() < (0.2, 0.7)[school % 2] else "no"
+            place = "north" if school < 12 else "south"
+            weight = 1000 if i % 3 else 2500
+            writer.writerow([smokes, (school + i) % 6, weight, school + 1, place, "fm"[i % 2]])
+    run("randomize", "s.toml", "a.csv", "-o", "r.parquet")
+    run("tally", "r.parquet", "--study", "s.toml", "--by", "sex", "-o", "t.json")
+    return tmp_path
+
+
+def test_a_tally_of_a_study_has_the_columns_of_its_design(here: Path) -> None:
+    tallies = warner.reports.tally.load_tallies("t.json")
+    assert tallies["smokes"].names == ("sex", "w", "school", "region")
+    run("tally", "r.parquet", "--study", "s.toml", "-o", "all.json")
+    names = warner.reports.tally.load_tallies("all.json")["smokes"].names
+    assert names == ("w", "school", "region")
+    assert warner.Study.load("s.toml").design.columns == names
+
+
+def test_an_estimate_by_names_is_that_of_the_study(here: Path) -> None:
+    by_study = run("estimate", "t.json", "--study", "s.toml", "--only", "smokes").stdout
+    by_names = run("estimate", "t.json", *BY, "--only", "smokes").stdout
+    assert by_study == by_names and "design effect" in by_study and "2 groups" in by_study
+    run("tally", "r.parquet", "--study", "s.toml", "-o", "all.json")
+    together = run("estimate", "all.json", *BY, "--only", "smokes").stdout
+    assert "24 clusters in 2 strata" in together and "people drawn one by one" in together
+    data = json.loads(run("estimate", "all.json", *BY, "--only", "smokes", "--json").stdout)
+    assert data[0]["survey"]["degrees"] == 22 and data[0]["shares"][0]["design_effect"] > 1
+    mean = run("estimate", "all.json", *BY, "--only", "units", "--summary", "mean").stdout
+    assert "24 clusters in 2 strata" in mean and "Design effect" in mean
+
+
+def test_groups_of_any_column_are_estimated_and_compared(here: Path) -> None:
+    rows = run("estimate", "t.json", *BY, "--by", "region", "--only", "smokes", "--csv").stdout
+    assert [row["region"] for row in csv.DictReader(rows.splitlines())] == [
+        "north", "north", "south", "south"
+    ]  # fmt: skip
+    compared = run("estimate", "t.json", *BY, "--by", "sex", "--compare-groups", "--json")
+    found = json.loads(compared.stdout)[0]
+    tally = warner.reports.tally.load_tallies("t.json")["smokes"]
+    same = warner.compare_groups(tally, weights="w", cluster="school", strata="region")
+    assert found["differences"] == same.rows()
+
+
+def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
+    shown = run("regress", "r.parquet", "smokes ~ sex", "--study", "s.toml").stdout
+    assert "24 clusters in 2 strata" in " ".join(shown.split())
+    assert shown == run("regress", "r.parquet", "smokes ~ sex", *BY).stdout
+    only = run("regress", "r.parquet", "smokes", *BY, "--json")
+    covariates = {row["covariate"] for row in json.loads(only.stdout)["coefficients"]}
+    assert covariates == {"Intercept", "sex[T.m]"}
+    too = run("regress", "r.parquet", "smokes ~ sex + region", *BY, "--json")
+    covariates = {row["covariate"] for row in json.loads(too.stdout)["coefficients"]}
+    assert covariates == {"Intercept", "sex[T.m]", "region[T.south]"}
+    mean = json.loads(run("regress", "r.parquet", "units ~ sex", *BY, "--mean", "--json").stdout)
+    assert mean["errors"] == "linearised" and mean["coefficients"][0]["design_effect"] > 1
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["estimate", "t.json", "--cluster", "scool"], "cluster: must be a public column"),
+        (["estimate", "t.json", *BY, "--by", "sex", "--pool", "none"], "--pool: does not go"),
+        (["estimate", "t.json", *BY, "--interval", "average"], "--interval: does not go with"),
+        (["regress", "r.parquet", "smokes ~ sex", "--cluster", "class"], "cluster: must be"),
+        (["regress", "r.parquet", "smokes ~ sex", *BY, "--errors", "sandwich"], "errors: are"),
+        (["report", "t.json", "--study", "s.toml", "-o", "r.html"], "a report page knows nothing"),
+    ],
+)
+def test_commands_refuse_what_does_not_fit(here: Path, arguments: list[str], words: str) -> None:
+    assert words in run(*arguments, ok=False).output
+
+
+def test_a_tally_without_the_columns_of_a_design_is_refused(here: Path) -> None:
+    Path("plain.toml").write_text(
+        STUDY.replace(STUDY[STUDY.index("[design]") :], "")
+        + (STUDY[STUDY.index("[attributes.smokes]") :])
+    )
+    run("tally", "r.parquet", "--study", "plain.toml", "-o", "plain.json")
+    refused = run("estimate", "plain.json", "--study", "s.toml", ok=False).output
+    assert "must be a tally by w, school, region" in refused
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (('weights = "w"', 'weights = "v"'), "design.weights: must be a public column"),
+        (('weights = "w"', 'weights = "sex"'), "design.weights: must be whole numbers from 1 on"),
+        (("integers = [1, 10000]", "integers = [0, 10000]"), "whole numbers from 1 on"),
+        (('strata = "region"', 'strata = "school"'), "design: must name different public columns"),
+        (('strata = "region"', 'stratum = "region"'), "stratum: is not a key"),
+    ],
+)
+def test_studies_with_designs_that_do_not_fit_are_refused(
+    change: tuple[str, str], words: str
+) -> None:
+    with pytest.raises(StudyError, match=words):
+        warner.Study.parse(STUDY.replace(*change))
+
+
+def test_a_study_with_a_design_is_not_served() -> None:
+    with pytest.raises(StudyError, match="design: cannot be served"):
+        draw_of(warner.Study.parse(STUDY))
+    assert warner.Study.parse(STUDY).digest == (
+        warner.Study.parse(STUDY.partition("[design]")[0] + STUDY[STUDY.index("[attr") :]).digest
+    )
