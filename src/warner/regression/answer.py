@@ -478,13 +478,10 @@ def _regress_mean(
         meat, independent, degrees = scores.T @ scores * small, None, _NORMAL
     else:
         root = drawn.root(drawn.summed(scores))
-        information = [drawn.summed(q * (q @ row)[:, None]) for row in inverse]
-        degrees = np.array(
-            [
-                drawn.moments_of(np.column_stack([v @ row, v]), np.eye(width))[0]
-                for v, row in zip(information, inverse, strict=True)
-            ]
-        )
+        degrees = np.full(width, float(drawn.degrees))
+        for i, row in enumerate(inverse if drawn.design.cluster is not None else ()):
+            v = drawn.summed(q * (q @ row)[:, None])
+            degrees[i] = drawn.moments_of(np.column_stack([v @ row, v]), np.eye(width))[0]
         alone = scores / np.sqrt(weights)[:, None]
         meat, independent = root.T @ root, _diagonal(inverse, alone.T @ alone * small)
     return MeanRegression(

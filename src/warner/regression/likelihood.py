@@ -181,6 +181,8 @@ class Point:
 
         Shapes: directions a (J, E p).
         """
+        if drawn.design.cluster is None:
+            return np.full(len(directions), float(drawn.degrees))
         pairs, (extra, width) = self.pairs, (self.pi.shape[1] - 1, self.pairs.covariates.shape[1])
         # Reports add the same noise in all clusters, so that the answers say which have weight.
         complete = self.derivatives()[2]

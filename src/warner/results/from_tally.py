@@ -287,8 +287,9 @@ class GroupTable:
         """
         cells = SurveyCells.of(tally, survey, by, attributes)
         keys = tuple(dict.fromkeys(cells.keys))
-        members = [np.array([key == other for other in cells.keys]) for key in keys]
-        parts = tuple(cells.data_of(rows) for rows in members)
+        number = {key: g for g, key in enumerate(keys)}
+        of_cell = np.array([number[key] for key in cells.keys])
+        parts = tuple(cells.data_of(of_cell == g) for g in range(len(keys)))
         sizes = np.array([data.n for data in parts])
         shares = np.stack([data.channel.invert(data.weights) for data in parts])
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))

@@ -249,3 +249,14 @@ def test_groups_of_few_people_warn_in_python_as_on_the_command_line(tmp_path: Pa
         warnings.simplefilter("error")
         coin.tally(reports, {"ward": ["north"] * 31})
         coin.tally(coin.randomize(["no"]))
+
+
+def test_weights_of_a_survey_are_numbers_that_files_keep(tmp_path: Path) -> None:
+    weights = [0.1, 2.5, 0.1, 1 / 3]
+    groups = _groups(weight=weights, ward=WARDS)
+    assert [key[0] for key in groups] == sorted(key[0] for key in groups)
+    assert {key[0] for key in groups} == set(weights)
+    groups.save(tmp_path / "t.json")
+    assert Tally.load(tmp_path / "t.json") == groups
+    assert list(_groups(weight=np.array(weights), ward=WARDS)) == list(groups)
+    assert groups.by("weight")[0.1,].n == 2
