@@ -30,6 +30,7 @@ from warner._core.pickles import packed, unpacked, without_cached
 from warner._core.processes import SMALL, one_thread
 from warner._core.progress import stage
 from warner._core.references import bibtex_of
+from warner._core.survey_design import SurveyDesign
 from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows, SomeValues
 from warner.domains import Domain, Subset
 from warner.estimators.survey_noise import SurveyNoise, with_sum_one
@@ -75,6 +76,11 @@ class LikelihoodData:
     def least_people(self) -> int:
         """The least number of people that can have sent the n reports."""
         return -(-self.n // self.reports_per_person)
+
+    @property
+    def design(self) -> SurveyDesign | None:
+        """The public columns that say how people were drawn; None if one by one."""
+        return None if self.survey is None else self.survey.drawn.design
 
     @property
     def degrees(self) -> float:

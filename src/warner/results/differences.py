@@ -55,7 +55,7 @@ from warner.results.summaries import Cumulative, Quantile, cumulative_on
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
-_SAME_P = 1e-12  # of two values, whose p-values differ by rounding alone
+_SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alone
 _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
 _TRACE = 1e-9  # of noise, where respondents have none
 _SHOWN = 10  # names of groups in a sentence
@@ -381,7 +381,7 @@ def compare_groups(
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
     corrected = holm(np.array([row["p"] for row in rows[::alike]]))
     for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
-        row["p_holm"] = row["p"] if abs(p - row["p"]) <= _SAME_P else float(p)
+        row["p_holm"] = row["p"] if abs(p - row["p"]) <= _SAME_P * p else float(p)
     test = no_difference(samples)
     simulated = samples[0].data.simulated
     return Differences(

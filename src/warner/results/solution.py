@@ -167,6 +167,7 @@ def same(a: Solution, b: Solution) -> bool:
         == (b.attribute, b.n, b.reports_per_person, b.method, second.status, second.gap)
         and (first.mean, have_shares) == (second.mean, second.probabilities is not None)
         and a.domain == b.domain
+        and a.data.design == b.data.design
         and a.data.simulated == b.data.simulated
         and a.data.channel.shape == b.data.channel.shape
         and (not have_shares or np.array_equal(a.probabilities, b.probabilities))

@@ -133,7 +133,7 @@ def test_rows_counted_once_are_people_counted_one_by_one() -> None:
     z = rng.integers(0, 2, (500, 2)).astype(float)
     rows, report = rng.random((3, 3)) + 0.1, rng.integers(0, 3, 500)
     merged = Pairs.of(rows, report, z)
-    apart = Pairs(rows, z, report, np.arange(500), np.ones(500))
+    apart = Pairs(rows, z, report, np.arange(500), np.ones(500), np.arange(500))
     assert len(merged.counts) <= 12
     beta = rng.normal(size=(2, 2))
     assert merged.at(beta).value == pytest.approx(apart.at(beta).value)
