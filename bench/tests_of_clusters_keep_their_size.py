@@ -224,6 +224,7 @@ def main() -> None:
         several = [by_formulas(*drawn(clusters, effect, rng)) for _ in range(RUNS // TOGETHER)]
         sizes = {n: float(np.mean([(p[n] < LEVEL).mean() for p in several])) for n in NAMES}
         sizes["one by one"] = one_by_one(clusters, effect, rng)
+        sizes = {name: round(size, 5) for name, size in sizes.items()}
         row = {"clusters": clusters, "effect": effect, "size": sizes}
         done.append(row)
         with OUT.open("a") as file:
