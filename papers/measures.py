@@ -18,12 +18,15 @@ from papers.data_sets import DataFolder
 from papers.measure import Cell, Runs
 from papers.table import Row, Table
 from warner import metrics
+from warner._core.sampling import Source
 from warner.channels import Channel, StackChannel
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
+from warner.reports.reports import Reports
 from warner.results.estimate import Estimate
+from warner.results.from_tally import likelihood_data
 
 Loss = Callable[[Estimate, "People"], float]
 Methods = Mapping[str, Estimator]
@@ -155,6 +158,21 @@ class EstimationError:
             estimates = {name: Estimate(m.fit(data), data, m) for name, m in methods.items()}
             result.append((run, estimates))
         return result
+
+
+def whole_reports(
+    mechanism: Mechanism, people: np.ndarray, rng: np.random.Generator
+) -> LikelihoodData:
+    """Reports of bits that are kept whole, and not as the sums of their bits.
+
+    Args:
+        mechanism: the mechanism.
+        people: (K,) how many people have each value.
+        rng: the generator.
+    """
+    values = np.repeat(np.arange(people.size), people)
+    drawn = mechanism.randomize_encoded(values, Source(rng))
+    return likelihood_data(mechanism.tally(Reports(mechanism.header, drawn), keep_reports=True))
 
 
 Draw = Callable[[Channel, People, int, np.random.Generator], np.ndarray]

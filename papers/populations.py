@@ -171,18 +171,35 @@ def made_clusters(
     return np.bincount(inside[:, 0] * columns + inside[:, 1], minlength=rows * columns)
 
 
-def gowalla(data: DataFolder, n: int = 123_273) -> tuple[Grid, np.ndarray]:
+def gowalla(data: DataFolder, n: int = 123_273, spread: float = 0.0) -> tuple[Grid, np.ndarray]:
     """Check-ins in the north of San Francisco: 16 x 24 cells of half a kilometre [P4 sec IX-B].
 
     Of the 123,273 check-ins of P4 the folder has 49,681; n of them are drawn with replacement.
+
+    Args:
+        data: the data sets.
+        n: the number of check-ins.
+        spread: the share of each cell's check-ins that is spread evenly over the cell and its
+            neighbours, because P4's check-ins lie in more cells than those at hand.
 
     Returns:
         The grid, row 0 in the south, and the counts (384,).
     """
     grid = Grid(16, 24, side=0.5)
     found = data.columns("gowalla_sf_grid24x16.csv.gz", "row", "col", "checkins")
-    if found is None:
-        return grid, drawn(made_clusters(16, 24, 40, 50_000, 0.4, 0.5), n)
     counts = np.zeros((16, 24))
-    counts[found["row"].astype(int), found["col"].astype(int)] = found["checkins"]
-    return grid, drawn(counts.ravel(), n)
+    if found is None:
+        counts += made_clusters(16, 24, 40, 50_000, 0.4, 0.5).reshape(16, 24)
+    else:
+        counts[found["row"].astype(int), found["col"].astype(int)] = found["checkins"]
+    return grid, drawn((1 - spread) * counts.ravel() + spread * _over_neighbours(counts).ravel(), n)
+
+
+def _over_neighbours(counts: np.ndarray) -> np.ndarray:
+    """The counts (rows, columns), each shared evenly with its neighbours, corners too."""
+    rows, columns = counts.shape
+    inside = np.pad(np.ones(counts.shape), 1)
+    shifts = [(i, j) for i in range(3) for j in range(3)]
+    cells = sum(inside[i : i + rows, j : j + columns] for i, j in shifts)
+    padded = np.pad(counts / cells, 1)
+    return np.asarray(sum(padded[i : i + rows, j : j + columns] for i, j in shifts))

@@ -97,6 +97,25 @@ def geometric_mean(each: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(each))))
 
 
+def mean_ratio_in(
+    low: float,
+    high: float,
+    first: Any,
+    second: Any,
+    within: Sequence[str] = ("epsilon",),
+    by: str = "method",
+    **where: Any,
+) -> Check:
+    """The check that the geometric mean of all :func:`ratios` lies between two numbers."""
+
+    def check(table: Table) -> Verdict:
+        each = ratios(table, first, second, within, by, **where)
+        middle = geometric_mean(each)
+        return Verdict(low <= middle <= high, f"geometric mean {middle:.3f}, {spread(each)}")
+
+    return check
+
+
 def spread(each: Sequence[float]) -> str:
     """The least and the largest of some ratios as text.
 

@@ -15,7 +15,7 @@ _EVERY = {
         *worst_cases.EXPERIMENTS,
     )
 }
-_NAMES = ("5", "5-start", "6", "7", "8", "9", "10", "11", "12", "13")
+_NAMES = ("5", "5-start", "5-whole", "6", "7", "8", "9", "10", "11", "12")
 _TABLES = (1, 3, 4)
 EXPERIMENTS: tuple[Experiment, ...] = (
     *(_EVERY[f"P2/fig{name}"] for name in _NAMES),

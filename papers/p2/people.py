@@ -62,10 +62,10 @@ def _tagged(
     open_to_all = np.ones(everyone.size)
     open_to_all[sensitive] = 0  # such a region is sensitive for everyone, and needs no tag
     parts = [counts * open_to_all for counts in hidden.values()]
-    rest = everyone - sum(parts)
     if hide is not None:
         parts = [part / part.sum() * hide[tag] for tag, part in zip(hidden, parts, strict=True)]
-        rest = rest / rest.sum() * (n - sum(hide.values()))
+        everyone = everyone / everyone.sum() * n
+    rest = np.maximum(everyone - sum(parts), 0)
     people = drawn(np.concatenate([rest, *parts]), n).reshape(-1, everyone.size)
     tags = dict(zip(hidden, people[1:], strict=True))
     return _half(people.sum(axis=0), sensitive, hidden=tags, tagged=dict(tagged))
@@ -93,15 +93,17 @@ FEW = {"home": 5_040, "work": 19_532}
 def manhattan_with_tags(
     data: DataFolder, n: int = 359_054, hide: Mapping[str, int] | None = None
 ) -> Sensitive:
-    """Check-ins of 193 people in Manhattan, at home and at work among them [P2 sec 6.1].
+    """Check-ins in Manhattan, at home and at work among them [P2 sec 6.1].
 
-    The folder has 27,923 check-ins; n are drawn with replacement. The background knowledge is the
-    number of homes and of offices in each region.
+    The folder has 27,923 check-ins of 193 people with the kinds of their places, and 98,231
+    without; n are drawn with replacement. The background knowledge is the number of homes and of
+    offices in each region.
 
     Args:
         data: the folder.
         n: the number of people.
-        hide: {tag: how many people hide under it}; None for the share in the folder.
+        hide: {tag: how many people hide under it}, where the 193 people say in which regions, and
+            the 98,231 check-ins where all people are; None for the 193 people alone.
     """
     name = "foursquare_manhattan_grid25x25.csv.gz"
     found = data.columns(name)
@@ -109,7 +111,7 @@ def manhattan_with_tags(
         everyone = made_clusters(25, 25, 60, 30_000, 1.0).astype(np.float64)
         hidden, tagged = _made_tags(everyone, {"home": 0.06, "work": 0.13})
     else:
-        everyone = found["nyc193_checkins"]
+        everyone = found["nyc193_checkins" if hide is None else "fsq_global_us_checkins"]
         words = {"home": "residence", "work": "professional"}
         hidden = {tag: found[f"nyc193_{word}_checkins"] for tag, word in words.items()}
         tagged = {tag: found[f"nyc193_{word}_pois"] for tag, word in words.items()}

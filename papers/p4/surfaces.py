@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from papers.data_sets import DataFolder
-from papers.experiment import Claim, Experiment, Picture, Verdict, cells_of
+from papers.experiment import Claim, Experiment, Failure, Picture, Reason, Verdict, cells_of
 from papers.measure import Cell
 from papers.measures import PerRun
 from papers.table import Row, Table
@@ -131,12 +131,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "others.",
                 _flat_ridge,
                 held=True,
+                words="theta with theta_1 = theta_3 gives the empirical distribution (1/3, 1/3, "
+                "1/3) (sec III-B)",
             ),
             Claim("The maximum is reported as not unique.", _not_unique, held=True, ours=True),
             Claim(
                 "EM stays at (0, 1, 0) and at (1/2, 0, 1/2), so its limit depends on the start.",
                 _two_limits,
                 held=True,
+                words='"The IBU may not approximate the true distribution" (sec III-B)',
             ),
         ),
         pictures=(
@@ -153,11 +156,23 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         runs=1,
         quick_runs=1,
         claims=(
-            Claim("(0, 1, 0) is the unique maximum.", _unique_corner, held=True),
+            Claim(
+                "(0, 1, 0) is the unique maximum.",
+                _unique_corner,
+                held=True,
+                words='"the unique MLE is (0, 1, 0)" (sec III-C)',
+            ),
             Claim(
                 "With reports 1, 2, 2, 3 the derivatives at (0, 1, 0) are -0.5.",
                 _printed_slope,
                 held=False,
+                words='"On (0, 1, 0) the partial derivatives are -0.5" with the reports 1, 2, 2, 3 '
+                "(sec III-C)",
+                failure=Failure(
+                    Reason.MISPRINT,
+                    "they are 0; with one more report of 2 they are -0.5.",
+                    "P4, section III-C: the derivatives at (0, 1, 0)",
+                ),
             ),
             Claim(
                 "With reports 1, 2, 2, 2, 3 the derivatives at (0, 1, 0) are -0.5.",
