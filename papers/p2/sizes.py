@@ -29,6 +29,7 @@ from papers.p2.common import (
     near_open,
     population,
     reporters,
+    said,
 )
 from papers.verdicts import all_of, less, more
 
@@ -57,6 +58,12 @@ def _over_sizes(sizes: Mapping[str, Sequence[int]]) -> Cells:
             mechanism=list(MECHANISMS),
         )
     )
+
+
+_BEST = (
+    "the utility-optimized RAPPOR and utility-optimized RR provide the best performance when "
+    "epsilon = 0.1 and ln K, respectively"
+)
 
 
 def _figure_6(name: str, metric: str, value: str, losses: Mapping[str, Loss]) -> Experiment:
@@ -99,6 +106,7 @@ def _figure_6(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
                         sensitive=[10, 20, 50, 100, 200],
                     ),
                     held=True,
+                    words=said(_BEST, squared),
                 )
                 for method in TWO
             ),
@@ -123,6 +131,7 @@ def _figure_6(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
                         )
                     ),
                     held=True,
+                    words=said(_BEST, squared),
                 )
                 for method in TWO
             ),
@@ -131,12 +140,23 @@ def _figure_6(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
                 "to 50 sensitive values.",
                 near_open("uRR", close, metric, tuple(sizes), sensitive=small),
                 held=True,
+                words=said(
+                    "the utility-optimized RR provides the performance close to the non-private "
+                    "mechanism when epsilon = ln K and the number of sensitive regions/categories "
+                    "is less than 100",
+                    squared,
+                ),
             ),
             Claim(
                 f"At epsilon = ln K uRAP errs less than {close:g} times as much as no privacy, up "
                 "to 10 sensitive values.",
                 near_open("uRAP", close, metric, tuple(sizes), sensitive=[1, 2, 5, 10]),
                 held=True,
+                words=said(
+                    "The performance of the utility-optimized RAPPOR is also close to that of the "
+                    "non-private mechanism when [their number] is less than 20",
+                    squared,
+                ),
             ),
             Claim(
                 "At epsilon = ln K uRAP errs more than twice as much as no privacy with 200 "
@@ -159,6 +179,7 @@ def _figure_6(name: str, metric: str, value: str, losses: Mapping[str, Loss]) ->
                     )
                 ),
                 held=True,
+                words=said("it rapidly increases with increase in [their number]", squared),
             ),
         ),
         pictures=tuple(

@@ -97,6 +97,7 @@ def _agree(first: str, slack: float, mechanisms: tuple[str, ...], epsilon: float
 
 def _table(name: str, loss: str, word: str, says: str) -> Experiment:
     private = (*OLD, *NEW)
+    words = f"{says} ({'table 3' if loss == 'l1' else 'table 4'})"
     return Experiment(
         name=name,
         title=f"The worst case of {word} for epsilon near 0 and epsilon = ln K",
@@ -110,18 +111,21 @@ def _table(name: str, loss: str, word: str, says: str) -> Experiment:
                 "The printed limits for epsilon near 0 are those of the closed form, within 2 %.",
                 _agree("printed", 0.02, private, SMALL),
                 held=True,
+                words=words,
             ),
             Claim(
                 "The printed values at epsilon = ln K of RR, RAPPOR and no privacy are those of "
                 "the closed form, within 5 %.",
                 _agree("printed", 0.05, (*OLD, OPEN), LARGE),
                 held=True,
+                words=words,
             ),
             Claim(
                 "The printed approximations at epsilon = ln K of uRR and uRAP are within 10 % of "
                 "the closed form.",
                 _agree("printed", 0.1, NEW, LARGE),
                 held=True,
+                words=words,
             ),
             Claim(
                 "The simulated losses are those of the closed form, within 10 %.",

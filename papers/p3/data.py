@@ -36,21 +36,32 @@ def apportioned(weights: np.ndarray, n: int) -> np.ndarray:
     return counts
 
 
-def two_normals(bins: int) -> np.ndarray:
-    """(bins,) S-MN on [-1, 1]: 0.6 N(0.7, 0.2^2) + 0.4 N(0.2, 0.1^2) at the middles of bins."""
+# Shares, means and deviations. P3's code passes sigma^2 = 0.35^2 where a deviation is meant.
+NORMALS = {
+    "S-MN": ((0.6, 0.7, 0.2), (0.4, 0.2, 0.1)),
+    "S-MN of the code": ((0.6, 0.712, 0.35**2), (0.4, 0.4, 0.35**2)),
+}
+
+
+def two_normals(bins: int, name: str = "S-MN") -> np.ndarray:
+    """(bins,) S-MN on [-1, 1], 0.6 N(0.7, 0.2^2) + 0.4 N(0.2, 0.1^2), at the middles of bins.
+
+    Args:
+        bins: the number of bins.
+        name: ``"S-MN"`` as P3's text has it, or ``"S-MN of the code"``.
+    """
     x = (2 * np.arange(bins) + 1) / bins - 1
-
-    def normal(mean: float, sd: float) -> np.ndarray:
-        return np.asarray(np.exp(-(((x - mean) / sd) ** 2) / 2) / sd)
-
-    return 0.6 * normal(0.7, 0.2) + 0.4 * normal(0.2, 0.1)
+    parts = [
+        share * np.exp(-(((x - mean) / sd) ** 2) / 2) / sd for share, mean, sd in NORMALS[name]
+    ]
+    return np.asarray(sum(parts))
 
 
 def numbers(name: str, n: int | None, data: DataFolder, bins: int = BINS) -> People:
     """People with a number on [-1, 1].
 
     Args:
-        name: ``"S-MN"``, ``"SFC"`` or ``"Income"``.
+        name: ``"S-MN"``, ``"S-MN of the code"``, ``"SFC"`` or ``"Income"``.
         n: the number of people; None for that of the paper or of the data.
         data: the data sets.
         bins: the number of bins.
@@ -61,7 +72,7 @@ def numbers(name: str, n: int | None, data: DataFolder, bins: int = BINS) -> Peo
         weights = np.histogram(2 * (values - low) / (high - low) - 1, bins, (-1, 1))[0] + 0.0
         n = _PEOPLE[name] if n is None else n
     else:
-        weights = two_normals(bins)
+        weights = two_normals(bins, name)
     assert n is not None
     return People(Interval(-1, 1, bins), apportioned(weights, n))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from papers.data_sets import DataFolder
-from papers.experiment import Claim, Experiment, Picture, Verdict, cells_of
+from papers.experiment import Claim, Experiment, Failure, Picture, Reason, Verdict, cells_of
 from papers.measure import Cell
 from papers.measures import PerRun
 from papers.p3.methods import em, reduction, stop
@@ -185,6 +185,15 @@ FIG10 = Experiment(
             "For rare keys at epsilon up to 0.5 PCKV-MR has half of PCKV-UE's error or less.",
             _ratio("PCKV-MR", "PCKV-UE", 0.0, 0.5, _low),
             held=False,
+            words='"it can be reduced to half using a mixture model (the MSE of PCKV-MR is only a '
+            'half compared to others)" (app. D)',
+            failure=Failure(
+                Reason.DATA,
+                "EM stops at its start there and says the middle of the range, so the error is the "
+                "square of a key's mean, which P3's age groups do not tell: 0.2 to 1.1 times that "
+                "of PCKV-UE.",
+                "P3, figure 10: EM that stops at its start",
+            ),
         ),
         Claim(
             "Its error is then within 10 % of that of saying the middle whatever is reported: it "
@@ -197,6 +206,14 @@ FIG10 = Experiment(
             "At epsilon above 0.5 PCKV-MR errs less than PCKV-UE in 9 of 10 cells.",
             _always_less,
             held=False,
+            words='"When epsilon is set to 1 or 2 ... our PCKV-MR method consistently outperforms '
+            'others" (app. D)',
+            failure=Failure(
+                Reason.REAL,
+                "in a script of our own (papers/checks/p3_key_values.py) it errs more for 3 of 8 "
+                "keys, by up to 17 %.",
+                "P3, figure 10: EM that stops at its start",
+            ),
             quick=False,
         ),
         Claim(
@@ -210,6 +227,11 @@ FIG10 = Experiment(
             "The log-spline errs less than PCKV-UE in 9 of 10 cells.",
             _less_in_most("log-spline"),
             held=False,
+            failure=Failure(
+                Reason.REAL,
+                "our bar was set before the run: it errs less in 28 of 32 cells, and more where "
+                "noise hides the key.",
+            ),
             quick=False,
             ours=True,
         ),
@@ -225,6 +247,11 @@ FIG10 = Experiment(
             "The joint maximum errs less than PCKV-UE in 9 of 10 cells.",
             _less_in_most("joint maximum"),
             held=False,
+            failure=Failure(
+                Reason.REAL,
+                "our bar was set before the run: it errs less in 28 of 32 cells, and more where "
+                "noise hides the key.",
+            ),
             quick=False,
             ours=True,
         ),

@@ -183,14 +183,14 @@ def _as_printed(table: Table) -> Verdict:
 
 
 _OUTPERFORMS = '"EM outperforms INV-N and INV-P, especially at low values of epsilon" (sec IX-C)'
-_SUBSTANTIALLY = '"EM estimation method substantially outperforms INV-P and INV-N" (sec IX-D)'
+_SUBSTANTIALLY = '"EM estimation method substantially outperforms INV-P and INV-N" (sec IX-C)'
 _K_RR = (
     '"with respect to the TV distance, the EM outperforms both INV-P and INV-N at all the '
-    'considered values of epsilon" (sec IX-E)'
+    'considered values of epsilon" (sec IX-D)'
 )
 _K_RR_EMD = (
     '"With respect to the EMD, EM and INV-P have almost the same quality and superior to the '
-    'INV-N" (sec IX-E)'
+    'INV-N" (sec IX-D)'
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -460,7 +460,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 less("planar Laplace", "exponential", by="mechanism", metric="TV", method=EM),
                 held=True,
                 words='"the Laplace mechanism produces a better estimation than the exponential '
-                'one" (sec IX-D)',
+                'one" (sec IX-C)',
             ),
             Claim(
                 "The certified maximum has a smaller earth mover's distance than both inversions "
@@ -520,7 +520,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 ),
                 held=True,
                 words='"the differences in the performance of estimators are not substantial" '
-                "(sec IX-E)",
+                "(sec IX-D)",
             ),
             Claim(
                 "The earth mover's distances of the maximum and of INV-P are the same, within 10 "
