@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from papers import DataFolder, select
-from papers.measures import EstimationError, People, Redrawn, of_shares
+from papers.measures import EstimationError, People, Redrawn, of_shares, whole_reports
 from papers.p2.common import MECHANISMS
 from papers.p2.people import manhattan, manhattan_with_tags, survey, tokyo
 from papers.p2.personal import personal
 from papers.p2.worst_cases import PRINTED, SMALL, K, S
 from papers.p3.data import apportioned, items, numbers
-from papers.p3.methods import em, stop
+from papers.p3.methods import IIW, MiscountedWienerFilter, em, stop
 from papers.p3.times import PRINTED as PRINTED_BICS
 from papers.p4.methods import METHODS, ErrorsAndShares
 from papers.p4.numbers import SHARES, binomial, rappor
 from papers.p4.surfaces import surface
 from papers.pictures import draw
-from papers.populations import gowalla
+from papers.populations import _over_neighbours, gowalla
 from papers.table import Table
 from papers.verdicts import all_of, less, more, ratios_in
 from warner import metrics
 from warner.domains import Integers
-from warner.estimators import Inversion
+from warner.estimators import Inversion, MaximumLikelihood
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import MixtureReduction
-from warner.mechanisms import RandomizedResponse, UnaryEncoding
+from warner.mechanisms import RandomizedResponse, UnaryEncoding, UtilityOptimizedRappor
 
 MADE = DataFolder()
+MISCOUNTED = MiscountedWienerFilter()
 
 
 def error(epsilon: float, counts: list[int]) -> EstimationError:
@@ -135,6 +139,49 @@ def test_the_people_of_p2_have_the_sizes_of_the_paper() -> None:
         assert people.domain.size == 400 * 2 ** (attributes - 4)
         assert len(people.sensitive) == 86 * 2 ** (attributes - 4)
         assert people.reporting == 1_229_142
+
+
+def test_check_ins_are_spread_over_neighbours_and_none_is_lost() -> None:
+    counts = np.zeros((3, 4))
+    counts[0, 0], counts[1, 2] = 4, 9
+    found = _over_neighbours(counts)
+    corner = np.zeros((3, 4))
+    corner[:2, :2] = 1  # a corner has four cells in its neighbourhood, itself among them
+    inner = np.zeros((3, 4))
+    inner[:, 1:] = 1
+    np.testing.assert_allclose(found, corner + inner)
+    assert (gowalla(MADE, spread=0.25)[1] == 0).sum() < (gowalla(MADE)[1] == 0).sum()
+
+
+def test_whole_reports_are_all_that_people_send() -> None:
+    """Rejects reports of other people, and bit sums in place of whole reports."""
+    mechanism = UtilityOptimizedRappor(Integers(0, 3), 2.0, sensitive=[0, 1])
+    people = np.array([5, 0, 7, 9])
+    reports = whole_reports(mechanism, people, np.random.default_rng(1))
+    assert (reports.n, reports.weights.sum()) == (21, pytest.approx(1))
+    assert reports.channel.shape[0] == reports.weights.size <= 2**4
+    many = whole_reports(mechanism, 10_000 * people, np.random.default_rng(1))
+    np.testing.assert_allclose(MaximumLikelihood().fit(many).probabilities, people / 21, atol=0.02)
+
+
+def test_the_filter_of_p3s_code_takes_the_noise_for_the_mean_report_times_its_size() -> None:
+    channel = RandomizedResponse(Integers(0, 9), 1.0).channel()
+    people = np.array([0, 100, 0, 0, 0, 0, 0, 0, 50, 0])
+    weights = channel.simulate_from_values(people, np.random.default_rng(1))
+    reports = LikelihoodData(channel, weights, 150, Integers(0, 9))
+    mean = float(weights @ np.arange(10))
+    fewer = LikelihoodData(channel, weights, round(150 / mean), Integers(0, 9))
+    found, expected = (m.fit(d).shares for m, d in ((MISCOUNTED, reports), (IIW, fewer)))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_scripts_of_checks_need_nothing_but_numpy() -> None:
+    """Rejects a check of this package by this package."""
+    scripts = sorted((Path(__file__).parents[2] / "papers" / "checks").glob("*.py"))
+    assert scripts
+    for script in scripts:
+        imported = re.findall(r"^ *(?:from|import) +(\w+)", script.read_text(), flags=re.M)
+        assert set(imported) - {"numpy"} <= sys.stdlib_module_names, script.name
 
 
 def test_values_that_nobody_has_stay_so_when_check_ins_are_drawn() -> None:
