@@ -20,7 +20,7 @@ SHARES = (0.03, 0.06, 0.12, 0.24)
 X = (2 * np.arange(BINS) + 1) / BINS - 1
 
 
-def by_signs(values, epsilon):
+def by_signs(values: np.ndarray, epsilon: float) -> float:
     """PCKV-UE: a key's bit and a sign, with PCKV's best split of the budget."""
     e, n = np.exp(epsilon), values.size
     a, b, p = 0.5, 2 / (e + 3), e / (e + 1)
@@ -30,12 +30,14 @@ def by_signs(values, epsilon):
     ups = rng.binomial(fake, 0.5)
     seen = kept.sum() + fake
     share = max((seen / N - b) / (a - b), 1 / N)
-    return np.clip(
-        (2 * plus.sum() - kept.sum() + 2 * ups - fake) / (N * a * (2 * p - 1) * share), -1, 1
+    return float(
+        np.clip(
+            (2 * plus.sum() - kept.sum() + 2 * ups - fake) / (N * a * (2 * p - 1) * share), -1, 1
+        )
     )
 
 
-def by_mixture(values, epsilon):
+def by_mixture(values: np.ndarray, epsilon: float) -> tuple[float, int]:
     """PCKV with PM, epsilon_2 = epsilon and epsilon_1 = epsilon / 2, and EM with P3's stop."""
     n, s = values.size, np.exp(epsilon / 2)
     a, b, c = 0.5, 1 / (np.exp(epsilon / 2) + 1), (s + 1) / (s - 1)
@@ -56,7 +58,7 @@ def by_mixture(values, epsilon):
         theta = theta * (law.T @ (counts / (law @ theta))) / counts.sum()
         level, steps = counts @ np.log(law @ theta), steps + 1
         if level - old < 1e-3 * np.exp(epsilon):
-            return theta @ X, steps
+            return float(theta @ X), steps
         old = level
 
 

@@ -20,14 +20,18 @@ depend on the machine):
     PM, 300,000 people, MR over EM: WD 1.02, Var 1.02
 """
 
+from collections.abc import Callable
 from time import process_time
 
 import numpy as np
 
 rng = np.random.default_rng(1)
+Array = np.ndarray
+Fit = tuple[Array, float, int]  # shares, log-likelihood, steps
+Law = tuple[Array, float | None]
 
 
-def em(a, w, n, theta, stop):
+def em(a: Array, w: Array, n: int, theta: Array, stop: float) -> Fit:
     """EM until a step gains less than ``stop`` nats: shares, log-likelihood, steps."""
     old, steps = -np.inf, 0
     while True:
@@ -39,7 +43,7 @@ def em(a, w, n, theta, stop):
         old = level
 
 
-def reduction(a, w, n, tau, stop, window):
+def reduction(a: Array, w: Array, n: int, tau: float, stop: float, window: bool) -> Fit:
     """Algorithm 1 (3 with ``window``): merge the least while that lowers BIC."""
     size = a.shape[1]
     groups = [[x] for x in range(size)]
@@ -71,19 +75,22 @@ def reduction(a, w, n, tau, stop, window):
     return shares, level, steps
 
 
-def reports(a, counts):
+def reports(a: Array, counts: Array) -> Array:
     """The frequencies of the reports of people with these counts."""
-    return sum(rng.multinomial(c, a[:, x]) for x, c in enumerate(counts) if c) / counts.sum()
+    return (
+        np.asarray(sum(rng.multinomial(c, a[:, x]) for x, c in enumerate(counts) if c))
+        / counts.sum()
+    )
 
 
-def direct(size, epsilon):
+def direct(size: int, epsilon: float) -> Law:
     """GRR, and the deviation of its unbiased shares times the root of n."""
     e = np.exp(epsilon)
     a = (np.ones((size, size)) + np.eye(size) * (e - 1)) / (e + size - 1)
     return a, np.sqrt(size - 2 + e) / (e - 1)
 
 
-def hashed(size, epsilon, pool=60):
+def hashed(size: int, epsilon: float, pool: int = 60) -> Law:
     """OLH with a pool of hash functions; a row is a function and a bucket."""
     e = np.exp(epsilon)
     g = int(np.ceil(e + 1))
@@ -91,7 +98,7 @@ def hashed(size, epsilon, pool=60):
     return (np.where(same, e, 1) / (e + g - 1) / pool).reshape(-1, size), 2 * np.sqrt(e) / (e - 1)
 
 
-def piecewise(size, epsilon):
+def piecewise(size: int, epsilon: float) -> Law:
     """PM: numbers and reports in ``size`` bins."""
     s = np.exp(epsilon / 2)
     c = (s + 1) / (s - 1)
@@ -105,7 +112,14 @@ def piecewise(size, epsilon):
     return a / a.sum(axis=0), None
 
 
-def compare(law, counts, epsilon, stop, runs, window=False):
+def compare(
+    law: Callable[[int, float], Law],
+    counts: Array,
+    epsilon: float,
+    stop: float,
+    runs: int,
+    window: bool = False,
+) -> tuple[Array, float]:
     """MR over EM: means over runs of errors, steps and seconds."""
     a, sd = law(counts.size, epsilon)
     n, truth = counts.sum(), counts / counts.sum()
@@ -144,10 +158,10 @@ def compare(law, counts, epsilon, stop, runs, window=False):
         rows.append(row)
     each = np.array(rows).mean(axis=0)
     far = np.abs(mean - truth).sum(axis=1)
-    return each, far[1] / far[0]
+    return each, float(far[1] / far[0])
 
 
-def show(name, each, parts):
+def show(name: str, parts: list[tuple[str, float]]) -> None:
     print(f"{name}: " + ", ".join(f"{label} {value:.2f}" for label, value in parts))
 
 
@@ -162,7 +176,6 @@ if __name__ == "__main__":
             unbiased = each[2, 1] / each[1, 1]
             show(
                 f"{name}, epsilon {epsilon:g}, MR over EM",
-                each,
                 [
                     ("MAE", each[1, 0] / each[0, 0]),
                     ("top tenth", each[1, 1] / each[0, 1]),
@@ -182,6 +195,5 @@ if __name__ == "__main__":
         each, _ = compare(piecewise, counts, 1.0, 1e-3 * np.e, 6, window=True)
         show(
             f"PM, {n:,} people, MR over EM",
-            each,
             [("WD", each[1, 4] / each[0, 4]), ("Var", each[1, 5] / each[0, 5])],
         )

@@ -20,23 +20,23 @@ rng = np.random.default_rng(1)
 K, N, RUNS = 384, 123_273, 10
 
 
-def projected(v):
+def projected(v: np.ndarray) -> np.ndarray:
     """INV-P: the nearest distribution."""
     u = np.sort(v)[::-1]
     levels = (np.cumsum(u) - 1) / np.arange(1, K + 1)
-    return np.maximum(v - levels[np.nonzero(u > levels)[0][-1]], 0)
+    return np.asarray(np.maximum(v - levels[np.nonzero(u > levels)[0][-1]], 0))
 
 
-def maximum(w, q, gap):
+def maximum(w: np.ndarray, q: float, gap: float) -> np.ndarray:
     """The maximum of the likelihood: shares max(m w - q, 0) / gap, with m so that they sum to 1."""
     low, high = 0.0, 1e4
     for _ in range(200):
         m = (low + high) / 2
         low, high = (m, high) if np.maximum(m * w - q, 0).sum() < gap else (low, m)
-    return np.maximum(high * w - q, 0) / gap
+    return np.asarray(np.maximum(high * w - q, 0) / gap)
 
 
-def stopped(w, q, gap):
+def stopped(w: np.ndarray, q: float, gap: float) -> np.ndarray:
     """EM from the uniform distribution until a step gains less than 0.1 nats."""
     theta, old = np.full(K, 1 / K), -np.inf
     while True:
@@ -44,7 +44,7 @@ def stopped(w, q, gap):
         theta = theta * (q * ratio.sum() + gap * ratio)
         level = N * (w[w > 0] @ np.log((q + gap * theta)[w > 0]))
         if level - old < 0.1:
-            return theta
+            return np.asarray(theta)
         old = level
 
 
