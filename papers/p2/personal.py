@@ -337,7 +337,12 @@ _FIGURE_8 = Experiment(
     ),
     data=DATA[:2],
     differs=DRAWN + WHOLE + "P2 has 100 runs; here are 20.",
-    conclusion="",
+    conclusion="Same at epsilon = ln K and at 0.1. With places as knowledge the total variation "
+    "is 0.68 times that without, and with the truth 0.22 times. At epsilon 0.1 knowledge changes "
+    "it by 3 to 6 %. At 0.5 it is not 'almost the same' by our bar: the truth lowers the total "
+    "variation of uRR by 12 % and of uRAP by 31 %, because the second term of theorem 1 does not "
+    "depend on epsilon and is then more than half of the first. Where 19 to 25 % of the people "
+    "hide where they are, as in the data at hand, knowledge matters at 0.1 too.",
 )
 
 
@@ -420,6 +425,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                     "are drawn with replacement.",
                     _printed_first(mechanism, printed),
                     held=True,
+                    quick=False,
                     words=f"{mechanism} (I), (II) and (III): {100 * printed:.2f} hundredths (table "
                     "1)",
                 )

@@ -405,7 +405,9 @@ FIG7 = Experiment(
     conclusion="Not the same. MR has 1.00 to 1.06 times the MAE of EM. EM is better than the "
     "unbiased estimate, as printed, and stopped EM better than EM run to its end: it starts "
     "at the uniform distribution, which is the truth here. So does EMS, whose error is "
-    "therefore many times less than that of IIW.",
+    "therefore many times less than that of IIW. The authors' code passes the sum of the report "
+    "values to IIW in place of their number: it then takes the noise for 50 times its size and has "
+    "less than a fiftieth of its own error, at epsilon 2 less than EMS.",
 )
 
 

@@ -200,7 +200,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         says="Large sets of cells have no check-in, so the true distribution is on the border of "
         "the simplex.",
         measure=PerRun(_map),
-        cells=cells_of(data=["check-ins"]),
+        cells=cells_of(data=[HAND]),
         runs=1,
         quick_runs=1,
         claims=(
@@ -222,7 +222,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         says="The area of 12 km by 8 km is cut into 24 x 16 cells; check-ins are concentrated in "
         "few of them.",
         measure=PerRun(_map),
-        cells=cells_of(data=["check-ins"]),
+        cells=cells_of(data=[HAND]),
         runs=1,
         quick_runs=1,
         claims=(
