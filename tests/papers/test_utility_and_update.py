@@ -12,7 +12,7 @@ import pytest
 
 from papers import DataFolder, select
 from papers.measures import EstimationError, People, Redrawn, of_shares, whole_reports
-from papers.p2.common import MECHANISMS
+from papers.p2.common import MECHANISMS, lead, leads
 from papers.p2.people import manhattan, manhattan_with_tags, survey, tokyo
 from papers.p2.personal import personal
 from papers.p2.worst_cases import PRINTED, SMALL, K, S
@@ -59,6 +59,16 @@ def test_a_check_of_ratios_fails_where_one_cell_fails() -> None:
     assert ratios_in(0.4, 1.6, "a", "b")(table).figure == "0.500 to 1.500 times in 2 cells"
     with pytest.raises(KeyError):
         less("a", "b", epsilon=3)(table)
+
+
+def test_a_lead_is_that_over_the_counterpart() -> None:
+    """Rejects the better new mechanism against the better old one, which is 2 here."""
+    errors = {"RR": 40.0, "RAPPOR": 10.0, "uRR": 5.0, "uRAP": 8.0}
+    table = Table(
+        {"mechanism": m, "epsilon": 1, "metric": "TV", "value": v} for m, v in errors.items()
+    )
+    assert leads(table, "TV") == [8.0, 1.25]
+    assert lead(1.25, "TV")(table).holds and not lead(1.3, "TV")(table).holds
 
 
 def test_a_setting_that_is_drawn_anew_is_measured_once_a_run() -> None:
