@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
+from math import ceil
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -148,23 +149,158 @@ def run_em(
     return iterate(start, partial(advance, channel, w), stop, most, observe)
 
 
+@lru_cache(maxsize=256)
+def _chebyshev_stages(count: int) -> tuple[float, tuple[tuple[float, float, float, float], ...]]:
+    """mu~_1, and mu, nu, mu~ and gamma~ of the other stages of the method (Sommeijer et al. 1998).
+
+    It is stable where the step's length times the largest eigenvalue is at most 0.65 count^2.
+    """
+    from numpy.polynomial.chebyshev import Chebyshev
+
+    at = 1 + 2 / 13 / count**2
+    polynomials = [Chebyshev.basis(j) for j in range(count + 1)]
+    values = np.array([t(at) for t in polynomials])
+    slopes, bends = (np.array([t.deriv(k)(at) for t in polynomials]) for k in (1, 2))
+    pace = slopes[-1] / bends[-1]
+    b = bends[2:] / slopes[2:] ** 2
+    b = np.concatenate([b[:1], b[:1], b])
+    stages = []
+    for j in range(2, count + 1):
+        long = 2 * b[j] * pace / b[j - 1]
+        short = -(1 - b[j - 1] * values[j - 1]) * long
+        stages.append((2 * b[j] * at / b[j - 1], -b[j] / b[j - 2], long, short))
+    return float(b[1] * pace), tuple(tuple(map(float, stage)) for stage in stages)
+
+
+_EXACT = 12  # steps from the start that are EM's own
+_GROWTH = 5  # later a step is at most a fifth as long as the path so far
+_LONGEST = 25_000  # the length of a leap times the largest eigenvalue, which is 200 stages
+_OFF = 2e-2  # the largest estimated error in l1 of one step that is kept
+# Shares of all sets from which products of one set after the other are faster.
+_SLOW_TOGETHER = 2**16
+_CAUTION = 1.5  # the largest eigenvalue that was seen is multiplied by this
+
+
+class EMPath:
+    """The path of EM for B sets of frequencies, followed in far fewer products than it has steps.
+
+        y_(k+1) = y_k + log s(exp(y_k)),   y = log theta
+
+    EM's steps are Euler steps of length 1 of y' = log s(exp(y)). After the first 12, longer steps
+    of a stabilised Chebyshev method of order 2 are taken, whose error is estimated. The point after
+    k steps is within about 0.01 in total variation of EM's.
+
+    Args:
+        channel: A (m, K).
+        w: (m, B), the frequencies.
+        thetas: (K, B), the start.
+    """
+
+    # The Jacobian of log s is -P with P = diag(1 / s) A' diag(w / d^2) A diag(theta), d = A theta.
+    # The rows of P sum to 1, and P is similar to a product of two positive semidefinite matrices.
+    # So its eigenvalues lie in [0, 1], however few reports there are: 1 is a safe bound, and with
+    # many values the largest but that of the constant is about the largest share. A step of length
+    # h takes about sqrt(1.5 h times that) products.
+
+    def __init__(self, channel: LikelihoodOperator, w: np.ndarray, thetas: np.ndarray) -> None:
+        self._channel = channel
+        order: Literal["C", "F"] = "C" if thetas.size < _SLOW_TOGETHER else "F"
+        self._w, thetas = np.asarray(w, order=order), np.asarray(thetas, order=order)
+        self._taken = 0  # steps over rows
+        self._fastest = float(thetas.max(initial=0.0))
+        self._good = _MOST  # the length of a leap whose error should be small enough
+        self._move_to(thetas)
+
+    def _move_to(self, thetas: np.ndarray) -> None:
+        self.thetas, self.d, self._s = self._at(thetas)
+
+    def _at(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """theta (K, B), d = A theta (m, B) and the score s (K, B)."""
+        if thetas.size < _SLOW_TOGETHER:
+            d = self._channel.matvec(thetas)
+            return thetas, d, self._channel.rmatvec(safe_divide(self._w, d))
+        d, s = np.empty_like(self._w, order="F"), np.empty_like(thetas, order="F")
+        for b in range(thetas.shape[1]):
+            d[:, b] = self._channel.matvec(thetas[:, b])
+            s[:, b] = self._channel.rmatvec(safe_divide(self._w[:, b], d[:, b]))
+        return thetas, d, s
+
+    def keep(self, sets: np.ndarray) -> None:
+        """Follow only some of the sets: (B,) bool."""
+        order: Literal["C", "F"] = "C" if self.thetas.size < _SLOW_TOGETHER else "F"
+        arrays = (self._w, self.thetas, self.d, self._s)
+        self._w, self.thetas, self.d, self._s = (
+            np.asarray(v[:, sets], order=order) for v in arrays
+        )
+
+    def follow_to(self, steps: int) -> None:
+        """Go to the point after so many steps of whole reports."""
+        # A step of whole reports is ``rows_per_report`` steps over rows: see ``advance``.
+        end = steps * self._channel.rows_per_report
+        while self._taken < end:
+            # Leaps to the end that are equally long, as few as can be good.
+            longest = min(self._taken // _GROWTH, self._good, int(_LONGEST / self._fastest))
+            longest = max(1, longest)
+            length = ceil((end - self._taken) / ceil((end - self._taken) / longest))
+            if self._taken < _EXACT or length <= 1:
+                self._move_to(em_step(self.thetas, self._s))
+                self._taken += 1
+                self._good = max(self._good, 2)
+            elif self._leap(length):
+                self._taken += length
+
+    def _leap(self, length: int) -> bool:
+        """Take a step as long as ``length`` steps over rows, if its error is small."""
+        count = max(2, 1 + int(np.sqrt(1 + 1.54 * length * self._fastest)))
+        first, stages = _chebyshev_stages(count)
+        slope = length * np.log(np.maximum(self._s, _TINY))
+        before, away = np.zeros_like(slope), first * slope
+        with np.errstate(over="ignore", invalid="ignore"):
+            for mu, nu, long, short in stages:
+                s = self._at(self._from_here(away))[2]
+                turned = long * length * np.log(np.maximum(s, _TINY))
+                before, away = away, mu * away + nu * before + turned + short * slope
+            thetas, d, s = self._at(self._from_here(away))
+            # The estimated error of y, and how much faster than y its derivative changed.
+            bend = length * np.log(np.maximum(s, _TINY)) - slope
+            off = 0.8 * (slope - away) + 0.4 * bend
+            off, bend, away = (v - (thetas * v).sum(axis=0) for v in (off, bend, away))
+            error = float((thetas * np.abs(off)).sum(axis=0).max())
+            squares = (thetas * bend**2).sum(axis=0), (thetas * away**2).sum(axis=0)
+            ratio = np.sqrt(squares[0] / np.maximum(squares[1], _TINY)).max() / length
+        fastest = min(1.0, _CAUTION * float(ratio)) if np.isfinite(ratio) else 1.0
+        error = error if np.isfinite(error) else np.inf
+        kept = error <= _OFF
+        # The error is proportional to length^3, unless there were too few stages.
+        if kept or fastest <= self._fastest:
+            better = 0.9 * (_OFF / max(error, _TINY)) ** (1 / 3)
+            self._good = int(length * min(4.0, max(0.2, better)))
+        self._fastest = max(self._fastest, fastest)
+        if kept:
+            self.thetas, self.d, self._s = thetas, d, s
+        return kept
+
+    def _from_here(self, away: np.ndarray) -> np.ndarray:
+        """The distributions whose logarithm is ``away`` (K, B) from here, up to constants."""
+        thetas = self.thetas * np.exp(away)
+        return np.asarray(thetas / thetas.sum(axis=0))
+
+
 def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Take EM steps from the uniform start for several sets of reports together.
+    """The points on EM's paths from the uniform start for several sets of reports together.
 
     Shapes: channel (m, K), w (m, B), steps (B,) -> (K, B).
     """
     size = channel.shape[1]
     out = np.full((size, len(steps)), 1 / size)
     left = np.flatnonzero(steps > 0)
-    thetas, weights = out[:, left], w[:, left]
-    for taken in range(int(steps.max(initial=0))):
-        s = channel.rmatvec(safe_divide(weights, channel.matvec(thetas)))
-        thetas = em_step(thetas, s)
-        done = steps[left] == taken + 1
-        if done.any():
-            out[:, left[done]] = thetas[:, done]
-            left = left[~done]
-            thetas, weights = (np.ascontiguousarray(v[:, ~done]) for v in (thetas, weights))
+    path = EMPath(channel, np.ascontiguousarray(w[:, left]), out[:, left])
+    for taken in np.unique(steps[left]):
+        path.follow_to(int(taken))
+        done = steps[left] == taken
+        out[:, left[done]] = path.thetas[:, done]
+        left = left[~done]
+        path.keep(~done)
     return np.asarray(out / out.sum(axis=0))
 
 
@@ -265,12 +401,13 @@ def report_histogram(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray |
 
 
 _FOLDS = 5
+# Of more values than this two of the five folds are held out, each from the other four.
+_MANY_VALUES, _FOLDS_OF_MANY = 2**14, 2
 # Standard errors by which held-out reports must be likelier than at the start; below, one step.
 _CLEAR = 2.0
 _MOST = 20_000  # the largest number of steps tried
-_OFTEN = 1.05  # the ratio of the steps after which held-out likelihoods are computed
 # The search ends after this many steps at least, and this many times the best number so far.
-_LEAST, _PATIENCE = 300, 2.0
+_LEAST, _PATIENCE = 300, 1.5
 # From independence this many times the best number are taken: too few steps leave bias, and extra
 # steps add little variance.
 _BEYOND = 2
@@ -278,13 +415,20 @@ _BEYOND = 2
 # from independence, with _LONG steps the first to be doubled, and from the uniform start.
 _LONG, _GAIN_FROM_INDEPENDENCE = 200, 1.0
 _GAIN_FROM_UNIFORM = 0.01
-_STEADY = 1e-8  # the search ends where no step moves a share by more
-_ROUNDING_OF_A_ROW = 1e-13  # nats per row, by which rounding may lower a likelihood
 _TINY = 1e-300
 
 
+@lru_cache(maxsize=1)
+def numbers_tried() -> tuple[int, ...]:
+    """The numbers of steps that are tried: 1 to 12, and then a fifth more each."""
+    tried = list(range(1, _EXACT + 1))
+    while tried[-1] < _MOST:
+        tried.append(min(_MOST, tried[-1] + tried[-1] // _GROWTH))
+    return tuple(tried)
+
+
 class _Search:
-    """The best number of steps so far, and when to compute held-out likelihoods next.
+    """The best number of steps so far.
 
     Args:
         folds: (m, F), counts of the rows in each fold.
@@ -298,10 +442,11 @@ class _Search:
         self._counts = folds[self._held_out]
         self._at_start = np.log(np.maximum(d[self._held_out], _TINY))
         self._from_uniform = from_uniform
-        self._best = int(from_uniform)
+        # From the uniform start one step is taken at least.
+        self._best, self._best_value = (1, -np.inf) if from_uniform else (0, 0.0)
         self._clear = False
-        self._best_value = self._at_half = -np.inf
-        self.due = float(self._best)
+        self._tried: list[tuple[int, float]] = []  # numbers of steps, and their values
+        self._at_half = -np.inf
         # From independence the best number is the smaller, the more cells share the reports, and
         # with very many cells a step takes long.
         few = int(np.clip(_LEAST * 10**4 / size, _LEAST / 10, _LEAST))
@@ -311,25 +456,37 @@ class _Search:
 
     def ends(self, d: np.ndarray, step: int) -> bool:
         """Whether the search ends after ``step`` steps, which led to d (m, F)."""
+        if step > max(self._least, _PATIENCE * self._best):
+            return True
         gain = np.log(np.maximum(d[self._held_out], _TINY)) - self._at_start
         value = float(self._counts @ gain)
+        self._tried.append((step, value))
         if value > self._best_value:
             self._best, self._best_value = step, value
             self._clear = value > _CLEAR * float(np.sqrt(self._counts @ gain**2))
-        if step > max(self._least, _PATIENCE * self._best):
-            return True
         if step >= self._doubled:
             if value - self._at_half < self._required:
                 return True
             self._doubled, self._at_half = 2 * step, value
-        self.due = max(step + 1, step * _OFTEN)
         return False
 
     def chosen(self) -> int:
         """The number of steps to take on all reports."""
         if not self._from_uniform:
             return min(_MOST, _BEYOND * self._best)
-        return self._best if self._clear else 1
+        return self._between() if self._clear else 1
+
+    def _between(self) -> int:
+        """Where the parabola in log steps through the best number and its neighbours is highest."""
+        at = self._tried.index((self._best, self._best_value))
+        if not 0 < at < len(self._tried) - 1:
+            return self._best
+        steps, values = np.array(self._tried[at - 1 : at + 2]).T
+        bend, slope, _ = np.polyfit(np.log(steps / steps[1]), values - values[1], 2)
+        if bend >= 0:
+            return self._best
+        highest = steps[1] * np.exp(-slope / (2 * bend))
+        return int(np.rint(np.clip(highest, steps[0], steps[2])))
 
 
 def chosen_steps(
@@ -348,6 +505,8 @@ def chosen_steps(
     size, from_uniform = channel.shape[1], start_from is None
     counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
     split = [split_into_folds(of_set) for of_set in counts.T]
+    if size > _MANY_VALUES:
+        split = [(folds[:, :_FOLDS_OF_MANY], rest[:, :_FOLDS_OF_MANY]) for folds, rest in split]
     steps = np.full(len(split), int(from_uniform))
     # The set of each column: one column for each fold of a set.
     sets = np.repeat(np.arange(len(split)), [folds.shape[1] for folds, _ in split])
@@ -359,34 +518,26 @@ def chosen_steps(
     else:
         thetas = np.stack([start_from(weights) for weights in rest.T], axis=1)
     channel, (folds, rest) = observed_rows(channel, folds, rest)
-    d, paces = channel.matvec(thetas), np.full(sets.size, float(channel.rows_per_report))
+    path = EMPath(channel, rest, thetas)
     live = {
-        b: _Search(folds[:, sets == b], d[:, sets == b], from_uniform, size)
+        b: _Search(folds[:, sets == b], path.d[:, sets == b], from_uniform, size)
         for b in np.unique(sets)
     }
-    starts = np.unique(sets, return_index=True)[1]
-    moved, due = np.full(sets.size, np.inf), 0.0
-    for step in progress_of(range(_MOST + 1), "iterations"):
-        if step >= due or step == _MOST or moved.min() < _STEADY:
-            steady = np.maximum.reduceat(moved, starts) < _STEADY
-            ended = {
-                b: search.chosen()
-                for (b, search), still in zip(live.items(), steady, strict=True)
-                if still
-                or (step >= search.due and search.ends(d[:, sets == b], step))
-                or step == _MOST
-            }
-            if ended:
-                steps[list(ended)] = list(ended.values())
-                live = {b: search for b, search in live.items() if b not in ended}
-                left = np.isin(sets, list(live))
-                arrays = (rest, thetas, d, paces, sets)
-                rest, thetas, d, paces, sets = (np.ascontiguousarray(v[..., left]) for v in arrays)
-                starts = np.unique(sets, return_index=True)[1]
+    for step in progress_of(numbers_tried(), "iterations"):
+        path.follow_to(step)
+        ended = {
+            b: search.chosen()
+            for b, search in live.items()
+            if search.ends(path.d[:, sets == b], step) or step == _MOST
+        }
+        if ended:
+            steps[list(ended)] = list(ended.values())
+            live = {b: search for b, search in live.items() if b not in ended}
             if not live:
                 break
-            due = min(search.due for search in live.values())
-        thetas, d, paces, moved = _advance(channel, rest, thetas, d, paces)
+            left = np.isin(sets, list(live))
+            sets = sets[left]
+            path.keep(left)
     return steps
 
 
@@ -399,37 +550,6 @@ def split_into_folds(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     totals = rest.sum(axis=0)
     used = (totals > 0) & (folds.sum(axis=0) > 0)
     return folds[:, used], rest[:, used] / np.where(used, totals, 1.0)[used]
-
-
-def _advance(
-    channel: LikelihoodOperator,
-    w: np.ndarray,
-    thetas: np.ndarray,
-    d: np.ndarray,
-    paces: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """One step on each of F paths, as long as its likelihood allows: see ``advance``.
-
-    Shapes: thetas (K, F), d = A thetas (m, F), paces (F,); returns these after the step, and the
-    largest move (F,) of a share.
-    """
-    copies = channel.rows_per_report
-    s = channel.rmatvec(safe_divide(w, d))
-    if copies == 1:
-        thetas = em_step(thetas, s)
-        return thetas, channel.matvec(thetas), paces, (thetas * np.abs(s - 1)).max(axis=0)
-    after, d_after, paces = thetas.copy(), d.copy(), paces.copy()
-    left = np.arange(thetas.shape[1])
-    while left.size:
-        columns = [em_step(thetas[:, f], s[:, f], paces[f]) for f in left]
-        after[:, left] = np.stack(columns, axis=1)
-        d_after[:, left] = channel.matvec(np.ascontiguousarray(after[:, left]))
-        ratio = np.maximum(d_after[:, left], _TINY) / np.maximum(d[:, left], _TINY)
-        gain = (w[:, left] * np.log(ratio)).sum(axis=0)
-        left = left[(gain < -_ROUNDING_OF_A_ROW) & (paces[left] > 1)]
-        paces[left] = np.maximum(1.0, paces[left] / 2)
-    moved = (after * np.abs(s - 1)).max(axis=0) * copies
-    return after, d_after, np.minimum(copies, 2 * paces), moved
 
 
 _STARTS = ("uniform", "independent", "histogram")
@@ -456,11 +576,13 @@ class ExpectationMaximization(Estimator):
 
     With ``"auto"`` the data choose the number of steps. Reports are split at random into 5 folds.
     For each fold, EM runs on the other four. The chosen number, at most 20,000, makes the held-out
-    folds together likeliest. EM then takes this number of steps on all reports, and the fit's
-    ``iterations`` gives it. The split is a function of the tally, so the same tally gives the same
-    estimate. Counts are split multinomially, which for bit sums splits every bit separately. The
-    choice costs three to four times as much as EM with that number of steps, and at least 300
-    steps.
+    folds together likeliest; of more than 16,384 values two of the folds are held out. EM then
+    takes this number of steps on all reports, and the fit's ``iterations`` gives it. The split is a
+    function of the tally, so the same tally gives the same estimate. Counts are split
+    multinomially, which for bit sums splits every bit separately. After the first 12, several steps
+    are taken at once, by a stabilised method for differential equations (Sommeijer, Shampine and
+    Verwer 1998): some 100 to 300 products with the channel instead of one for each step. The
+    estimate is within about 0.01 in total variation of ``ExpectationMaximization(iterations)``.
 
     With a ``tolerance`` delta, EM runs until |L_t - L_(t-1)| < delta [P4 alg 1]. Here
     L = sum_i log Pr(report i | theta) is the log-likelihood of all n reports, and t counts steps.
@@ -470,7 +592,7 @@ class ExpectationMaximization(Estimator):
         steps: the number of steps, at least 1, or ``"auto"``. With a tolerance it is the largest
             number of steps, and None is 100,000. Without a tolerance it must be given.
         keep_path: whether the fit has a ``path`` (steps + 1, 2): log-likelihood and gap before each
-            step and at the end.
+            step and at the end. With ``"auto"`` each of the chosen steps is then taken by itself.
         start: the distribution at which the steps begin. Where the maximum is not unique, the limit
             depends on it [P4 sec III-B].
 
@@ -508,7 +630,8 @@ class ExpectationMaximization(Estimator):
         ArgumentError: a start of another length than K; or ``"histogram"`` where reports do not
             point at values, as of MatrixMechanism and Repeated.
 
-    Source: [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV]; METHODS 0, 5.
+    Source: [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV]; METHODS 0, 5; Sommeijer,
+    Shampine and Verwer (1998) for the leaps.
 
     >>> ExpectationMaximization(100), ExpectationMaximization("auto")
     (ExpectationMaximization(steps=100), ExpectationMaximization(steps='auto'))
@@ -516,7 +639,7 @@ class ExpectationMaximization(Estimator):
     ExpectationMaximization(start='histogram', tolerance=0.01)
     """
 
-    references = ("P4", "P1", "P2")
+    references = ("P4", "P1", "P2", "sommeijer1998")
 
     summary: ClassVar[str] = "expectation maximisation, stopped early: a regularised estimate"
 
@@ -581,16 +704,21 @@ class ExpectationMaximization(Estimator):
         def observe(state: EMState) -> None:
             path.append((data.n * state.value, gap_of_score(channel, state.score)))
 
-        run = run_em(
-            quick(rows),
-            weights,
-            data.n,
-            theta,
-            self.tolerance,
-            steps,
-            observe if self.keep_path else None,
-        )
-        fit = certify(data, run.state.shares, run.status, run.steps)
+        if self.steps == "auto" and not self.keep_path:
+            near = EMPath(quick(rows), weights[:, None], theta[:, None])
+            near.follow_to(steps)
+            fit = certify(data, normalize(near.thetas[:, 0]), Status.STOPPED, steps)
+        else:
+            run = run_em(
+                quick(rows),
+                weights,
+                data.n,
+                theta,
+                self.tolerance,
+                steps,
+                observe if self.keep_path else None,
+            )
+            fit = certify(data, run.state.shares, run.status, run.steps)
         if not made_of_reports:
             fit = moved_or_not(fit, theta, data.n, min(_STILL, 1 / data.n))
         if not self.keep_path:
@@ -621,12 +749,18 @@ class ExpectationMaximization(Estimator):
         block = max(1, _TOGETHER // int(np.count_nonzero(total)))
         for at in range(0, len(several), block):
             sets = np.ascontiguousarray(w[:, at : at + block])
-            if isinstance(self.steps, str):
-                steps = chosen_steps(rows, sets, several[0].n)
-            else:
-                steps = np.full(sets.shape[1], self.steps)
             seen, (counts,) = observed_rows(rows, sets)
-            yield from em_of_each(seen, counts, steps).T
+            if isinstance(self.steps, str):
+                yield from em_of_each(seen, counts, chosen_steps(rows, sets, several[0].n)).T
+                continue
+            assert self.steps is not None
+            score_at = lambda thetas, seen=seen, counts=counts: seen.rmatvec(
+                safe_divide(counts, seen.matvec(thetas))
+            )
+            thetas = warm_up(
+                np.full((rows.shape[1], counts.shape[1]), 1 / rows.shape[1]), score_at, self.steps
+            )
+            yield from (thetas / thetas.sum(axis=0)).T
 
     def _begin(
         self, data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray
