@@ -14,9 +14,10 @@ normal clipped at the lower, Laplace, gamma. With WARNER_DATA naming the data fo
 are judged too: pay in Chicago and San Francisco, New York taxi trips' hour and miles, the histogram
 of a column being the truth.
 
-With few people (500 and 2000, epsilon .5 and 1, square wave, 256 bins) the bar is on 15 data sets and
-10 runs, the same reports for both: the geometric mean over the cells of the ratio of mean distances
-is at most .90, and no ratio is above 1.10 by more than two of its standard errors. To the shapes
+From few to many people (500, 2000 and 20,000, epsilon .5, 1 and 2, square wave, 256 bins) the bar is
+on 15 data sets and 10 runs, the same reports for both: the geometric mean over the cells of the
+ratio of mean distances is at most .90, over all cells and over those of at most 2000 people and
+epsilon up to 1, and no ratio is above 1.10 by more than two of its standard errors. To the shapes
 above, two are added in which 60 % of people round to every fifth or tenth value; the real columns
 are those above, and Adult's age and weekly hours. With WARNER_PEOPLE=few only these are judged. Each
 cell is one line of bench/results/numbers_of_few_people.jsonl. Cells that are there are not done again.
@@ -51,7 +52,7 @@ RUNS, CONTEXT = 20, 5
 SIZES, EPSILONS, BINS = (2_000, 20_000, 200_000), (0.5, 1.0, 2.0), (256, 1024)
 MAKERS = {"SquareWave": SquareWave, "Piecewise": Piecewise}
 ATMOST, SHARE = 1.15, 0.8
-FEW_SIZES, FEW_EPSILONS, FEW_BINS, FEW_RUNS = (500, 2_000), (0.5, 1.0), 256, 10
+FEW_SIZES, FEW_EPSILONS, FEW_BINS, FEW_RUNS = (500, 2_000, 20_000), (0.5, 1.0, 2.0), 256, 10
 FEW_MEAN, FEW_ATMOST = 0.90, 1.10
 FILE = Path(__file__).parent / "results" / "numbers_of_few_people.jsonl"
 # (column of Adult, lowest and highest value)
@@ -241,23 +242,25 @@ def _few(pool: Pool, made: bool) -> None:
         if not made:
             with FILE.open("a") as file:
                 file.write(json.dumps(line) + "\n")
-    print("few people: mean W1 of LogSpline as a multiple of EMS's (standard error)")
+    print("mean W1 of LogSpline as a multiple of EMS's (standard error)")
     for shape in truths:
         found = [ratio_and_error(done[cell]) for cell in cells if cell[0] == shape]
         print(f"  {shape:<26}" + "  ".join(f"{r:.3f} ({e:.3f})" for r, e in found))
     settings = ", ".join(f"n {n}, eps {e}" for n, e in product(FEW_SIZES, FEW_EPSILONS))
     print(f"  ({settings})")
     ratios, errors = np.array([ratio_and_error(done[cell]) for cell in cells]).T
-    mean = float(np.exp(np.log(ratios).mean()))
-    for at, setting in enumerate(product(FEW_SIZES, FEW_EPSILONS)):
-        part = ratios[at :: len(FEW_SIZES) * len(FEW_EPSILONS)]
-        print(f"  n {setting[0]}, eps {setting[1]}: {np.exp(np.log(part).mean()):.3f}")
-    text = f"few people: geometric mean over {len(truths)} data sets at most {FEW_MEAN}"
-    claim(text, mean <= FEW_MEAN, f"{mean:.3f}")
+    for n, epsilon in product(FEW_SIZES, FEW_EPSILONS):
+        part = [r for r, cell in zip(ratios, cells, strict=True) if cell[2:4] == (n, epsilon)]
+        print(f"  n {n}, eps {epsilon}: geometric mean {np.exp(np.log(part).mean()):.3f}")
+    few = np.array([cell[2] <= 2_000 and cell[3] <= 1 for cell in cells])
+    for name, some in (("all cells", ~few | few), ("at most 2000 people, epsilon up to 1", few)):
+        mean = float(np.exp(np.log(ratios[some]).mean()))
+        text = f"{name}: geometric mean over {len(truths)} data sets at most {FEW_MEAN}"
+        claim(text, mean <= FEW_MEAN, f"{mean:.3f} of {some.sum()} cells")
     above = (ratios - FEW_ATMOST) / errors
     worst = int(above.argmax())
     claim(
-        f"few people: no cell above {FEW_ATMOST} by more than two standard errors",
+        f"no cell above {FEW_ATMOST} by more than two standard errors",
         bool(above.max() <= 2),
         f"{ratios[worst]:.3f} ({errors[worst]:.3f}) at {cells[worst]}",
     )

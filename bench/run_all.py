@@ -29,6 +29,7 @@ SCRIPTS = {
     "products_grow_with_the_domain": ONE,
     "logspline_against_smoothed_em": ONE,
     "places": ONE,
+    "choice_of_steps": ONE,
     "memory_of_unary_reports": ALL,
     "tally_of_a_hundred_million": ALL,
     "shrinkage_errs_least": ONE,

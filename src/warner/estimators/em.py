@@ -168,8 +168,9 @@ def _chebyshev_stages(count: int) -> tuple[float, tuple[tuple[float, float, floa
     for j in range(2, count + 1):
         long = 2 * b[j] * pace / b[j - 1]
         short = -(1 - b[j - 1] * values[j - 1]) * long
-        stages.append((2 * b[j] * at / b[j - 1], -b[j] / b[j - 2], long, short))
-    return float(b[1] * pace), tuple(tuple(map(float, stage)) for stage in stages)
+        mu, nu = 2 * b[j] * at / b[j - 1], -b[j] / b[j - 2]
+        stages.append((float(mu), float(nu), float(long), float(short)))
+    return float(b[1] * pace), tuple(stages)
 
 
 _EXACT = 12  # steps from the start that are EM's own
