@@ -271,15 +271,15 @@ class EMPath:
             ratio = np.sqrt(squares[0] / np.maximum(squares[1], _TINY)).max() / length
         fastest = min(1.0, _CAUTION * float(ratio)) if np.isfinite(ratio) else 1.0
         error = error if np.isfinite(error) else np.inf
-        kept = error <= _OFF
+        is_close = error <= _OFF
         # The error is proportional to length^3, unless there were too few stages.
-        if kept or fastest <= self._fastest:
+        if is_close or fastest <= self._fastest:
             better = 0.9 * (_OFF / max(error, _TINY)) ** (1 / 3)
             self._good = int(length * min(4.0, max(0.2, better)))
         self._fastest = max(self._fastest, fastest)
-        if kept:
+        if is_close:
             self.thetas, self.d, self._s = thetas, d, s
-        return kept
+        return is_close
 
     def _from_here(self, away: np.ndarray) -> np.ndarray:
         """The distributions whose logarithm is ``away`` (K, B) from here, up to constants."""
