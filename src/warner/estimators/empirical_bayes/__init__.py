@@ -19,6 +19,7 @@ The parts, in the order in which ``EmpiricalBayes`` uses them:
 ``prior.LearnedPrior``
     The prior: parametric laws, averaged by how well they explain the estimates, and around them a
     Dirichlet process of the values' posteriors. The prior of a value is fitted without this value.
+    Whether few large values stand beside the rest is weighed apart from the shape of the rest.
     Without the parametric laws, values that are few or far apart would serve as their own prior.
     Without the Dirichlet process, a distribution unlike every law would be shrunk wrongly.
 
@@ -28,7 +29,8 @@ The parts, in the order in which ``EmpiricalBayes`` uses them:
 
 ``small_domain.SmallDomainPosterior``
     The posterior for up to 7 values. These are too few to learn a prior from. The prior is
-    therefore a fixed mixture of Dirichlet laws, and the shares sum to one exactly.
+    therefore a fixed mixture of Dirichlet laws in which values may be absent, and the shares sum to
+    one exactly.
 
 ``noise.split_large_values``
     Values with large shares that differ much keep their estimates, because such shares say nothing
@@ -72,6 +74,7 @@ from warner.estimators.empirical_bayes.prior import (
     SETTINGS,
     LearnedPrior,
     blocks,
+    few_values_prior,
     fit_prior,
     tilt_to_sum,
 )
@@ -82,7 +85,9 @@ from warner.metrics import project
 #
 # Few values are not enough to learn a prior from. Also, the law of a share given the sum differs
 # much from its law without this condition. So the prior is a mixture of symmetric Dirichlet laws,
-# of which the flat one weighs most. The condition on the sum is computed exactly by convolution.
+# of which the flat one weighs most. In the flat law each share may also be 0, with as much mass as
+# the law has within some standard deviations of the noise. The condition on the sum is computed
+# exactly by convolution.
 
 
 def lattice(least: float) -> int | None:
@@ -96,22 +101,23 @@ class SmallDomainPosterior:
     """The posterior of K shares on a lattice of step 1/J."""
 
     likelihood: np.ndarray  # (K, J + 1), the likelihood at the shares 0, 1/J, .., 1
+    noise: np.ndarray  # (K,) the standard deviations of the estimates at a share of 0
     weights: np.ndarray  # (C,) the posterior weights of the C concentrations of the prior
     laws: np.ndarray  # (K, J + 1), the law of each share, given all data and the sum
 
     @classmethod
-    def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
+    def of(cls, likelihood: np.ndarray, noise: np.ndarray) -> SmallDomainPosterior:
         """Compute the posterior.
 
-        Shapes: likelihood (K, J + 1).
+        Shapes: likelihood (K, J + 1), noise (K,).
         """
         # The law of theta_x given the sum is f_x(t), likelihood times prior, times the convolution
         # of the other f at 1 - t.
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
         scores, posteriors = [], []
-        for concentration in SETTINGS.dirichlet_concentrations:
-            prior = _prior(concentration, size, points)
+        for concentration, absent, weight in SETTINGS.simplex_laws:
+            prior = _prior(concentration, absent, noise, points)
             spectra = np.fft.rfft(prior * likelihood, length, axis=1)
             before, after = np.ones_like(spectra), np.ones_like(spectra)
             for x in range(1, size):
@@ -119,14 +125,18 @@ class SmallDomainPosterior:
                 after[size - 1 - x] = after[size - x] * spectra[size - x]
             others = np.maximum(np.fft.irfft(before * after, length, axis=1), 0.0)
             laws = prior * likelihood * others[:, points - 1 :: -1]
-            whole = float(np.fft.irfft(np.fft.rfft(prior, length) ** size, length)[points - 1])
+            whole = float(
+                np.fft.irfft(np.fft.rfft(prior, length, axis=1).prod(axis=0), length)[points - 1]
+            )
             masses = laws.sum(axis=1, keepdims=True)
             evidence = np.log(max(float(masses.mean()), _TINY)) - np.log(max(whole, _TINY))
-            scores.append(evidence + _log_weight(concentration))
+            scores.append(evidence + np.log(weight))
             posteriors.append(laws / np.maximum(masses, _TINY))
         weights = np.exp(np.array(scores) - max(scores))
         weights /= weights.sum()
-        return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(posteriors)))
+        return cls(
+            likelihood, noise, weights, np.einsum("c,ckj->kj", weights, np.array(posteriors))
+        )
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draw distributions from the posterior.
@@ -136,9 +146,10 @@ class SmallDomainPosterior:
         """
         size, points = self.likelihood.shape
         out = np.empty((count, size))
-        which = rng.choice(len(SETTINGS.dirichlet_concentrations), count, p=self.weights)
+        which = rng.choice(len(SETTINGS.simplex_laws), count, p=self.weights)
         for c in np.unique(which):
-            f = self.likelihood * _prior(SETTINGS.dirichlet_concentrations[c], size, points)
+            concentration, absent, _ = SETTINGS.simplex_laws[c]
+            f = self.likelihood * _prior(concentration, absent, self.noise, points)
             rests = [f[-1]]
             for x in range(size - 2, 0, -1):
                 both = np.fft.irfft(
@@ -162,13 +173,8 @@ class SmallDomainPosterior:
         return lattice_shares
 
 
-def _log_weight(concentration: float) -> float:
-    """The logarithm of the weight of a concentration before the data, up to a constant."""
-    return float(abs(np.log2(concentration)) * np.log(SETTINGS.dirichlet_weight))
-
-
-def _prior(concentration: float, size: int, points: int) -> np.ndarray:
-    """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K, the largest 1.
+def _prior(concentration: float, absent: float, noise: np.ndarray, points: int) -> np.ndarray:
+    """(K, J + 1) Gamma masses of the lattice's cells, of mean 1/K, the largest 1; with atoms at 0.
 
     Given their sum this is a Dirichlet law. The power is exact over a cell, the exponential is
     taken at the points.
@@ -176,9 +182,10 @@ def _prior(concentration: float, size: int, points: int) -> np.ndarray:
     edges = np.concatenate([[0.0], np.arange(points) + 0.5]) / points
     logs = (
         np.log(np.maximum(np.diff(edges**concentration), _TINY))
-        - concentration * size * np.arange(points) / points
+        - concentration * noise.size * np.arange(points) / points
     )
-    out: np.ndarray = np.exp(logs - logs.max())
+    out = np.tile(np.exp(logs - logs.max()), (noise.size, 1))
+    out[:, 0] += absent * noise * (1 + SETTINGS.more_absent * noise.size * noise) * points
     return out
 
 
@@ -315,7 +322,10 @@ class EmpiricalBayes(Estimator):
     the data show neighbours that are alike, or a pattern that repeats. The estimates of the other
     values then predict each share, and the prediction counts as one more observation of it. Up to 7
     values are too few to learn from. Their prior is a mixture of symmetric Dirichlet laws, under
-    which shares sum to one exactly. ``warner.estimators.empirical_bayes`` explains each step.
+    which shares sum to one exactly and each may be 0. At every share of yes or no, the expected
+    squared error is then at most 1.12 times that of the projected inversion from epsilon 0.5 to 4
+    (2,000 people), 1.16 times at 0.2 and 1.21 times at 0.1; over the distributions of 3 to 7
+    values at most 1.19 times. ``warner.estimators.empirical_bayes`` explains each step.
 
     The fit's ``posterior`` gives draws. They are exact for up to 7 values. For more values, shares
     are drawn one by one and moved in proportion to their variances until they sum to one. The prior
@@ -402,7 +412,7 @@ class _Posterior:
 def _small_domain(noise: EstimateNoise, steps: int, absolute: bool) -> _Posterior:
     """The posterior under a mixture of symmetric Dirichlet laws."""
     atoms = np.arange(steps + 1) / steps
-    small = SmallDomainPosterior.of(noise.likelihood(atoms))
+    small = SmallDomainPosterior.of(noise.likelihood(atoms), noise.near_zero())
     means = small.laws @ atoms
     shares = _common_quantile(small.laws, atoms, 1.0) if absolute else means
     return _Posterior(
@@ -466,10 +476,13 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     if first.size > SETTINGS.most_rows and together.prediction is not None:
         data = replace(together, prediction=None)
         rows, first, counts = data.rows()
-    prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
+    if noise.y.size > SETTINGS.small_domain:
+        prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
+    else:
+        prior = few_values_prior(together.likelihood(atoms), atoms, together.near_zero())
     # Values with the same data have the same posterior, which is computed once.
     which, one, alike = together.distinct()
-    noise_apart = variance[apart]
+    noise_apart = noise.free_variance(noise.y)[apart]
     tilted = _TiltedLaws(together, one, prior, rows[one], atoms, target, noise_apart, alike)
     laws = tilted()
     powers = laws @ np.stack([atoms, atoms**2], axis=1)

@@ -138,6 +138,21 @@ class EstimateNoise:
         out: np.ndarray = np.maximum((self.null + self.slope * t - t**2) / self.n, 1.0 / self.n**2)
         return out
 
+    def free_variance(self, t: np.ndarray) -> np.ndarray:
+        """The variances (K,) without the condition that shares sum to one: of Poisson counts where
+        reports are values.
+        """
+        out = self.variance(t)
+        if self.direct and self.q is not None and self.gap is not None:
+            out = out / np.clip(1 - self.q - self.gap * np.clip(t, 0.0, 1.0), 1 / self.n, 1.0)
+        return out
+
+    def near_zero(self) -> np.ndarray:
+        """The standard deviations (K,) of the estimates at shares that the noise just hides."""
+        hidden = 3 * np.sqrt(self.variance(np.zeros(self.y.size)))
+        out: np.ndarray = np.sqrt(self.variance(hidden))
+        return out
+
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """The likelihood of each share at the atoms.
 
@@ -359,7 +374,12 @@ def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
     """Split values into those on which the prior is fitted and the largest, held apart."""
-    # Only where all would need too many atoms; those apart say nothing about each other.
+    # Only where all would need too many atoms; those apart say nothing about each other. Few values
+    # that come here have so little noise that a prior matters near 0 only.
+    if noise.y.size <= SETTINGS.small_domain:
+        hidden = noise.y <= SETTINGS.hidden_shares * noise.near_zero()
+        hidden[np.argmin(noise.y)] = True
+        return np.flatnonzero(hidden), np.flatnonzero(~hidden)
     order = np.argsort(noise.y)
     z = noise.place(noise.y)[order]
     # Each value brings the atoms within reach that the one below it does not.
