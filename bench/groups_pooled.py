@@ -14,10 +14,9 @@ shares of the table away from 0. The last part has 10^4 groups of 10^2 values.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 from _data import rows
 from _measure import SEED, claim, peak
@@ -32,6 +31,8 @@ from warner import (
 )
 from warner.domains import Product
 from warner.mechanisms import Mechanism
+from warner.reports.public_columns import Groups
+from warner.reports.tally_kinds import Counted
 from warner.results import goodness_of_fit, independence
 from warner.results.estimate import Estimate
 from warner.results.pooling import project_rows
@@ -76,9 +77,11 @@ def codes(*columns: np.ndarray) -> np.ndarray:
     return np.unique(table, axis=0, return_inverse=True)[1].ravel()
 
 
-def tallies(template: Tally, counts: np.ndarray) -> dict[int, Tally]:
-    """One tally for each row of counts (G, m)."""
-    return {g: replace(template, counts=row, n=int(row.sum())) for g, row in enumerate(counts)}
+def tallies(template: Tally, counts: np.ndarray) -> Tally:
+    """The tally of groups whose histograms are the rows of counts (G, m)."""
+    groups = Groups({"group": None}, [(g,) for g in range(len(counts))], np.arange(len(counts)))
+    counted = Counted(template.kind, counts, counts.sum(axis=1))
+    return Tally(template.header, counted, groups, template.simulated)
 
 
 def squared(shares: np.ndarray, truth: np.ndarray) -> np.ndarray:

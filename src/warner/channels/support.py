@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
@@ -89,6 +90,53 @@ def _sum_of_bits(law: SupportLaw, size: int) -> tuple[np.ndarray, np.ndarray]:
     mean = law.ones / size
     picks = spins**-law.ones
     return spins, picks / (picks @ (1 - mean + mean * spins) ** size)
+
+
+def whole_report_gain(law: SupportLaw, size: int) -> float:
+    """1 - trace V / trace C at equal shares, V the bound of whole reports, C that of their bit sums.
+
+    Both are of one report, on vectors that sum to 0. At other shares whole reports gain more: a
+    report that supports a common value says less of the others that it supports.
+    """
+    # S values have the law q, gap of bits that others raise; each of the N others has a bit that it
+    # alone raises, with the probability r. Where no such bit is set, the row of a report with s of
+    # the S bits is proportional to 1 + (e - 1) b, with mean m_s = 1 + (e - 1) s / K. Given s all
+    # its patterns are equally likely. By symmetry both matrices have three eigenvalues: of
+    # contrasts among the S, among the N, and between the two.
+    raised = law.q > 0
+    shared, alone = int(raised.sum()), int((~raised).sum())
+    if law.ones is not None or shared == 0:
+        return 0.0
+    q, gap = float(law.q[raised][0]), float(law.gap[raised][0])
+    r = float(law.gap[~raised][0]) if alone else 1.0
+    s = np.arange(shared + 1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, shared + 1)))])
+    chance = np.exp(logs[-1] - logs - logs[::-1] + s * np.log(q) + s[::-1] * np.log1p(-q))
+    more = (q + gap) * (1 - q) / (q * (1 - q - gap)) - 1
+    # E[g(s)] / m_s^2 over reports of probability c Binomial(s) m_s, c that a value's own bit is 0.
+    weight = chance * (1 - q - gap) / (1 - q) / (1 + more * s / size)
+    one = 1 + more * s / shared  # the mean entry of an S value
+    square = 1 + (2 + more) * more * s / shared
+    pair = 1 + 2 * more * s / shared
+    pair = pair + more**2 * s * (s - 1) / (shared * max(shared - 1, 1))
+    diagonal, off, cross, rest = (float(weight @ v) for v in (square, pair, one, np.ones(s.size)))
+    named = r * size  # the information of a bit that names its value
+    mean = q + gap / size
+    noise = (mean * (1 - mean) / gap**2 + size**-2, (1 - r / size) / (r * size) + size**-2)
+    whole = (shared - 1) / (diagonal - off) if shared > 1 else 0.0
+    sums = (shared - 1) * noise[0]
+    if alone:
+        whole += (alone - 1) / named
+        sums += (alone - 1) * noise[1]
+        # The two sums of shares, (1, -1) in units of values: by sums they have the covariance M.
+        between = (diagonal + (shared - 1) * off) / shared + named / alone + rest - 2 * cross
+        whole += (1 / shared + 1 / alone) / between
+        covariance = np.diag([shared * noise[0], alone * noise[1]])
+        covariance -= np.outer([shared, alone], [shared, alone]) / size**2
+        off_sum = covariance.sum(axis=1)
+        covariance -= np.outer(off_sum, off_sum) / off_sum.sum()
+        sums += float(covariance[0, 0]) * (1 / shared + 1 / alone)
+    return 1 - whole / sums
 
 
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
@@ -423,6 +471,11 @@ class SupportChannel(SupportInverse, CompositeChannel):
         square = u**2 * p + rest_squares * self.q + 2 * u * rest * with_value
         square += (rest**2 - rest_squares) * others
         return np.asarray(np.maximum(square + 2 * c * mean + c**2, 0.0))
+
+    @cached_property
+    def gain_of_whole_reports(self) -> float:
+        """The part of the variance of bit sums that whole reports take off at equal shares."""
+        return whole_report_gain(self.support_law(), self._size)
 
     def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         # That of whole reports, which say more than their bit sums.

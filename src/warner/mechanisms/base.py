@@ -7,7 +7,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -572,7 +572,7 @@ class Mechanism(Hinting, ABC):
         reports: Any,
         by: Any = None,
         *,
-        keep_reports: bool = False,
+        keep_reports: bool | None = None,
         ways: int | None = None,
         column: ColumnNames = None,
     ) -> Tally:
@@ -590,7 +590,10 @@ class Mechanism(Hinting, ABC):
                 domain}. None for all people together.
             keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
                 Estimates can then use the likelihood of whole reports, but the tally grows with n.
-                Tallies of other reports do not change.
+                None keeps those of labels as long as they are few, up to some 100,000, where they
+                say at least 5 % more (:meth:`keeps_reports`). Frames, streams and databases are
+                then counted by bit sums. The sum of a tally with reports and one without has bit
+                sums. Tallies of other reports do not change.
             ways: for PerAttribute, the number of attributes that each table combines.
             column: of a frame, the columns of the reports; as in :meth:`reports`. Where a frame
                 says which mechanism made them (:meth:`warner.Reports.to_frame`), that is compared.
@@ -646,7 +649,7 @@ class Mechanism(Hinting, ABC):
         *,
         repeats: np.ndarray | None = None,
         ways: int | None = None,
-        keep_reports: bool = False,
+        keep_reports: bool | None = False,
     ) -> Tally:
         """Count reports that are given as columns and already checked.
 
@@ -666,12 +669,28 @@ class Mechanism(Hinting, ABC):
         rows = Rows(columns, groups, repeats)
         return Tally(self.header, self._counted(rows, ways, keep_reports), groups)
 
-    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool | None) -> Counted:
         self.allowed_ways(ways, keep_reports)
-        counted: Counted = self.schema.count(rows, keep_reports)
+        keeps = keep_reports or (keep_reports is None and self.keeps_reports(int(rows.sizes.sum())))
+        counted: Counted = self.schema.count(rows, keeps)
+        if keeps and keep_reports is None:
+            return counted._replace(kind=replace(self.schema.kept_kind, while_few=True))
         return counted
 
-    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+    def keeps_reports(self, n: int) -> bool:
+        """Whether a tally of n reports keeps them where it is not told whether it should.
+
+        It does for bits of labels that say at least 5 % more as whole reports than as bit sums,
+        while they take at most 16 MB and the default estimate uses them.
+
+        >>> from warner import Categorical, UnaryEncoding
+        >>> labels = Categorical(range(16))
+        >>> UnaryEncoding(labels, 4.0).keeps_reports(1000), UnaryEncoding(labels, 1.0).keeps_reports(1)
+        (True, False)
+        """
+        return False
+
+    def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         """The number of attributes that each table of a tally combines.
 
         Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
@@ -28,16 +29,28 @@ from warner.reports.counting import unique_rows
 from warner.reports.schema import BitVector
 
 
+WORTH_KEEPING = 0.05  # gain of whole reports from which on they are kept
+
+
 class BitMechanism(Mechanism):
     """A mechanism that reports K bits. Abstract.
 
-    A tally keeps the K bit sums, or with ``keep_reports=True`` the distinct reports.
+    A tally keeps the K bit sums, or the distinct reports: with ``keep_reports=True``, and of labels
+    where they say more (:meth:`keeps_reports`).
     """
 
     schema: BitVector
 
     @abstractmethod
     def channel(self) -> SupportChannel: ...
+
+    def keeps_reports(self, n: int) -> bool:
+        # The default method of places takes many steps, whose time grows with the reports.
+        answered = self.domain.answered
+        if answered.dimension and not answered.is_ordered:
+            return False
+        is_small = replace(self.schema.kept_kind, while_few=True).keeps(n)
+        return is_small and self.channel().gain_of_whole_reports > WORTH_KEEPING
 
     def report_channel(self, rows: np.ndarray) -> SupportRows:
         """The channel whose rows are the given reports.
@@ -120,7 +133,7 @@ class UnaryEncoding(BitMechanism):
             or t itself, a number strictly between 0 and 1.
 
     A report is K bits, packed 8 to a byte, and takes about 2 random bits for each of them. Its
-    tally is the K bit sums, or whole reports with ``keep_reports=True``.
+    tally is the K bit sums, or whole reports (``keep_reports``).
 
     Raises:
         ArgumentError, ArgumentTypeError: a ``variant`` that is neither a name nor a probability.

@@ -368,14 +368,14 @@ class PerAttribute(Combined):
         channels = [self.parts[name].channel() for name in names]
         return channels[0] if len(channels) == 1 else KroneckerChannel(channels)
 
-    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+    def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if keep_reports:
             rule = "does not go with tuples of attributes"
             remedy = "Leave it out: tables of bits are kept by co-occurrence"
             raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)
 
-    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool | None) -> Counted:
         return replace(self.schema, ways=self.allowed_ways(ways, keep_reports)).count(rows)
 
     def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
@@ -677,14 +677,14 @@ class Repeated(Combined):
         channels = [mechanism.channel() for mechanism in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
 
-    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+    def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if ways is not None:
             rule = "are of several attributes; reports of one value are kept whole"
             remedy = "Leave it out"
             raise ArgumentError("ways", rule, str(ways), remedy)
         return None
 
-    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool | None) -> Counted:
         self.allowed_ways(ways)
         split = self.schema.split(rows.columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
@@ -692,7 +692,7 @@ class Repeated(Combined):
         for times in self._runs:
             ordered.append(_sorted(np.stack(records[start : start + times], axis=1)))
             start += times
-        return distinct(np.concatenate(ordered, axis=1), rows)
+        return distinct(np.concatenate(ordered, axis=1), rows, self.schema.kept_kind)
 
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]

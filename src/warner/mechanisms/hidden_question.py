@@ -409,7 +409,7 @@ class HiddenQuestion(PerAttribute):
             raise _one_by_one("all" if attributes is None else ", ".join(chosen))
         return chosen
 
-    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+    def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if ways is not None and ways != 1:
             rule = "must be 1: only one answer of a person is true, so pairs of them tell nothing"
             raise ArgumentError("ways", rule, str(ways), "Leave it out")

@@ -320,7 +320,7 @@ class OneOf(Mechanism):
 
     # The collector.
 
-    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+    def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         most = self.schema.ways
         if ways is not None and ways > most:
             rule = f"can be {most}, because no person answers more questions together"

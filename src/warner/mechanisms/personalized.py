@@ -212,7 +212,7 @@ class PersonalizedULDP(Mechanism):
     def channel(self) -> Channel:
         return self.mechanism.channel()
 
-    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool | None) -> Counted:
         return self.mechanism._counted(rows, ways, keep_reports)
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:

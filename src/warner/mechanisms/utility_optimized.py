@@ -276,8 +276,8 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             ``"best"``, the t with the least worst-case l1 loss, to a thousandth. Headers hold this
             number.
 
-    A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports with
-    ``keep_reports=True``.
+    A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports
+    (``keep_reports``).
 
     Raises:
         ArgumentError: no sensitive value, one outside the domain, or one twice.

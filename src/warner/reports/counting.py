@@ -69,6 +69,37 @@ def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
     return total.ravel()[:width]
 
 
+def sum_bits_of_groups(
+    packed: np.ndarray,
+    width: int,
+    place: np.ndarray,
+    groups: int,
+    repeats: np.ndarray | None = None,
+) -> np.ndarray:
+    """How many reports of each group set each bit, (groups, width).
+
+    Shapes: packed (n, bytes), place (n,), repeats (n,).
+
+    >>> packed = np.array([[0b10000000], [0b11000000]], dtype=np.uint8)
+    >>> sum_bits_of_groups(packed, 2, np.array([1, 1]), 2, np.array([5, 1])).tolist()
+    [[0, 0], [6, 1]]
+    """
+    sizes = count_values(place, groups)
+    order = np.argsort(place, kind="stable")
+    different = np.flatnonzero(sizes)
+    start = np.cumsum(sizes[different]) - sizes[different]
+    sums = np.zeros((groups, width), dtype=np.int64)
+    if not len(order):
+        return sums
+    for i in range(packed.shape[1]):
+        bits = np.unpackbits(packed[order, i][:, None], axis=1)
+        if repeats is not None:
+            bits = bits * repeats[order, None]
+        of_byte = np.add.reduceat(bits, start, axis=0, dtype=np.int64)
+        sums[different, 8 * i : 8 * i + 8] = of_byte[:, : width - 8 * i]
+    return sums
+
+
 def _lane_sums(lanes: np.ndarray, size: int) -> np.ndarray:
     """How often each bit of a report is 1, int64 (size, 8)."""
     r, width = lanes.shape

@@ -19,7 +19,13 @@ import numpy as np
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
 from warner._core.hashing import FieldHash
-from warner.reports.counting import count_rows_of_groups, count_values, require_room, sum_bits
+from warner.reports.counting import (
+    count_rows_of_groups,
+    count_values,
+    require_room,
+    sum_bits,
+    sum_bits_of_groups,
+)
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.source import Histograms
@@ -82,6 +88,11 @@ class ReportSchema(ABC):
     def width_as_matrix(self) -> int | None:
         # The columns of a matrix (n, K) that :meth:`parse` takes, one for each bit or digit.
         return None
+
+    @property
+    def kept_kind(self) -> DistinctReports:
+        """The kind of a tally that keeps the distinct reports."""
+        return DistinctReports()
 
     # Columns.
 
@@ -174,7 +185,7 @@ class ReportSchema(ABC):
     def count(self, rows: Rows, keep_reports: bool = False) -> Counted:
         """Count checked reports; or keep the distinct ones, where ``can_keep_reports``."""
         if keep_reports and self.can_keep_reports:
-            return distinct(self.pack(rows.columns), rows)
+            return distinct(self.pack(rows.columns), rows, self.kept_kind)
         require_room(rows.n_groups, self.cells)
         return Counted(self.tally_kind, self.table(rows), rows.sizes)
 
@@ -374,6 +385,10 @@ class BitVector(_OneArray):
         return self.width
 
     @property
+    def kept_kind(self) -> DistinctReports:
+        return DistinctReports(self.width)
+
+    @property
     def rows(self) -> int:
         """2 K: first "bit j is 1" for every j, then "bit j is 0" for every j."""
         return 2 * self.width
@@ -470,16 +485,7 @@ class BitVector(_OneArray):
         packed, groups, many = rows.columns["bits"], rows.groups, rows.n_groups
         if groups is None or rows.repeats is not None or many < _FEW_GROUPS:
             return super().table(rows)
-        sizes = count_values(groups.place, many)
-        order = np.argsort(groups.place, kind="stable")
-        different = np.flatnonzero(sizes)
-        start = np.cumsum(sizes[different]) - sizes[different]
-        sums = np.zeros((many, self.width), dtype=np.int64)
-        for i in range(self.bytes):
-            bits = np.unpackbits(packed[order, i][:, None], axis=1)
-            of_byte = np.add.reduceat(bits, start, axis=0, dtype=np.int64)
-            sums[different, 8 * i : 8 * i + 8] = of_byte[:, : self.width - 8 * i]
-        return sums
+        return sum_bits_of_groups(packed, self.width, groups.place, many)
 
     def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
         """One GROUP BY per byte, whose histogram gives the sums of its eight bits."""
@@ -601,7 +607,7 @@ class DigitVector(_OneArray):
         return {f"digits_{i}": self.base for i in range(self.width)}
 
 
-def distinct(packed: np.ndarray, rows: Rows) -> Counted:
+def distinct(packed: np.ndarray, rows: Rows, kind: DistinctReports) -> Counted:
     """The distinct reports of each group and how often each occurs.
 
     Shapes: packed (n, bytes).
@@ -609,7 +615,7 @@ def distinct(packed: np.ndarray, rows: Rows) -> Counted:
     group = np.zeros(len(packed), dtype=np.int64) if rows.groups is None else rows.groups.place
     once = np.ones(len(packed), dtype=np.int64) if rows.repeats is None else rows.repeats
     places, reports, counts = count_rows_of_groups(group, packed, once)
-    return Counted(DistinctReports(), counts, rows.sizes, reports, places)
+    return Counted(kind, counts, rows.sizes, reports, places)
 
 
 def refuse_reports(

@@ -48,7 +48,12 @@ from warner._core.names import Hinting
 from warner._core.pickles import narrow
 from warner._core.text import RANDOMISE_FIRST, canonical, meant, unreadable
 from warner.domains import Domain
-from warner.reports.counting import are_in_order, count_rows_of_groups, require_room
+from warner.reports.counting import (
+    are_in_order,
+    count_rows_of_groups,
+    require_room,
+    sum_bits_of_groups,
+)
 from warner.reports.public_columns import (
     Groups,
     Key,
@@ -59,7 +64,9 @@ from warner.reports.public_columns import (
     require_same_columns,
 )
 from warner.reports.tally_kinds import (
+    BitSums,
     Counted,
+    DistinctReports,
     Sources,
     TallyKind,
     added_sources,
@@ -268,9 +275,11 @@ class Tally(Hinting):
         """
         if not tallies:
             raise EmptyError("tallies", "must not be empty")
+        for tally in tallies[1:]:
+            require_same(tallies[0].header, tally.header, "tallies")
+        tallies = _of_one_kind(tallies)
         first = tallies[0]
         for tally in tallies[1:]:
-            require_same(first.header, tally.header, "tallies")
             if not first._adds_to(tally):
                 got = f"{first.kind} and {tally.kind}"
                 raise MismatchError("tallies", "of different kinds are no groups", got)
@@ -455,6 +464,23 @@ class Tally(Hinting):
         counted = _added([(self._counted(), to)], len(position))
         return self._like(counted, Groups(columns, list(position), to))
 
+    def sums(self) -> Tally:
+        """The bit sums of a tally that keeps reports of bits; any other tally as it is.
+
+        >>> from warner import Categorical, UnaryEncoding
+        >>> bits = UnaryEncoding(Categorical(["a", "b", "c"]), 2.0)
+        >>> reports = bits.randomize(["a", "b", "a"])
+        >>> kept = bits.tally(reports, keep_reports=True)
+        >>> kept.sums() == bits.tally(reports, keep_reports=False)
+        True
+        """
+        bits = self.kind.bits if isinstance(self.kind, DistinctReports) else None
+        if bits is None or self.rows is None or self._places is None:
+            return self
+        table = sum_bits_of_groups(self.rows, bits, self._places, len(self), self._table)
+        keys = Groups(self.columns, self._keys, np.arange(len(self))) if self.columns else None
+        return self._like(Counted(BitSums(), table, self.sizes), keys)
+
     def only(self, keys: Iterable[Key]) -> Tally:
         """The tally of some of the groups; keys that are no groups of it are left out.
 
@@ -486,6 +512,8 @@ class Tally(Hinting):
             raise MismatchError("tallies", rule, None, remedy)
         require_same_columns(self.columns, other.columns)
         sources = added_sources(self.sources, other.sources)
+        if self.rows is not None or other.rows is not None:
+            self, other = _of_one_kind([self, other])
         if not self._adds_to(other):
             got = f"{self.kind} and {other.kind}"
             raise MismatchError("tallies", "of different kinds do not add", got)
@@ -603,16 +631,18 @@ class Tally(Hinting):
         A count c of n is most probable where c / n is its expectation: 1 / sqrt(2 pi v) with
         v = c (1 - c / n), by Stirling's formula. Counts depend on each other, as the two of a coin
         do, so the square root of the product over all counts is taken. It is 1 for tables of
-        several attributes, which count a report more than once, and for distinct reports.
+        several attributes, which count a report more than once, and for distinct reports that
+        cannot be summed.
 
         >>> from warner import Categorical, RandomizedResponse
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         >>> 0 < coin.tally(coin.randomize(["no", "yes"] * 5000)).chance_of_a_twin < 0.01
         True
         """
-        if self.rows is not None or self.ways is not None or self.n == 0:
+        summed = self.total().sums()
+        if summed.rows is not None or self.ways is not None or self.n == 0:
             return 1.0
-        counts = self.total().counts.ravel().astype(np.float64)
+        counts = summed.counts.ravel().astype(np.float64)
         variance = np.maximum(counts * (1 - counts / self.n), 1 / (2 * np.pi))
         return float(np.exp(-0.25 * np.log(2 * np.pi * variance).sum()))
 
@@ -792,6 +822,21 @@ def _facts(tally: Tally) -> list[list[str]]:
     if tally.reports_per_person > 1:
         rows.append(["reports of one person, at most", f"{tally.reports_per_person:,}"])
     return [*rows, ["simulated", "yes"]] if tally.simulated else rows
+
+
+def _of_one_kind(tallies: Sequence[Tally]) -> Sequence[Tally]:
+    """The same tallies, where some keep their reports of bits, with what all of them have."""
+    # A sum has bit sums if a term has, and if it has become too large for tallies that were to keep
+    # reports while they are few. Both hold of a sum as soon as they hold of a part of it, so the
+    # order does not matter.
+    kinds = {tally.kind for tally in tallies}
+    kept = {kind for kind in kinds if isinstance(kind, DistinctReports) and kind.bits}
+    if not kept or len({kind.bits for kind in kept}) > 1 or not kinds - kept <= {BitSums()}:
+        return tallies
+    narrowest = max(kept, key=lambda kind: kind.while_few)
+    if kinds - kept or not narrowest.keeps(sum(tally.n for tally in tallies)):
+        return [tally.sums() for tally in tallies]
+    return [tally._but(kind=narrowest) for tally in tallies]
 
 
 def _added(parts: Sequence[tuple[Counted, np.ndarray]], groups: int) -> Counted:

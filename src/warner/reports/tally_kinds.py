@@ -92,13 +92,34 @@ class DigitCounts(TallyKind):
 
 @dataclass(frozen=True)
 class DistinctReports(TallyKind):
-    """The m distinct reports, sorted, and how often each occurred, (m,)."""
+    """The m distinct reports, sorted, and how often each occurred, (m,).
+
+    >>> str(DistinctReports(256, while_few=True))
+    'few reports of 256 bits'
+    >>> DistinctReports(256, while_few=True).keeps(10**5), DistinctReports(256).keeps(10**9)
+    (True, True)
+    """
+
+    bits: int | None = None  # of reports of bits, how many, so that they can be summed
+    while_few: bool = False  # whether a tally of many reports has their bit sums instead
 
     keeps_reports = True
 
     @property
     def name(self) -> str:
-        return "reports"
+        return f"{'few ' * self.while_few}reports{f' of {self.bits} bits' * bool(self.bits)}"
+
+    def keeps(self, n: int) -> bool:
+        """Whether a tally of n reports still keeps them."""
+        # It depends on n alone, so that sums are the same in any order. The memory is that of the
+        # reports, their counts and their groups. Of more reports the default method takes the sums.
+        if self.bits is None or not self.while_few:
+            return True
+        return n * (-(-self.bits // 8) + 16) <= _BYTES_KEPT and n * self.bits**2 <= _WORK_KEPT
+
+
+_BYTES_KEPT = 2**24  # of the reports that a tally keeps where nobody asked it to
+_WORK_KEPT = 10**10  # of an estimate from them, in multiplications
 
 
 @dataclass(frozen=True)
@@ -147,6 +168,8 @@ def tally_kind(name: str) -> TallyKind:
             return _PLAIN[name]
         if (match := re.fullmatch("([1-9][0-9]{0,5})-way( blocks)?", name)) is not None:
             return (BlockTables if match[2] else MarginalTables)(int(match[1]))
+        if (match := re.fullmatch("(few )?reports of ([1-9][0-9]{0,8}) bits", name)) is not None:
+            return DistinctReports(int(match[2]), match[1] is not None)
     raise ValueError("no kind of tallies has this name")
 
 
@@ -205,6 +228,9 @@ class OfPeople(Protocol):
     def sources(self) -> Sources:
         """The marks of the tallies that it is a sum of."""
 
+    def sums(self) -> OfPeople:
+        """The same tally with sums of counts in place of distinct reports."""
+
     @property
     def chance_of_a_twin(self) -> float:
         """The probability that reports of other people have the same counts."""
@@ -261,7 +287,7 @@ def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
             raise _same_people(keys, rule, "one tally", first, i)
         if any(isinstance(mark, tuple) and mark[0] == _OTHERS for mark in tally.sources):
             continue
-        first = alike.setdefault((tally.n, tally.counts.tobytes()), i)
+        first = alike.setdefault((tally.n, tally.sums().counts.tobytes()), i)
         if first < i and tally.chance_of_a_twin < _NO_CHANCE:
             rule = "must be of different people, whose counts are never all equal"
             raise _same_people(keys, rule, "equal counts", first, i)

@@ -31,7 +31,7 @@ from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
-from warner.reports.tally_kinds import BlockTables, require_different
+from warner.reports.tally_kinds import BitSums, BlockTables, DistinctReports, require_different
 from warner.results.share_noise import covariance_of
 
 
@@ -168,7 +168,10 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
                 kind(tally),
                 "Make one with mechanism.tally(reports)",
             )
-        groups.setdefault(canonical([tally.header, tally.kind.name]), []).append(tally)
+        # Reports that are kept while they are few are summed beside those that were not kept.
+        is_kept = isinstance(tally.kind, DistinctReports) and tally.kind.while_few
+        kind_of_sum = BitSums() if is_kept else tally.kind
+        groups.setdefault(canonical([tally.header, kind_of_sum.name]), []).append(tally)
     require_same_origin([t.simulated for group in groups.values() for t in group], "tallies")
     totals = [merge(group) for group in groups.values()]
     # A mechanism that nobody used is skipped. If all are empty, the first raises its own error.
