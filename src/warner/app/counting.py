@@ -46,7 +46,8 @@ class CountRequest:
     columns: Mapping[str, Any]  # the columns of reports, as the option --column names them
     by: Sequence[str] | None  # the public columns that group people, or None
     ways: int | None  # the number of attributes of each marginal table, or None
-    keep_reports: bool  # whether to keep the distinct reports of bits
+    # whether to keep the distinct reports of bits; None where they are few and say more
+    keep_reports: bool | None
     allow_equal: bool = False  # whether files may have equal counts
     allow_simulated: bool = False  # whether simulated reports may be added to real ones
 
@@ -370,7 +371,7 @@ def count_foreign(
     columns: Mapping[str, Any],
     by: Sequence[str] | None,
     ways: int | None,
-    keep_reports: bool,
+    keep_reports: bool | None,
 ) -> CountedFile:
     """The tallies of a file that another program wrote."""
     if plan.groups:
@@ -383,7 +384,7 @@ def count_foreign(
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
     try:
         counted = foreign_files.tally_foreign(
-            opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
+            opened, plan.mechanisms, columns, grouped, ways, bool(keep_reports), source.values, starts
         )
     except EmptyError:  # engines write files without rows; their columns were checked
         return CountedFile(None, opened.digest, {}, True)

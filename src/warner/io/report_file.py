@@ -443,7 +443,7 @@ def tally_file(
     *,
     progress: Progress | None = None,
     ways: int | None = None,
-    keep_reports: bool = False,
+    keep_reports: bool | None = None,
 ) -> dict[str, Tally]:
     """Count the reports in a file, of all people or of each group of people.
 
@@ -457,7 +457,8 @@ def tally_file(
             of the file by itself. A number needs a file of PerAttribute's reports, or a file of
             several attributes in which a row holds the reports of one person.
         keep_reports: for reports of bits, keep the distinct reports instead of their bit sums; see
-            :meth:`warner.mechanisms.Mechanism.tally`. The tally then grows with n.
+            :meth:`warner.mechanisms.Mechanism.tally`. The tally then grows with n. None keeps them
+            where they are few and say more.
 
     Returns:
         {attribute: Tally}. For ``ways`` and a file of several attributes, it is {"joint": Tally}.

@@ -627,7 +627,7 @@ class Mechanism(Hinting, ABC):
         table, by = foreign_table(reports), columns_of_frame(by)
         if table is not None:
             self.allowed_ways(ways, keep_reports)
-            options: dict[str, Any] = {"keep_reports": keep_reports, "ways": ways}
+            options: dict[str, Any] = {"keep_reports": bool(keep_reports), "ways": ways}
             tallies: dict[str, Tally] = table.tally(
                 {"value": self}, {"value": column}, by, **options
             )

@@ -101,6 +101,8 @@ class Counted(Protocol):
     @property
     def count(self) -> Callable[..., Tally]: ...
 
+    def keeps_reports(self, n: int) -> bool: ...
+
 
 def count(
     mechanisms: Mapping[str, Counted],
@@ -108,7 +110,7 @@ def count(
     by: By | None = None,
     *,
     ways: int | None = None,
-    keep_reports: bool = False,
+    keep_reports: bool | None = False,
     progress: Progress | None = None,
 ) -> dict[str, Tally]:
     """Count the reports of a source, of all people or of each group of people.
@@ -119,7 +121,8 @@ def count(
         source: where the reports stand.
         by: {public column: its domain or None}.
         ways: the number of attributes of each marginal table, for tuples.
-        keep_reports: whether to keep the distinct reports of bits.
+        keep_reports: whether to keep the distinct reports of bits; None where each mechanism does
+            for the number of reports that the source states.
         progress: called with (done, total) where the source knows how many reports it has.
 
     Returns:
@@ -130,10 +133,18 @@ def count(
         ReportError: reports that the mechanism cannot have sent, as the source locates them.
     """
     public = by or {}
+    keeps = {name: keep_reports for name in mechanisms}
+    if keep_reports is None:
+        # None tells a batch to keep its reports while all of them are few.
+        few = ways is None and source.n is not None
+        keeps = {
+            name: None if few and m.keeps_reports(source.n or 0) else False
+            for name, m in mechanisms.items()
+        }
     try:
         by_columns = ways is None and all(
-            m.schema.group_bys and not (keep_reports and m.schema.can_keep_reports)
-            for m in mechanisms.values()
+            m.schema.group_bys and not (keeps[name] is not False and m.schema.can_keep_reports)
+            for name, m in mechanisms.items()
         )
         histograms = source.histograms(public) if by_columns else None
         tallies: dict[str, Tally] = {}
@@ -151,7 +162,7 @@ def count(
                     columns = batch.columns.get(attribute)
                     if columns is None:
                         columns = mechanism.schema.join(batch.columns)
-                    options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports}
+                    options: dict[str, Any] = {"ways": ways, "keep_reports": keeps[attribute]}
                     tally = mechanism.count(columns, batch.groups, repeats=batch.repeats, **options)
                     tallies[attribute] = (
                         tallies[attribute] + tally if attribute in tallies else tally

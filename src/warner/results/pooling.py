@@ -60,6 +60,7 @@ _FEW_GROUPS = 3  # from here on, groups tell how much they differ
 # reports and s lambda_j from the groups. So all groups cost one product with B.
 
 
+_TINY = 1e-300
 _RANK = 1e-10  # relative size of a variance that counts as 0
 _ROUNDING = 1e-7  # relative size of a standard deviation that is rounding
 
@@ -123,27 +124,32 @@ class Coordinates:
         return np.asarray(self.centre + z @ self.basis.T)
 
 
-_GRID = 17  # values of log s in each round
+_GRID = 25  # values of log s in each round
 _ROUNDS = 8  # of refining the grid
-_LEAST_WEIGHT = 1e-3  # of a grid value, relative to the largest
+_LEAST_WEIGHT = 1e-3  # of a grid value in any group
 _ENOUGH = 5  # grid values that matter; their spacing is then at most a standard deviation
 _LOWEST = 1e-4  # of s n lambda: pooling is then complete
+# Standard deviations of log s between groups. Some groups can be unlike all others.
+_UNLIKE = (0.0, 0.7, 1.4)
+_RISK_SCALE = 8.0  # of the weights exp(-risk / scale) of pooled and separate estimates
+_MANY_GROUPS = 30  # from here on the shares of all people are kept; few groups err less without
 _RAKES = 50  # rounds of raking
 _SETTLED = 1e-9  # relative change of a round of raking at which it ends
 
-# The log-likelihood at a value of s, and the posterior moments there.
-Smoother = Callable[[float], float]
-
-
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The posterior of the shares of G groups: moments (G, K), the mean of s, and its grid."""
+    """The posterior of the shares of G groups.
+
+    Attributes:
+        mean, deviation: (G, K).
+        spread: the mean of s over the groups.
+        gain: (G, J) by how much an estimate follows the reports of its group, in coordinates.
+    """
 
     mean: np.ndarray
     deviation: np.ndarray
     spread: float
-    values: np.ndarray
-    weights: np.ndarray
+    gain: np.ndarray
 
     @property
     def concentration(self) -> float:
@@ -160,7 +166,9 @@ class Pooled:
 class Moments:
     """The posterior at one value of s, in coordinates."""
 
-    log_likelihood: float  # up to a constant
+    # (S,) of each group, or of each path of groups, up to a constant; and of what they share
+    log_likelihoods: np.ndarray
+    common: float
     mean: np.ndarray  # mean and variance are (G, J)
     variance: np.ndarray
 
@@ -185,11 +193,13 @@ def exchangeable(
         # The mean m has the prior of a group that is as free as can be, s = 1.
         free = 1 + ratios * total
         m, m_variance = ratios * pull / free, ratios / free
-        log = np.where(has_reports, np.log(variance) + z**2 * weight, 0.0).sum()
-        log += (np.log(free) - pull * m).sum()
+        each = np.where(has_reports, np.log(variance) + (z - m) ** 2 * weight, 0.0).sum(axis=1)
+        # With the sum over groups: the likelihood with m integrated out.
+        common = (np.log(free) + m**2 / np.maximum(ratios, _TINY)).sum()
         gain = prior * weight
         mean = m + gain * (z - m)
-        return Moments(-float(log) / 2, mean, prior * (1 - gain) + (1 - gain) ** 2 * m_variance)
+        spread = prior * (1 - gain) + (1 - gain) ** 2 * m_variance
+        return Moments(-each / 2, -float(common) / 2, mean, spread)
 
     return at
 
@@ -217,7 +227,7 @@ def along_time(
 
     def at(s: float) -> Moments:
         mean, variance = np.empty_like(zs), np.empty_like(zs)
-        log = 0.0
+        log = np.zeros(int(series.max()) + 1)
         level, spread = np.zeros(ratios.size), ratios
         for i in range(len(zs)):
             level, spread = (
@@ -228,7 +238,7 @@ def along_time(
             if precision[i] > 0:
                 total = spread + 1 / precision[i]
                 error = zs[i] - level
-                log += float((np.log(total) + error**2 / total).sum())
+                log[series[order[i]]] += (np.log(total) + error**2 / total).sum()
                 gain = spread / total
                 level, spread = level + gain * error, spread / precision[i] / total
             mean[i], variance[i] = level, spread
@@ -241,72 +251,148 @@ def along_time(
             variance[i] += back**2 * (variance[i + 1] - ahead)
         found_mean, found_variance = np.empty_like(mean), np.empty_like(variance)
         found_mean[order], found_variance[order] = mean, np.maximum(variance, 0.0)
-        return Moments(-log / 2, found_mean, found_variance)
+        return Moments(-log / 2, 0.0, found_mean, found_variance)
 
     return at
 
 
-def pooled(at: Callable[[float], Moments], coordinates: Coordinates, sizes: np.ndarray) -> Pooled:
+def pooled(
+    at: Callable[[float], Moments],
+    coordinates: Coordinates,
+    sizes: np.ndarray,
+    series: np.ndarray | None = None,
+) -> Pooled:
     """The posterior of the shares, averaged over s.
 
-    Shapes: sizes (G,).
+    Shapes: sizes (G,), series (G,).
     """
-    ratios = coordinates.ratios
-    unit = float(np.median(sizes[sizes > 0])) * max(float(np.median(ratios)), 1e-300)
-    values, weights = _posterior_of_spread(at, unit)
+    unit = float(np.median(sizes[sizes > 0])) * max(float(np.median(coordinates.ratios)), _TINY)
+    values, each = _posterior_of_spread(at, unit)
+    weights = each if series is None else each[:, series]
     shape = (len(sizes), coordinates.centre.size)
     mean, square, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    gain = np.zeros((len(sizes), coordinates.rank))
     squares = coordinates.basis.T**2
     for s, weight in steps(list(zip(values, weights, strict=True)), "pooling groups"):
-        moments = at(float(s))
+        moments, w = at(float(s)), weight[:, None]
         shares = coordinates.back(moments.mean)
-        mean += weight * shares
-        square += weight * shares**2
-        variance += weight * (moments.variance @ squares)
+        mean += w * shares
+        square += w * shares**2
+        variance += w * (moments.variance @ squares)
+        # The covariance of a share with its own report, over the variance of that report.
+        gain += w * np.minimum(moments.variance * sizes[:, None], 1.0)
     variance += np.maximum(square - mean**2, 0.0)
-    return Pooled(mean, np.sqrt(variance), float(values @ weights), values, weights)
+    spread = float((values @ weights).mean())
+    return Pooled(mean, np.sqrt(variance), spread, gain)
 
 
 def _posterior_of_spread(
     at: Callable[[float], Moments], unit: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Values of s and their posterior weights; the grid is refined around the largest weights."""
+    """Values of s (D,) and their posterior weights (D, S) in each group, or path of groups.
+
+    log s is normal between groups, with one of a few standard deviations and any mean. The grid is
+    refined around the values that matter.
+    """
     low, high = min(np.log(_LOWEST / unit), -1.0), 0.0
     for _ in steps(range(_ROUNDS), "prior of groups"):
         grid = np.linspace(low, high, _GRID)
-        log = np.array([at(float(s)).log_likelihood for s in np.exp(grid)])
-        log += grid  # the uniform density of s, per unit of log s
-        weights = np.exp(log - log.max())
-        matter = np.flatnonzero(weights > _LEAST_WEIGHT)
+        moments = [at(float(s)) for s in np.exp(grid)]
+        logs = np.stack([m.log_likelihoods for m in moments])
+        # The uniform density of s, per unit of log s.
+        level = grid + np.array([m.common for m in moments])
+        weights = _mixed_over_groups(logs, level, grid)
+        matter = np.flatnonzero(weights.max(axis=1) > _LEAST_WEIGHT)
         if matter.size >= _ENOUGH:
             break
         step = (high - low) / (_GRID - 1)
         low, high = grid[matter[0]] - step, min(grid[matter[-1]] + step, 0.0)
-    is_likely = weights > _LEAST_WEIGHT
-    return np.exp(grid[is_likely]), weights[is_likely] / weights[is_likely].sum()
+    kept = weights[matter]
+    return np.exp(grid[matter]), kept / kept.sum(axis=0)
 
 
-def to_simplex(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Estimates of groups as distributions, without a change of the shares of all people.
+def _mixed_over_groups(logs: np.ndarray, level: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """The posterior weights (D, S) of values of s in each group.
 
-    Shapes: shares (G, K), sizes (G,) -> (G, K).
+    Shapes: logs (D, S), level (D,), grid (D,).
+    """
+    priors = []  # log-probabilities (D,) of the values in a group, for each law between groups
+    for deviation in _UNLIKE:
+        if deviation == 0:
+            with np.errstate(divide="ignore"):
+                priors.append(np.log(np.eye(grid.size)))
+            continue
+        away = -(((grid[:, None] - grid) / deviation) ** 2) / 2
+        priors.append(away - np.logaddexp.reduce(away, axis=1)[:, None])
+    laws = np.concatenate(priors)
+    evidence = np.array([np.logaddexp.reduce(logs + law[:, None], axis=0).sum() for law in laws])
+    evidence += np.tile(level, len(_UNLIKE))
+    chances = np.exp(evidence - evidence.max())
+    chances /= chances.sum()
+    weights = np.zeros_like(logs)
+    for chance, law in zip(chances, laws, strict=True):
+        if chance > _LEAST_WEIGHT**2:
+            each = np.exp(logs + law[:, None] - np.logaddexp.reduce(logs + law[:, None], axis=0))
+            weights += chance * each
+    return np.asarray(weights / weights.sum(axis=0))
 
-    >>> to_simplex(np.array([[1.1, -0.1], [0.7, 0.3]]), np.array([1, 1])).round(3).tolist()
+
+def beside_separate(
+    posterior: Pooled, coordinates: Coordinates, z: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, Pooled]:
+    """The shares (G, K) between pooled and separate estimates, and the posterior around them.
+
+        shares = sum_e x_e exp(-risk_e / 8) / sum_e exp(-risk_e / 8)
+        risk_e = sum_g n_g / c (|x_eg - T_g|^2 + 2 tr(D_eg C) / n_g),   c = tr C / J
+
+    x_e are the two estimates projected on the simplex, T_g the reports of a group, and D_eg the
+    derivative of its estimate by T_g. So risk is Stein's unbiased estimate of the error, up to a
+    constant, in units of the noise of a group. Shares near 0 have less noise once they are
+    projected, and the posterior of s does not know this.
+
+    Shapes: z (G, J), sizes (G,).
+    """
+    squares = coordinates.basis.T**2
+    scale = float(squares.sum()) / max(coordinates.rank, 1)
+    reported = coordinates.back(z)
+    has_reports = sizes > 0
+    shares, risks = [], []
+    for centre, gain in ((posterior.mean, posterior.gain), (reported, np.ones_like(z))):
+        shares.append(project_rows(centre))
+        inside = (shares[-1] > 0).astype(np.float64)
+        follows = ((gain @ squares) * inside).sum(axis=1)
+        follows -= ((inside @ coordinates.basis) ** 2 * gain).sum(axis=1) / inside.sum(axis=1)
+        away = sizes * ((shares[-1] - reported) ** 2).sum(axis=1) + 2 * follows
+        risks.append(float(away[has_reports].sum()) / scale)
+    weight = 1 / (1 + np.exp(np.clip((risks[0] - risks[1]) / _RISK_SCALE, -700, 700)))
+    own = np.where(has_reports, 1 - weight, 0.0)[:, None]
+    mean = (1 - own) * posterior.mean + own * reported
+    noise = squares.sum(axis=0) / np.maximum(sizes, 1)[:, None]
+    variance = (1 - own) * posterior.deviation**2 + own * noise
+    variance += own * (1 - own) * (posterior.mean - reported) ** 2
+    mixed = Pooled(mean, np.sqrt(variance), posterior.spread, posterior.gain)
+    return (1 - own) * shares[0] + own * shares[1], mixed
+
+
+def raked(out: np.ndarray, shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Distributions of groups, moved until the shares of all people are those of ``shares``.
+
+    Shapes: out (G, K), shares (G, K), sizes (G,) -> (G, K).
+
+    >>> shares = np.array([[1.1, -0.1], [0.7, 0.3]])
+    >>> raked(project_rows(shares), shares, np.array([1, 1])).round(3).tolist()
     [[1.0, 0.0], [0.8, 0.2]]
     """
-    if (shares >= 0).all():
-        return np.asarray(np.clip(shares, 0.0, 1.0))
     people = sizes / sizes.sum()
     target = project_rows((people @ shares)[None])[0]
-    out = project_rows(shares)
     # Projection alone raises small shares, because only noise below 0 is cut. So the table is raked
     # to rows that sum to 1 and the mean over all people.
     for _ in range(_RAKES):
         column = people @ out
         factor = np.divide(target, column, out=np.ones_like(column), where=column > 0)
-        out = out * factor
+        before, out = out, out * factor
         total = out.sum(axis=1, keepdims=True)
-        out = np.divide(out, total, out=project_rows(shares), where=total > 0)
+        out = np.divide(out, total, out=before.copy(), where=total > 0)
         if np.abs(factor - 1).max() < _SETTLED:
             break
     return np.asarray(out)
@@ -506,9 +592,12 @@ def pooled_axis(
         at = along_time(z, table.sizes, coordinates.ratios, times, series)
         time = table.names[column]
     else:
+        series = None
         at = exchangeable(z, table.sizes, coordinates.ratios, table.per_person)
-    posterior = pooled(at, coordinates, table.sizes)
-    shares = to_simplex(posterior.mean, np.maximum(table.sizes, 1e-9))
+    posterior = pooled(at, coordinates, table.sizes, series)
+    shares, posterior = beside_separate(posterior, coordinates, z, table.sizes)
+    if len(table.sizes) >= _MANY_GROUPS and (posterior.mean < 0).any():
+        shares = raked(shares, posterior.mean, np.maximum(table.sizes, 1e-9))
     return GroupAxis(table, pool, shares, posterior, (), time if pool == "path" else None)
 
 

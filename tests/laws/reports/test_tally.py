@@ -43,14 +43,19 @@ def test_kept_reports_are_the_distinct_ones(name: str) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism, 200)
     whole = mechanism.tally(reports, keep_reports=True)
+    sums = mechanism.tally(reports, keep_reports=False)
+    if not whole.kind.keeps_reports:
+        assert whole == sums
+        return
+    assert whole.rows is not None
+    assert len(whole.rows) == len(set(reports.records()))
+    assert whole.counts.sum() == whole.n == 200
     if whole.kind == DistinctReports():
-        assert whole.rows is not None
-        assert len(whole.rows) == len(set(reports.records()))
-        assert whole.counts.sum() == whole.n == 200
         with pytest.raises(MismatchError, match="different kinds"):
-            mechanism.tally(reports) + whole
+            sums + whole
     else:
-        assert whole == mechanism.tally(reports)
+        assert whole.sums() == sums
+        assert whole + sums == sums + whole == sums + sums.of_others()
 
 
 def test_kept_reports_travel_in_files_and_are_checked(tmp_path: Path) -> None:

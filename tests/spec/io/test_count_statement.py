@@ -76,12 +76,12 @@ def _table(**changed: list[Any]) -> dict[str, list[Any]]:
 
 
 def _wanted() -> dict[str, Tally]:
-    return {n: m.tally(REPORTS[n]).per_person(2) for n, m in PLAN.mechanisms.items()}
+    return {n: m.tally(REPORTS[n]).sums().per_person(2) for n, m in PLAN.mechanisms.items()}
 
 
 def _wanted_by(*by: str) -> dict[str, Tally]:
     values = {name: {"ward": WARDS, "day": DAYS}[name] for name in by}
-    return {n: t.per_person(2) for n, t in PLAN.tally(REPORTS, values).items()}
+    return {n: t.sums().per_person(2) for n, t in PLAN.tally(REPORTS, values).items()}
 
 
 def _write(names: list[str], rows: list[Any], path: str, delimiter: str = ",") -> str:

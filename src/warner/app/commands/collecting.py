@@ -324,10 +324,11 @@ def _spent(study: Study) -> str:
     help="Also count joint reports: keep tables of all sets of this many attributes (2: pairs).",
 )
 @click.option(
-    "--keep-reports",
-    is_flag=True,
+    "--keep-reports/--no-keep-reports",
+    default=None,
     help="Keep the distinct reports of several bits, for the likelihood of whole reports. The "
-    "tally then grows with the number of people.",
+    "tally then grows with the number of people. Files of warner keep up to some 100,000 where "
+    "they say at least 5 % more, unless told otherwise. Other files and SQL count bit sums.",
 )
 @click.option(
     "--by",
@@ -367,7 +368,7 @@ def tally(
     output: str,
     study: str | None,
     ways: int | None,
-    keep_reports: bool,
+    keep_reports: bool | None,
     by: str | None,
     columns: tuple[str, ...],
     checkpoint: str | None,
