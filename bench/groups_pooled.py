@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from warner.estimators.base import LikelihoodData
 
 from _data import rows
 from _measure import SEED, claim, peak
@@ -30,6 +29,7 @@ from warner import (
     estimate,
 )
 from warner.domains import Product
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.reports.public_columns import Groups
 from warner.reports.tally_kinds import Counted

@@ -384,7 +384,14 @@ def count_foreign(
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
     try:
         counted = foreign_files.tally_foreign(
-            opened, plan.mechanisms, columns, grouped, ways, bool(keep_reports), source.values, starts
+            opened,
+            plan.mechanisms,
+            columns,
+            grouped,
+            ways,
+            bool(keep_reports),
+            source.values,
+            starts,
         )
     except EmptyError:  # engines write files without rows; their columns were checked
         return CountedFile(None, opened.digest, {}, True)

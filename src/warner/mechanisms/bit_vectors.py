@@ -28,7 +28,6 @@ from warner.privacy.report_laws import OneHotBits, TwoProbabilities, Unsupported
 from warner.reports.counting import unique_rows
 from warner.reports.schema import BitVector
 
-
 WORTH_KEEPING = 0.05  # gain of whole reports from which on they are kept
 
 

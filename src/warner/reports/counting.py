@@ -72,20 +72,20 @@ def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
 def sum_bits_of_groups(
     packed: np.ndarray,
     width: int,
-    place: np.ndarray,
+    group: np.ndarray,
     groups: int,
     repeats: np.ndarray | None = None,
 ) -> np.ndarray:
     """How many reports of each group set each bit, (groups, width).
 
-    Shapes: packed (n, bytes), place (n,), repeats (n,).
+    Shapes: packed (n, bytes), group (n,), repeats (n,).
 
     >>> packed = np.array([[0b10000000], [0b11000000]], dtype=np.uint8)
     >>> sum_bits_of_groups(packed, 2, np.array([1, 1]), 2, np.array([5, 1])).tolist()
     [[0, 0], [6, 1]]
     """
-    sizes = count_values(place, groups)
-    order = np.argsort(place, kind="stable")
+    sizes = count_values(group, groups)
+    order = np.argsort(group, kind="stable")
     different = np.flatnonzero(sizes)
     start = np.cumsum(sizes[different]) - sizes[different]
     sums = np.zeros((groups, width), dtype=np.int64)

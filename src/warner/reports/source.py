@@ -133,7 +133,7 @@ def count(
         ReportError: reports that the mechanism cannot have sent, as the source locates them.
     """
     public = by or {}
-    keeps = {name: keep_reports for name in mechanisms}
+    keeps = dict.fromkeys(mechanisms, keep_reports)
     if keep_reports is None:
         # None tells a batch to keep its reports while all of them are few.
         few = ways is None and source.n is not None

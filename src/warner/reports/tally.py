@@ -830,11 +830,15 @@ def _of_one_kind(tallies: Sequence[Tally]) -> Sequence[Tally]:
     # reports while they are few. Both hold of a sum as soon as they hold of a part of it, so the
     # order does not matter.
     kinds = {tally.kind for tally in tallies}
-    kept = {kind for kind in kinds if isinstance(kind, DistinctReports) and kind.bits}
-    if not kept or len({kind.bits for kind in kept}) > 1 or not kinds - kept <= {BitSums()}:
+    keeping = {kind for kind in kinds if isinstance(kind, DistinctReports) and kind.bits}
+    if (
+        not keeping
+        or len({kind.bits for kind in keeping}) > 1
+        or not kinds - keeping <= {BitSums()}
+    ):
         return tallies
-    narrowest = max(kept, key=lambda kind: kind.while_few)
-    if kinds - kept or not narrowest.keeps(sum(tally.n for tally in tallies)):
+    narrowest = max(keeping, key=lambda kind: kind.while_few)
+    if kinds - keeping or not narrowest.keeps(sum(tally.n for tally in tallies)):
         return [tally.sums() for tally in tallies]
     return [tally._but(kind=narrowest) for tally in tallies]
 

@@ -132,9 +132,11 @@ _LOWEST = 1e-4  # of s n lambda: pooling is then complete
 # Standard deviations of log s between groups. Some groups can be unlike all others.
 _UNLIKE = (0.0, 0.7, 1.4)
 _RISK_SCALE = 8.0  # of the weights exp(-risk / scale) of pooled and separate estimates
+_PER_VALUE = 30  # reports of a group for each value, from which on its noise counts as normal
 _MANY_GROUPS = 30  # from here on the shares of all people are kept; few groups err less without
 _RAKES = 50  # rounds of raking
 _SETTLED = 1e-9  # relative change of a round of raking at which it ends
+
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
@@ -307,8 +309,8 @@ def _posterior_of_spread(
             break
         step = (high - low) / (_GRID - 1)
         low, high = grid[matter[0]] - step, min(grid[matter[-1]] + step, 0.0)
-    kept = weights[matter]
-    return np.exp(grid[matter]), kept / kept.sum(axis=0)
+    likely = weights[matter]
+    return np.exp(grid[matter]), likely / likely.sum(axis=0)
 
 
 def _mixed_over_groups(logs: np.ndarray, level: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -348,14 +350,15 @@ def beside_separate(
     x_e are the two estimates projected on the simplex, T_g the reports of a group, and D_eg the
     derivative of its estimate by T_g. So risk is Stein's unbiased estimate of the error, up to a
     constant, in units of the noise of a group. Shares near 0 have less noise once they are
-    projected, and the posterior of s does not know this.
+    projected, and the posterior of s does not know this. Stein's estimate holds for normal noise:
+    groups of fewer than 30 K reports are left out, and stay as they were pooled.
 
     Shapes: z (G, J), sizes (G,).
     """
     squares = coordinates.basis.T**2
     scale = float(squares.sum()) / max(coordinates.rank, 1)
     reported = coordinates.back(z)
-    has_reports = sizes > 0
+    is_normal = sizes >= _PER_VALUE * reported.shape[1]
     shares, risks = [], []
     for centre, gain in ((posterior.mean, posterior.gain), (reported, np.ones_like(z))):
         shares.append(project_rows(centre))
@@ -363,15 +366,15 @@ def beside_separate(
         follows = ((gain @ squares) * inside).sum(axis=1)
         follows -= ((inside @ coordinates.basis) ** 2 * gain).sum(axis=1) / inside.sum(axis=1)
         away = sizes * ((shares[-1] - reported) ** 2).sum(axis=1) + 2 * follows
-        risks.append(float(away[has_reports].sum()) / scale)
+        risks.append(float(away[is_normal].sum()) / scale)
     weight = 1 / (1 + np.exp(np.clip((risks[0] - risks[1]) / _RISK_SCALE, -700, 700)))
-    own = np.where(has_reports, 1 - weight, 0.0)[:, None]
-    mean = (1 - own) * posterior.mean + own * reported
+    apart = np.where(is_normal, 1 - weight, 0.0)[:, None]
+    mean = (1 - apart) * posterior.mean + apart * reported
     noise = squares.sum(axis=0) / np.maximum(sizes, 1)[:, None]
-    variance = (1 - own) * posterior.deviation**2 + own * noise
-    variance += own * (1 - own) * (posterior.mean - reported) ** 2
+    variance = (1 - apart) * posterior.deviation**2 + apart * noise
+    variance += apart * (1 - apart) * (posterior.mean - reported) ** 2
     mixed = Pooled(mean, np.sqrt(variance), posterior.spread, posterior.gain)
-    return (1 - own) * shares[0] + own * shares[1], mixed
+    return (1 - apart) * shares[0] + apart * shares[1], mixed
 
 
 def raked(out: np.ndarray, shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:

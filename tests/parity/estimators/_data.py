@@ -68,7 +68,7 @@ def _groups(
         for name, epsilon in zip(makers, epsilons, strict=True)
     ]
     return [
-        m.tally(m.randomize(1 + rng.choice(size, n * (i + 1), p=theta), rng))
+        m.tally(m.randomize(1 + rng.choice(size, n * (i + 1), p=theta), rng), keep_reports=False)
         for i, m in enumerate(mechanisms)
     ]
 

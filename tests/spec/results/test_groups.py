@@ -120,7 +120,9 @@ def test_projection_alone_raises_small_shares() -> None:
     rng = np.random.default_rng(0)
     shares = np.array([0.9, 0.05, 0.03, 0.02]) + rng.normal(0, 0.1, (500, 4)) @ (np.eye(4) - 0.25)
     mean = shares.mean(axis=0)
-    assert raked(project_rows(shares), shares, np.ones(500)).mean(axis=0) == pytest.approx(mean, abs=1e-6)
+    assert raked(project_rows(shares), shares, np.ones(500)).mean(axis=0) == pytest.approx(
+        mean, abs=1e-6
+    )
     mutant = np.stack([warner.metrics.project(row) for row in shares])
     assert mutant.mean(axis=0)[3] > 1.3 * mean[3]
 

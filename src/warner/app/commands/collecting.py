@@ -194,6 +194,13 @@ def randomize(
                     done[name] = done.get(name, 0) + len(next(iter(batch.values())))
                 tell(sum(done.values()))
         copies.refuse()
+        for public, answer in copies.near_copies():
+            click.echo(
+                f"WARNING: public.{public} nearly repeats the answers in the column {answer!r}. "
+                "Whoever has the reports can tell most of these answers from it, whatever epsilon "
+                "is. Leave the public column out.",
+                err=True,
+            )
         if memory is not None:
             if not again:
                 memory.refuse(studies)
