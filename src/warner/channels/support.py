@@ -20,11 +20,13 @@ from warner.channels.base import (
     IntArray,
     LikelihoodOperator,
     NearlyConstantRows,
+    People,
     SupportLaw,
     numbered_pairs,
     one_by_one,
     summed,
 )
+from warner.reports.counting import count_rows
 
 # -----------------------------------------------------------------------------------------------
 # The Fisher information of reports that are sets of values, without a list of all the sets.
@@ -93,7 +95,7 @@ def _sum_of_bits(law: SupportLaw, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def whole_report_gain(law: SupportLaw, size: int) -> float:
-    """1 - trace V / trace C at equal shares, V the bound of whole reports, C that of their bit sums.
+    """1 - trace V / trace C at equal shares: V is the bound of whole reports, C that of bit sums.
 
     Both are of one report, on vectors that sum to 0. At other shares whole reports gain more: a
     report that supports a common value says less of the others that it supports.
@@ -829,6 +831,36 @@ class SupportRows(SupportInverse, NearlyConstantRows):
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         return self.supports(w)[1]
+
+    def _simulated(
+        self, people: People, rng: np.random.Generator
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        if type(self) is not SupportRows or not self.steady.any():
+            return super()._simulated(people, rng)
+        # Other reports than those observed come out, so the rows are others too.
+        channel, size = self.complete(), self.shape[1]
+        index = np.repeat(np.arange(size), people.drawn(rng))
+        packed = np.empty((len(index), -(-size // 8)), dtype=np.uint8)
+        step = max(1, _DRAWS // size)
+        for start in range(0, len(index), step):
+            part = slice(start, start + step)
+            marks = channel.sample_marks(index[part], rng)[:, :size]
+            packed[part] = np.packbits(marks.astype(bool), axis=1)
+        rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
+        alone = np.packbits(self.q <= 0)  # bits that their own value alone raises
+        named = np.any(rows & alone, axis=1)
+        ratio = float(self.gain[self.steady][0] / self.base[self.steady][0])
+        drawn = SupportRows(
+            np.where(named[:, None], rows & alone, rows & ~alone),
+            size,
+            np.where(named, 0.0, 1.0),
+            np.where(named, 1.0, ratio),
+            self.q,
+            self.gap,
+            counted=rows,
+            ones=self.ones,
+        )
+        return drawn, counts / len(packed)
 
     def merge_unsupported_values(
         self, w: FloatArray

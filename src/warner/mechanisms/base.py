@@ -590,8 +590,8 @@ class Mechanism(Hinting, ABC):
                 domain}. None for all people together.
             keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
                 Estimates can then use the likelihood of whole reports, but the tally grows with n.
-                None keeps those of labels as long as they are few, up to some 100,000, where they
-                say at least 5 % more (:meth:`keeps_reports`). Frames, streams and databases are
+                None keeps them as long as they are few, up to some 100,000, where they say at
+                least 5 % more (:meth:`keeps_reports`). Frames, streams and databases are
                 then counted by bit sums. The sum of a tally with reports and one without has bit
                 sums. Tallies of other reports do not change.
             ways: for PerAttribute, the number of attributes that each table combines.
@@ -680,13 +680,13 @@ class Mechanism(Hinting, ABC):
     def keeps_reports(self, n: int) -> bool:
         """Whether a tally of n reports keeps them where it is not told whether it should.
 
-        It does for bits of labels that say at least 5 % more as whole reports than as bit sums,
-        while they take at most 16 MB and the default estimate uses them.
+        It does for bits that say at least 5 % more as whole reports than as bit sums, while they
+        take at most 16 MB and the default estimate uses them. It does not for places.
 
         >>> from warner import Categorical, UnaryEncoding
-        >>> labels = Categorical(range(16))
-        >>> UnaryEncoding(labels, 4.0).keeps_reports(1000), UnaryEncoding(labels, 1.0).keeps_reports(1)
-        (True, False)
+        >>> at = {epsilon: UnaryEncoding(Categorical(range(16)), epsilon) for epsilon in (1.0, 4.0)}
+        >>> at[4.0].keeps_reports(1000), at[4.0].keeps_reports(10**7), at[1.0].keeps_reports(1000)
+        (True, False, False)
         """
         return False
 

@@ -34,8 +34,8 @@ WORTH_KEEPING = 0.05  # gain of whole reports from which on they are kept
 class BitMechanism(Mechanism):
     """A mechanism that reports K bits. Abstract.
 
-    A tally keeps the K bit sums, or the distinct reports: with ``keep_reports=True``, and of labels
-    where they say more (:meth:`keeps_reports`).
+    A tally keeps the K bit sums, or the distinct reports: with ``keep_reports=True``, and where
+    they say more (:meth:`keeps_reports`).
     """
 
     schema: BitVector

@@ -32,7 +32,12 @@ from warner.results.conditional import Answered
 from warner.results.from_tally import GroupTable, likelihood_data, possible_values, tested
 from warner.results.pooling import POOLS, GroupAxis, PooledShares, chosen_pool, pooled_axis
 from warner.results.ranks import Ranks, Share, Top, place_of, ranks, top
-from warner.results.recommend import advice, estimator_of, recommended_fit
+from warner.results.recommend import (
+    advice,
+    advice_to_keep_reports,
+    estimator_of,
+    recommended_fit,
+)
 from warner.results.redistribution import Redistributed, redistributed
 from warner.results.solution import Solution, Weights, marginal_estimate, same
 from warner.results.summaries import Quantity
@@ -330,11 +335,13 @@ class Estimate(Solution):
     def advice(self) -> str | None:
         """Why another method suits the reports better, and which; None where there is no advice.
 
-        See :mod:`warner.results.recommend`.
+        Of bit sums it also says where whole reports would take more than 5 % off the error. See
+        :mod:`warner.results.recommend`.
         """
         if self.groups is not None:
             return None
-        return advice(self.estimator, self.data)
+        against = advice(self.estimator, self.data)
+        return against or advice_to_keep_reports(self.estimator, self.data)
 
     def bibtex(self) -> str:
         """The sources of the method, and the package itself, as BibTeX entries.
@@ -889,8 +896,9 @@ def estimate(
 
 def _warned(result: Estimate, named: Estimator | None) -> Estimate:
     """The estimate, with a warning where the method that was named is advised against."""
-    if named is not None and result.advice is not None:
-        warn(result.advice, MethodWarning)
+    against = None if named is None else advice(named, result.data)
+    if against is not None:
+        warn(against, MethodWarning)
     return result
 
 
@@ -939,8 +947,7 @@ def _of_table(
         if member is not None:
             shares[g] = member.probabilities
             warned = member
-    if method is not None and warned.advice is not None:
-        warn(warned.advice, MethodWarning)
+    _warned(warned, method)
     fit = Fit(shares, status_of_parts(m.status for m in members if m is not None))
     axis = GroupAxis(table, "none", shares, None, tuple(members))
     return Estimate(

@@ -16,12 +16,14 @@ from warner import estimators
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
 from warner._core.text import meant
-from warner.channels import HashPool, LikelihoodOperator
+from warner.channels import HashPool, LikelihoodOperator, SupportChannel
 from warner.domains import Domain
 from warner.estimators.base import Estimator, Fit, LikelihoodData, certify
 from warner.estimators.inversion import SYNONYMS, Inversion
 from warner.mechanisms import MECHANISMS, Mechanism
+from warner.mechanisms.bit_vectors import WORTH_KEEPING
 from warner.mechanisms.headers import add_mechanism, forget_built, same_definition
+from warner.reports.tally_kinds import DistinctReports
 
 _MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
 _MOST_WITH_NONRESPONSE = (
@@ -292,6 +294,27 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
         f"is {ratio:.2g} times that of reports with as much information about every share"
     )
     return message("method", rule, repr(estimator), f"Use {better!r}")
+
+
+def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | None:
+    """Why whole reports should be tallied in place of bit sums, where the default uses them."""
+    channel, domain = data.channel, data.domain
+    if type(channel) is not SupportChannel or estimator != recommended(domain, channel):
+        return None
+    is_place = domain.answered.dimension and not domain.answered.is_ordered
+    gain = channel.gain_of_whole_reports
+    few = DistinctReports(channel.rows_per_report, while_few=True)
+    if is_place or gain <= WORTH_KEEPING or not few.keeps(data.n):
+        return None
+    rule = (
+        "has bit sums, which leave out a part of what the reports say: whole reports take "
+        f"{gain:.0%} off the variance where all shares are equal, and more where they are not"
+    )
+    remedy = (
+        "Tally with keep_reports=True (warner tally --keep-reports). SQL, the collector and frames "
+        "count bit sums alone unless they are told"
+    )
+    return message("tally", rule, None, remedy)
 
 
 def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
