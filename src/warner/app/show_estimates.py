@@ -401,9 +401,9 @@ def show_group_estimates(name: str, result: Estimate, level: float, target: str)
     """Print the table of the groups of one attribute."""
     table = result.table(level, target)
     note = "Intervals hold for every group by itself."
-    if result.interval_kind(target) == "posterior":
+    if result.groups is not None and result.interval_kind(target) == "posterior":
         note = (
-            "Intervals hold on average over groups. A group unlike the others is missed more "
+            f"Intervals {result.groups.average_text}. A group unlike the others is missed more "
             "often; --pool none has intervals that hold for every group."
         )
     reports = reports_of(result.n, result.data.simulated)

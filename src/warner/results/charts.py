@@ -504,7 +504,7 @@ def chart_of_groups(
     """A chart of an estimate of groups, with a panel for each value."""
     names, time = estimate.names, estimate.groups.time
     most = MOST_PANELS if top is None else integer("top", top, 1)
-    average = ", which hold on average over groups"
+    average = f", which {estimate.groups.average_text}"
     about = average if estimate.interval_kind(target) == "posterior" else " of each group"
     reports = reports_of(estimate.n, estimate.data.simulated)
     caption = f"{reports}; {100 * level:.4g} % intervals{about}"

@@ -537,6 +537,14 @@ class GroupAxis:
             return "posterior"
         return "own" if self.members else "score"
 
+    @property
+    def average_text(self) -> str:
+        """Over what posterior intervals hold on average, in words."""
+        if self.time is None:
+            return "hold on average over groups"
+        # A band over all times at once would be wider.
+        return "hold on average over groups, for each time by itself and not for a whole path"
+
     def rows(self, level: float, target: str, kind: str | None) -> list[dict[str, Any]]:
         """The shares of all values in all groups: see :meth:`warner.Estimate.rows`."""
         bounds = self.interval(level, target, kind)

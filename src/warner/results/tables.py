@@ -213,7 +213,7 @@ def estimate_table(
             *_of_design(result),
         ]
         used = result.interval_kind(target, kind)
-        average = ", which hold on average over groups" * (used == "posterior")
+        average = f", which {result.groups.average_text}" * (used == "posterior")
         listed = result.rows(level, target, kind)
         notes = [f"Intervals: {used}, {target}{average}.", tells_nothing(result, listed)]
         if result.groups.time is not None:

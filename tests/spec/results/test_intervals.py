@@ -36,12 +36,13 @@ from warner.channels import DenseChannel
 from warner.domains import with_missing
 from warner.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, WarnerError
 from warner.estimators import Estimator
-from warner.estimators.base import LikelihoodData
-from warner.mechanisms import Laplace, Mechanism, Repeated
+from warner.estimators.base import LikelihoodData, score as score_of
+from warner.mechanisms import Laplace, Mechanism, Repeated, UtilityOptimizedRappor
 from warner.reports.tally_kinds import Counted, Histogram
 from warner.results import summaries
 from warner.results.charts import chart
 from warner.results.estimate import Estimate
+from warner.results.from_tally import likelihood_data
 from warner.results.intervals import (
     anytime_factor,
     anytime_of_functions,
@@ -124,10 +125,27 @@ def test_bootstraps_refuse_what_they_cannot_do() -> None:
         {"weights": np.eye(4)},
     ):
         refused(WarnerError, "", result.interval, **wrong)
+    hashes = warner.LocalHashing(warner.Integers(0, 3), 1.0, whole_reports=False)
+    kept = hashes.tally(hashes.randomize([0, 1, 2, 3] * 50), keep_reports=True)
     with pytest.raises(ArgumentError, match="keeps the observed reports alone"):
-        warner.estimate(
-            mechanism.tally(reports, keep_reports=True), warner.MaximumLikelihood()
-        ).interval(kind="bootstrap")
+        warner.estimate(kept, warner.MaximumLikelihood()).interval(kind="bootstrap")
+
+
+def test_kept_reports_of_bits_are_drawn_anew() -> None:
+    """Rejects the program that draws among the reports that were observed."""
+    domain = warner.Integers(0, 3)
+    for mechanism in (
+        warner.UnaryEncoding(domain, 3.0),
+        warner.SubsetSelection(domain, 1.0, 2),
+        UtilityOptimizedRappor(domain, 2.0, sensitive=[0, 1]),
+    ):
+        reports = mechanism.randomize([0, 1, 1, 2, 3, 3, 3] * 20)
+        channel = likelihood_data(mechanism.tally(reports, keep_reports=True)).channel
+        shares, rng = np.array([0.1, 0.2, 0.3, 0.4]), np.random.default_rng(5)
+        drawn, weights = channel.simulate_tally(shares, 200_000, rng)
+        assert drawn.invert(weights) == pytest.approx(shares, abs=0.03)
+        # Rows are the chances of reports, up to a factor of each: at the truth the score is 1.
+        assert score_of(drawn, weights, shares) == pytest.approx(np.ones(4), abs=0.05)
 
 
 @pytest.fixture(scope="module")
