@@ -91,6 +91,7 @@ def squared(shares: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def pooled_errs_less() -> None:
     rng = np.random.default_rng([SEED, 18])
     ratios: dict[str, list[float]] = {"group": [], "person": [], "default": []}
+    sure: dict[str, list[float]] = {"group": [], "person": []}
     covered: list[float] = []
     print(
         "  table        attribute       groups  people  eps   by group  by person  /default  covered"
@@ -103,7 +104,9 @@ def pooled_errs_less() -> None:
                 for people in PEOPLE:
                     for epsilon in EPSILONS:
                         found = cell(joint, people, epsilon, DEFAULT_RUNS[number], rng)
-                        by_group, by_person, default, hits = found
+                        by_group, by_person, default, hits, errors = found
+                        sure["group"].append(beyond_chance(errors[:, 0], errors[:, 1]))
+                        sure["person"].append(beyond_chance(errors[:, 2], errors[:, 3]))
                         ratios["group"].append(by_group)
                         ratios["person"].append(by_person)
                         ratios["default"].append(default)
@@ -118,7 +121,9 @@ def pooled_errs_less() -> None:
         claim(
             f"pooled estimates err less than separate projected ones in 90 % of cells, {text}",
             bool((all_of < 1).mean() >= 0.9),
-            f"{(all_of < 1).mean():.1%} of {all_of.size}, median {np.median(all_of):.2f}",
+            f"{(all_of < 1).mean():.1%} of {all_of.size}, median {np.median(all_of):.2f}; beyond two "
+            f"standard errors less in {np.mean(np.array(sure[name]) < -2):.1%} and more in "
+            f"{np.mean(np.array(sure[name]) > 2):.1%}",
         )
         claim(
             f"pooled estimates never err more than 1.1 times as much, {text}",
@@ -138,10 +143,18 @@ def pooled_errs_less() -> None:
     )
 
 
+def beyond_chance(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The mean difference of errors of the same reports, in standard errors."""
+    away = ours - theirs
+    return float(away.mean() / (away.std(ddof=1) / np.sqrt(away.size)))
+
+
 def cell(
     joint: np.ndarray, people: int, epsilon: float, default_runs: int, rng: np.random.Generator
-) -> tuple[float, float, float, float]:
-    """Errors of pooled estimates relative to separate ones, and the coverage of their intervals."""
+) -> tuple[float, float, float, float, np.ndarray]:
+    """Errors of pooled estimates relative to separate ones, the coverage of their intervals, and
+    the errors of all runs (RUNS, 4).
+    """
     truth = joint / joint.sum(axis=1, keepdims=True)
     weights = joint.sum(axis=1) / joint.sum()
     mechanism = RandomizedResponse(Categorical([str(x) for x in range(joint.shape[1])]), epsilon)
@@ -167,7 +180,7 @@ def cell(
             defaults.append([ours[used].mean(), squared(alone.probabilities, truth)[used].mean()])
     a, b, c, d = np.mean(errors, axis=0)
     e, f = np.mean(defaults, axis=0)
-    return float(a / b), float(c / d), float(e / f), float(np.mean(hits))
+    return float(a / b), float(c / d), float(e / f), float(np.mean(hits)), np.array(errors)
 
 
 PATHS = ("flat", "line", "wave", "step", "walk")

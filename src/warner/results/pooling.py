@@ -10,8 +10,9 @@ t reports. The covariance of theta_g and T_g is s P.
 
 s is not a single estimate. Its posterior is a sum over a grid, from the normal likelihood of all
 T_g with m integrated out, and a uniform prior on (0, 1). Where noise is large, a uniform variance
-is Stein's harmonic prior [Morris 1983]: estimates do not err more than separate ones, whatever the
-groups are. With few groups s is uncertain, and both the estimates and the intervals say so.
+is Stein's harmonic prior [Morris 1983]. With few groups s is uncertain, and both the estimates and
+the intervals say so. Each group has its own s, which is alike in all of them or normal on the log
+scale. The result is a mean of pooled and separate estimates, by Stein's estimate of their errors.
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | 
         return None
     is_place = domain.answered.dimension and not domain.answered.is_ordered
     gain = channel.gain_of_whole_reports
-    few = DistinctReports(channel.rows_per_report, while_few=True)
+    few = DistinctReports(domain.size, while_few=True)
     if is_place or gain <= WORTH_KEEPING or not few.keeps(data.n):
         return None
     rule = (

@@ -35,7 +35,15 @@ from warner.metrics import cramers_v, project
 from warner.results import association
 from warner.results.association import Pair
 from warner.results.differences import dealt_moments, independence, quadratic
-from warner.results.pooling import Coordinates, along_time, exchangeable, project_rows
+from warner.results.pooling import (
+    Coordinates,
+    Pooled,
+    _mixed_over_groups,
+    along_time,
+    beside_separate,
+    exchangeable,
+    project_rows,
+)
 
 SIZES = np.array([30, 400, 1, 0, 90])
 DOMAIN = Categorical(["a", "b", "c", "d"])
@@ -401,3 +409,55 @@ def test_the_highest_point_of_the_surface_is_the_maximum_of_the_likelihood() -> 
     assert result.log_likelihood is not None and surface.max() <= result.log_likelihood
     best = np.array(grid[int(surface.argmax())]) / 100
     assert np.abs(best - result.probabilities).max() <= 0.01
+
+
+def test_spreads_of_groups_are_mixed_as_by_all_cases() -> None:
+    """Rejects the program in which all groups have one spread."""
+    grid, rng = np.array([-2.0, -1.0, 0.0]), np.random.default_rng(4)
+    logs, level = rng.normal(0, 2, (3, 2)), rng.normal(size=3)
+    joint = np.zeros((3, 3))  # of the places of both groups
+    for deviation in (0.0, 0.7, 1.4):
+        for centre in range(3):
+            law = np.exp(-(((grid - grid[centre]) / max(deviation, 1e-9)) ** 2) / 2)
+            law /= law.sum()
+            of_each = law[:, None] * np.exp(logs)
+            joint += np.exp(level[centre]) * np.multiply.outer(of_each[:, 0], of_each[:, 1])
+    joint /= joint.sum()
+    expected = np.stack([joint.sum(axis=1), joint.sum(axis=0)], axis=1)
+    assert _mixed_over_groups(logs, level, grid) == pytest.approx(expected, rel=1e-9)
+
+
+def test_pooled_and_separate_estimates_are_weighed_by_steins_risk() -> None:
+    """The slow twin differentiates both estimates by the reports of each group."""
+    shares, covariance, coordinates = _problem(0)
+    sizes = np.array([150, 400, 1000, 130, 90])  # the last is of too few reports
+    z = coordinates.to(shares)
+    gain = np.random.default_rng(2).uniform(0.2, 0.9, z.shape)
+    z /= 20  # so that both estimates are about as good
+    mean = coordinates.back(0.02 + gain * (z - 0.02))
+    posterior = Pooled(mean, np.full(mean.shape, 0.02), 0.1, gain)
+    found, mixed = beside_separate(posterior, coordinates, z, sizes)
+    noise = coordinates.basis @ coordinates.basis.T
+    scale, step, risks = np.trace(noise) / coordinates.rank, 1e-6, []
+    for follows in (gain, np.ones_like(gain)):
+        risk = 0.0
+        for g in range(4):
+            at = 0.02 + follows[g] * (z[g] - 0.02) if follows is gain else z[g]
+            here = project(coordinates.back(at[None])[0])
+            moved = [
+                project(coordinates.back((at + step * unit * follows[g])[None])[0]) - here
+                for unit in np.eye(coordinates.rank)
+            ]
+            derivative = sum(
+                float(move @ column) / step
+                for move, column in zip(moved, coordinates.basis.T, strict=True)
+            )
+            seen = coordinates.back(z[g][None])[0]
+            risk += sizes[g] * float(((here - seen) ** 2).sum()) + 2 * derivative
+        risks.append(risk / scale)
+    weight = 1 / (1 + np.exp((risks[0] - risks[1]) / 8))
+    both = weight * project_rows(mean) + (1 - weight) * project_rows(coordinates.back(z))
+    assert 0.01 < weight < 0.99
+    assert found[:4] == pytest.approx(both[:4], abs=1e-5)
+    assert found[4] == pytest.approx(project_rows(mean)[4])
+    assert mixed.mean[4] == pytest.approx(mean[4]) and (mixed.deviation[4] == 0.02).all()

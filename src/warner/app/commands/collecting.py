@@ -194,9 +194,9 @@ def randomize(
                     done[name] = done.get(name, 0) + len(next(iter(batch.values())))
                 tell(sum(done.values()))
         copies.refuse()
-        for public, answer in copies.near_copies():
+        for column, answers in copies.near_copies():
             click.echo(
-                f"WARNING: public.{public} nearly repeats the answers in the column {answer!r}. "
+                f"WARNING: public.{column} nearly repeats the answers in the column {answers!r}. "
                 "Whoever has the reports can tell most of these answers from it, whatever epsilon "
                 "is. Leave the public column out.",
                 err=True,
