@@ -243,7 +243,8 @@ def tally(
         by: the public columns that group people: names, or {name: domain}. Of a study, columns
             that it declares.
         ways: the number of attributes of each marginal table, for tuples of reports.
-        keep_reports: for reports of bits, keep the distinct reports. They come to the driver.
+        keep_reports: for reports of bits, keep the distinct reports. They come to the driver. Here
+            they are kept only where that is asked for.
 
     Returns:
         Of a mechanism its Tally. Of a study {attribute: tally}; with

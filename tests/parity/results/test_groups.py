@@ -429,7 +429,7 @@ def test_spreads_of_groups_are_mixed_as_by_all_cases() -> None:
 
 def test_pooled_and_separate_estimates_are_weighed_by_steins_risk() -> None:
     """The slow twin differentiates both estimates by the reports of each group."""
-    shares, covariance, coordinates = _problem(0)
+    shares, _, coordinates = _problem(0)
     sizes = np.array([150, 400, 1000, 130, 90])  # the last is of too few reports
     z = coordinates.to(shares)
     gain = np.random.default_rng(2).uniform(0.2, 0.9, z.shape)

@@ -197,8 +197,9 @@ def _prior(concentration: float, absent: float, noise: np.ndarray, points: int) 
 # reports.
 
 
-# Standard errors in units of 1 / K up to which a step by observed reports is taken. With uRAP of 256
-# values, epsilon 1 and 20,000 people they are 3.5, and the step makes the error 1.5 times as large.
+# Standard errors in units of 1 / K up to which a step by observed reports is taken. With uRAP of
+# 256 values, epsilon 1 and 20,000 people they are 3.5, and with the step the squared error is 1.5
+# times as large.
 _MOST_NOISE = 2.0
 
 # y (K,), the trace of B, the indices of some values, and the diagonal of B at these.
