@@ -843,9 +843,9 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         packed = np.empty((len(index), -(-size // 8)), dtype=np.uint8)
         step = max(1, _DRAWS // size)
         for start in range(0, len(index), step):
-            part = slice(start, start + step)
-            marks = channel.sample_marks(index[part], rng)[:, :size]
-            packed[part] = np.packbits(marks.astype(bool), axis=1)
+            block = slice(start, start + step)
+            marks = channel.sample_marks(index[block], rng)[:, :size]
+            packed[block] = np.packbits(marks.astype(bool), axis=1)
         rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
         alone = np.packbits(self.q <= 0)  # bits that their own value alone raises
         named = np.any(rows & alone, axis=1)
