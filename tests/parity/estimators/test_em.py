@@ -41,7 +41,7 @@ def _both(
     """Evidence of the same reports, known by their bit sums and whole."""
     mechanism, rng = BITS[name](Integers(0, shares.size - 1), epsilon), np.random.default_rng(seed)
     reports = mechanism.randomize(rng.choice(shares.size, n, p=shares), rng)
-    return likelihood_data(mechanism.tally(reports)), likelihood_data(
+    return likelihood_data(mechanism.tally(reports, keep_reports=False)), likelihood_data(
         mechanism.tally(reports, keep_reports=True)
     )
 

@@ -81,7 +81,7 @@ def test_one_attribute_of_a_tuple_is_estimated_as_if_it_had_been_asked_alone(nam
         if isinstance(part, warner.mechanisms.Repeated):
             # alone it keeps the tuples seen, here it has rows for all: other rows, one likelihood
             continue
-        alone = likelihood_data(part.tally(part.reports(columns[attribute])))
+        alone = likelihood_data(part.tally(part.reports(columns[attribute])).sums())
         within = likelihood_data(mechanism.tally(reports), [attribute])
         assert within.domain == alone.domain and type(within.channel) is type(alone.channel)
         assert within.weights.tolist() == alone.weights.tolist()

@@ -119,7 +119,7 @@ def test_wrong_arguments_are_refused() -> None:
             compare(other)  # type: ignore[arg-type]
     for wrong in ({"loss": "l3"}, {"runs": 1}, {"runs": 2.5}):
         refused(WarnerError, "", warner.design.compare, tally, [Inversion()], **wrong)
-    kept = warner.UnaryEncoding(Integers(0, 3), 1.0)
+    kept = warner.LocalHashing(Integers(0, 3), 1.0, whole_reports=False)
     rows = kept.tally(kept.randomize([0, 1, 2, 3] * 20), keep_reports=True)
     refused(ArgumentError, "", warner.design.compare, rows, [Inversion()])
 

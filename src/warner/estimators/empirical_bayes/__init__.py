@@ -60,7 +60,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from warner._core.checks import choice
-from warner.channels import HashPool, LikelihoodOperator
+from warner.channels import HashPool, LikelihoodOperator, SupportRows
 from warner.estimators.base import (
     Estimator,
     Fit,
@@ -230,14 +230,14 @@ def with_whole_reports(
         return None
     y, trace, common, diagonal = step
     variance = noise.variance(theta) * noise.n
-    # The noise of the sum of independent bits, whose values add none to it, is moved out of them.
-    of_sum = np.maximum(variance - theta * (1 - theta), 0.0)
-    total = float(variance.sum() - (of_sum @ of_sum) / max(float(of_sum.sum()), _TINY))
+    total = float(variance.sum()) * (size - 1) / size
+    if type(channel) is SupportRows and channel.ones is None:
+        if float(noise.null.max()) > noise.n * (_MOST_NOISE / size) ** 2:
+            return None
+        # The noise of the sum of independent bits is moved out of them. Values add none to it.
+        of_sum = np.maximum(variance - theta * (1 - theta), 0.0)
+        total = float(variance.sum() - (of_sum @ of_sum) / max(float(of_sum.sum()), _TINY))
     variance *= (size - 1) / size
-    if all_listed:
-        total = float(variance.sum())
-    elif float(noise.null.max()) > noise.n * (_MOST_NOISE / size) ** 2:
-        return None
     # A common value may gain less than the others. It then is no better known than it is.
     worth = min([total / trace, *(variance[common] / diagonal)])
     if not np.isfinite(worth) or worth * data.n <= noise.n:
