@@ -25,7 +25,7 @@ def measure(way: str) -> None:
     if way.startswith("from"):
         from warner import Integers, UnaryEncoding, estimate
 
-        mechanism = UnaryEncoding(Integers(0, K - 1), EPSILON, "optimized")
+        mechanism = UnaryEncoding(Integers(0, K - 1), EPSILON, "oue")
         estimate(
             mechanism.tally(mechanism.randomize(values[:1000]))
         )  # what is imported late belongs to the baseline
