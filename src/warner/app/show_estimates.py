@@ -23,7 +23,16 @@ from warner.results.conditional import Answered
 from warner.results.differences import Differences
 from warner.results.estimate import Estimate
 from warner.results.intervals import DESIGN_EFFECT, at_every_look, share_columns
-from warner.results.named_summaries import Named, applicable, estimate_rows, parse, summary_rows
+from warner.results.named_summaries import (
+    Named,
+    applicable,
+    bands,
+    bands_of,
+    estimate_rows,
+    has_bands,
+    parse,
+    summary_rows,
+)
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
 from warner.results.tables import (
@@ -48,7 +57,10 @@ INTERVALS = {
         "reports together, for somebody who looks again and again."
     ),
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
-    "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
+    "posterior": (
+        "Each is from a posterior of smooth shares with heaps at round numbers. It holds for its "
+        "value, not for all at once."
+    ),
 }
 NO_INTERVALS = "There are no intervals: different distributions make the same reports."
 _PEOPLE = {
@@ -117,6 +129,9 @@ def show_estimate(
     if keys := result.key_rows(level, target):
         _show_keys(result, keys, level)
         return
+    if truth is None and kind is None and _is_by_bands(result):
+        _show_bands(result, level, target)
+        return
     used, every = result.interval_kind(target, kind), _marked(result.rows(level, target, kind))
     for row, true in zip(every, [] if truth is None else truth.tolist(), strict=False):
         row["truth"] = true
@@ -136,6 +151,39 @@ def show_estimate(
         result.has_posterior_intervals and result.domain.answered.points is not None
     ):
         show(*_means(result, level, at_every_look(kind)))
+    _show_end(result)
+
+
+def _is_by_bands(result: Estimate) -> bool:
+    """Whether a table shows bands: of more numbers than a band each, whose shares are smooth."""
+    size = result.domain.answered.size
+    if not has_bands(result.domain) or not result.has_posterior_intervals:
+        return False
+    return result.domain.nonresponse is None and size > len(bands(result.domain))
+
+
+def _show_bands(result: Estimate, level: float, target: str) -> None:
+    """Print the bands of a question of numbers, its mean and its median."""
+    labels = [label for _, _, label in bands(result.domain)]
+    rows = [
+        row | {"value": label, "n": row["estimate"] * result.n}
+        for label, row in zip(
+            labels, summary_rows(result, bands_of(result.domain), level, target), strict=True
+        )
+    ]
+    size = result.domain.size
+    notes = [
+        tells_nothing(result, rows),
+        _about_intervals(result.interval_kind(target), target),
+        f"These are bands of {size:,} values. -o FILE.csv writes a row for each of them.",
+    ]
+    show(Table(_columns(level, result), rows, [note for note in notes if note], _title(result)))
+    show(*_means(result, level, None))
+    _show_end(result)
+
+
+def _show_end(result: Estimate) -> None:
+    """Print why the reports are doubtful, what the method computes, and how it ended."""
     _show_doubt(result)
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."

@@ -7,12 +7,19 @@ Groups are of different people, so their estimates are independent and variances
 Each variance is that of the group's own mechanism, at its own number of reports and at its own
 shares. Estimates are the unbiased ones, not pooled: a difference of pooled estimates is drawn
 towards 0, and its interval would not hold for every pair.
+
+Of numbers in bands the unbiased estimates say next to nothing. There a difference is that of two
+numbers as tables of each group show them, and its interval follows from theirs, so that it never
+contradicts them:
+
+    d -+ (hypot(a - a_low, b_high - b), hypot(a_high - a, b - b_low))
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -38,6 +45,7 @@ from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
+from warner._core.text import decimals_of_number
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
@@ -45,12 +53,15 @@ from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.association import pair_of
 from warner.results.estimate import Estimate, group_table
-from warner.results.from_tally import GroupTable, likelihood_data
+from warner.results.from_tally import GroupTable, likelihood_data, side_by_side
 from warner.results.intervals import TARGETS, normal_quantile
+from warner.results.named_summaries import Named, bands, bands_of, has_bands, parse, summary_rows
 from warner.results.pooling import Coordinates
+from warner.results.recommend import recommended_fit
 from warner.results.share_noise import covariance_of, student, variances_of
 from warner.results.solution import Solution, positions
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
+from warner.results.tables import rows as rows_of_shares
 
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
@@ -58,6 +69,7 @@ _LEAST_REPORTS = 2
 _SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alone
 _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
 _TRACE = 1e-9  # of noise, where respondents have none
+_SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _SHOWN = 10  # names of groups in a sentence
 
 
@@ -69,14 +81,25 @@ class Sample:
     data: LikelihoodData
     shares: np.ndarray
     target: str
+    given: Solution | None = None  # the estimate of the group, where there is one
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The estimate of the group alone."""
+        if self.given is not None:
+            return self.given
+        method, fit = recommended_fit(self.data)
+        return Solution(fit, self.data, method)
 
     @classmethod
-    def of(cls, name: str, data: LikelihoodData, target: str) -> Sample:
+    def of(
+        cls, name: str, data: LikelihoodData, target: str, given: Solution | None = None
+    ) -> Sample:
         """The sample of a group."""
         if data.n < _LEAST_REPORTS:
             rule = "must have at least 2 reports for a difference"
             raise EmptyError(f"group {name}", rule, str(data.n), "Join it with another")
-        return cls(name, data, data.channel.invert(data.weights), target)
+        return cls(name, data, data.channel.invert(data.weights), target, given)
 
     def variances(self) -> np.ndarray:
         """The variance (K,) of each unbiased estimate.
@@ -141,6 +164,7 @@ class Compared:
     low: float
     high: float
     p: float
+    is_share: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +177,7 @@ class Differences(Tabular):
     that level. Where there are two values, both rows of their shares are one comparison.
 
     Attributes:
-        of: ``"shares"``, ``"mean"`` or the quantile's q.
+        of: ``"shares"``, ``"numbers"``, ``"mean"`` or the quantile's q.
         level: the coverage of each interval.
         target: ``"population"`` or ``"respondents"``.
         test: the test that all groups that are compared have the same shares.
@@ -177,6 +201,7 @@ class Differences(Tabular):
     test: WaldTest
     domain: Domain
     _rows: tuple[dict[str, Any], ...]
+    _way: str
     left_out: tuple[str, ...] = ()
     simulated: bool = False
 
@@ -189,7 +214,7 @@ class Differences(Tabular):
         Returns:
             One dict per pair of groups and quantity: ``"group"``, ``"reference"``, ``"value"``
             (of shares; else ``"mean"``, ``"mean of those who answered"`` where nonresponse is a
-            value, or the quantile), ``"estimate"`` and
+            value, the quantile or the band), ``"is_share"``, ``"estimate"`` and
             ``"reference_estimate"``, ``"difference"``, ``"low"``, ``"high"``, ``"p"`` and
             ``"p_holm"``.
         """
@@ -198,19 +223,31 @@ class Differences(Tabular):
     def table(self) -> Table:
         """The differences as a table: the group less the reference."""
         points, share = ("points", "share") if self.of == "shares" else ("number", "number")
+        interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
         columns = [
             *(Column(key) for key in ("group", "reference", "value")),
             Column("estimate", unit=share, priority=3),
             Column("reference_estimate", "of reference", share, priority=3),
             Column("difference", unit=points),
-            Column("interval", f"{100 * self.level:.4g} % interval", points, ends=("low", "high")),
+            replace(interval, ends=("low", "high")),
             Column("p", unit="probability"),
             Column("p_holm", "p (Holm)", "probability", priority=1),
         ]
+        rows: Sequence[dict[str, Any]] = self._rows
+        if self.of == "numbers":  # means and shares have different units
+            keys = {c.key: f"{c.key} in words" for c in columns[3:7]}
+            columns[3:7] = [
+                replace(c, key=keys[c.key], title=c.title or c.key, unit="number", ends=None)
+                for c in columns[3:7]
+            ]
+            rows = [
+                row | dict(zip(keys.values(), figures_of_difference(row), strict=True))
+                for row in rows
+            ]
         notes = [self._about_left_out, self.test.text]
         mark = ", of simulated reports" if self.simulated else ""
         title = f"The group less the reference{mark}"
-        return Table(columns, self._rows, notes, title, self.simulated)
+        return Table(columns, rows, notes, title, self.simulated)
 
     @property
     def _about_left_out(self) -> str:
@@ -230,7 +267,7 @@ class Differences(Tabular):
     @property
     def text(self) -> str:
         """The differences in plain words, a sentence each, and the test of all."""
-        lines = [sentence(row, self.of, self.level) for row in self._rows]
+        lines = [sentence(row, self.level) for row in self._rows]
         if self.left_out:
             lines.append(self._about_left_out)
         if self.simulated:
@@ -246,7 +283,7 @@ class Differences(Tabular):
             "level": self.level,
             "target": self.target,
             **({"simulated": True} if self.simulated else {}),
-            "interval": _INTERVALS["quantile" if _is_quantile(self.of) else "wald"],
+            "interval": _INTERVALS[self._way],
             "correction": "holm",
             "left_out": list(self.left_out),
             "differences": self.rows(),
@@ -256,6 +293,7 @@ class Differences(Tabular):
 
 
 _INTERVALS = {
+    "bands": "each group's estimate and its interval, combined (Zou and Donner 2008)",
     "wald": "unbiased estimates and the sum of their exact variances",
     "quantile": "the two groups' intervals of the quantile, combined (Zou and Donner 2008)",
 }
@@ -267,7 +305,7 @@ def compare_groups(
     b: Any = None,
     *,
     reference: Any = None,
-    of: str | float = "shares",
+    of: str | float | None = None,
     level: float = 0.95,
     target: str = "population",
     attributes: Sequence[str] | None = None,
@@ -290,6 +328,11 @@ def compare_groups(
     method of Zou and Donner (2008), and the p-value is 1 less the largest level whose interval
     leaves out 0.
 
+    Numbers that are shown by bands (bins, or more than 12 numbers) have each group's own estimate
+    and interval, as tables of the group show them, combined in the same way. Their p-value is that
+    of a normal law with this interval. By default their mean, median, quartiles and bands are
+    compared, and not single numbers.
+
     The test of no difference at all is the Wald test
 
         sum_g n_g (T_g - mu)' C^+ (T_g - mu),   chi-square on (G - 1)(K - 1) degrees of freedom
@@ -306,7 +349,10 @@ def compare_groups(
             None.
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together.
-        of: ``"shares"``, ``"mean"``, or q in (0, 1) for a quantile, 0.5 for the median.
+        of: ``"shares"`` of all values; for numbers ``"mean"``, q in (0, 1) for a quantile, 0.5 for
+            the median, or ``"numbers"`` for mean, median, quartiles and bands. None is
+            ``"numbers"`` for numbers that are shown by bands, of a survey with a design their
+            ``"mean"``, else ``"shares"``.
         level: the coverage of each interval, in [0.5, 1).
         target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
         attributes: for groups whose tallies are of several attributes, the names of those that
@@ -337,7 +383,6 @@ def compare_groups(
     """
     level = confidence_level(level)
     choice("target", target, TARGETS)
-    kind_of_number = _checked(of)
     left_out: tuple[str, ...]
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
@@ -360,7 +405,10 @@ def compare_groups(
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
-    measure = _measure(kind_of_number, domain, level)
+    has_design = any(s.data.survey is not None for s in samples)
+    kind_of_number = _checked(of, domain, has_design)
+    way = _way(kind_of_number, domain, has_design)
+    measure = _measure(kind_of_number, domain, level, way)
     rows: list[dict[str, Any]] = []
     for one, other in steps(pairs, "differences"):
         rows += [
@@ -368,6 +416,7 @@ def compare_groups(
                 "group": one.name,
                 "reference": other.name,
                 "value": value,
+                "is_share": compared.is_share,
                 "estimate": compared.a,
                 "reference_estimate": compared.b,
                 "difference": compared.a - compared.b,
@@ -385,19 +434,35 @@ def compare_groups(
     test = no_difference(samples)
     simulated = samples[0].data.simulated
     return Differences(
-        kind_of_number, level, target, test, domain, tuple(rows), left_out, simulated
+        kind_of_number, level, target, test, domain, tuple(rows), way, left_out, simulated
     )
 
 
-def _checked(of: Any) -> str | float:
-    """What is compared: "shares", "mean" or q."""
-    if isinstance(of, str):
-        return str(choice("of", of, ("shares", "mean")))
-    return probability("of", real("of", of))
+def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
+    """What is compared: "shares", "numbers", "mean" or q."""
+    if of is None and has_bands(domain):
+        return "mean" if has_design else "numbers"
+    if of is None:
+        return "shares"
+    if not isinstance(of, str):
+        return probability("of", real("of", of))
+    if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(domain):
+        rule = "'numbers' needs numbers that have bands: bins, or more than 12 numbers"
+        raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='mean' or of='shares'")
+    if of == "numbers" and has_design:
+        rule = (
+            "'numbers' goes with people who were drawn one by one, not with the design of a survey"
+        )
+        raise ArgumentError("of", rule, None, "Use of='mean' or a quantile")
+    return str(of)
 
 
-def _is_quantile(of: str | float) -> bool:
-    return not isinstance(of, str)
+def _way(of: str | float, domain: Domain, has_design: bool) -> str:
+    """How differences are made: of intervals of each group, or of the unbiased estimates."""
+    # The clusters of a survey can lie in several groups, whose estimates are then dependent.
+    if not has_design and has_bands(domain) and (domain.nonresponse is None or of == "numbers"):
+        return "bands"
+    return "wald" if isinstance(of, str) else "quantile"
 
 
 def _sample(result: Any, name: str, target: str) -> Sample:
@@ -407,7 +472,7 @@ def _sample(result: Any, name: str, target: str) -> Sample:
         rule = "must be two estimates, or groups: a tally by public columns, or {name: tally}"
         remedy = "For example compare_groups({'north': north, 'south': south})"
         raise ArgumentTypeError("a, b", rule, kind(result), remedy)
-    return Sample.of(name, data, target)
+    return Sample.of(name, data, target, result if isinstance(result, Solution) else None)
 
 
 def _pairs_of_groups(
@@ -452,7 +517,13 @@ def _others(table: GroupTable, g: int, target: str) -> Sample:
         return Sample.of(REST, rest, target)
     n = whole.n - inside.n
     shares = (whole.n * whole.channel.invert(whole.weights) - inside.n * table.shares[g]) / n
-    return Sample(REST, replace(whole, n=n), shares, target)
+    if not has_bands(table.domain):  # only the unbiased estimates are needed
+        return Sample(REST, replace(whole, n=n), shares, target)
+    if inside.channel is whole.channel:
+        weights = (whole.n * whole.weights - inside.n * inside.weights).clip(0) / n
+        return Sample(REST, replace(whole, n=n, weights=weights), shares, target)
+    others = [data for i, data in enumerate(table.parts) if i != g and data is not None]
+    return Sample(REST, side_by_side(others), shares, target)
 
 
 def _one_domain(samples: Sequence[Sample]) -> Domain:
@@ -466,8 +537,10 @@ def _one_domain(samples: Sequence[Sample]) -> Domain:
     return first.domain
 
 
-def _measure(of: str | float, domain: Domain, level: float) -> Any:
+def _measure(of: str | float, domain: Domain, level: float, way: str) -> Any:
     """A function of two samples that yields (value, Compared)."""
+    if way == "bands":
+        return lambda a, b: _of_estimates(a, b, of, domain, level)
     if of == "shares":
         labels = domain.labels
         return lambda a, b: zip(labels, _of_shares(a, b, level), strict=True)
@@ -494,11 +567,61 @@ def numbers_of_values(domain: Domain) -> np.ndarray:
     return np.asarray(domain.points[:, 0], dtype=np.float64)
 
 
+def _of_estimates(
+    a: Sample, b: Sample, of: str | float, domain: Domain, level: float
+) -> list[tuple[Any, Compared]]:
+    """The differences of the groups' own estimates, from the interval of each."""
+    solutions = a.solution, b.solution
+    if of == "shares":
+        tables = [
+            rows_of_shares(s, level, x.target) for s, x in zip(solutions, (a, b), strict=True)
+        ]
+        values = list(domain.labels)
+    else:
+        if isinstance(of, str):
+            numbers_of_values(domain)
+        named = {
+            "mean": parse("mean"),
+            "numbers": (*parse(_SUMMARIES), *bands_of(domain)),
+        }.get(str(of)) or (Named("quantile", (float(of),)),)
+        tables = [
+            summary_rows(s, named, level, x.target) for s, x in zip(solutions, (a, b), strict=True)
+        ]
+        values = [row["text"] for row in tables[0]]
+        if of == "numbers":
+            labels = [label for _, _, label in bands(domain.answered)]
+            values[-len(labels) :] = labels
+        elif not isinstance(of, str):
+            values = ["median" if of == 0.5 else f"quantile {of:g}"]
+    is_share = [bool(row.get("is_share", True)) for row in tables[0]]
+    numbers = [
+        [[row[key] for key in ("estimate", "low", "high")] for row in rows] for rows in tables
+    ]
+    return [
+        (value, replace(_combined(one, other, level), is_share=share))
+        for value, one, other, share in zip(values, *numbers, is_share, strict=True)
+    ]
+
+
+def _combined(one: Sequence[float], other: Sequence[float], level: float) -> Compared:
+    """The difference of two numbers, each with its interval [Zou and Donner 2008]."""
+    (a, a_low, a_high), (b, b_low, b_high) = one, other
+    d = a - b
+    below, above = float(np.hypot(a - a_low, b_high - b)), float(np.hypot(a_high - a, b - b_low))
+    # The normal law whose limit towards 0 is that of the interval.
+    half = below if d > 0 else above
+    p = 2 * NormalDist().cdf(-abs(d) / half * normal_quantile(level)) if half > 0 else float(d == 0)
+    return Compared(a, b, d - below, d + above, p)
+
+
 def _of_shares(a: Sample, b: Sample, level: float) -> list[Compared]:
     """The differences of all shares."""
     deviation = np.sqrt(np.maximum(a.variances_with(b), 0.0))
     pairs, degrees = zip(a.shares, b.shares, deviation, strict=True), a.degrees_with(b)
-    return [_wald(float(x), float(y), float(sd), level, (-1.0, 1.0), degrees) for x, y, sd in pairs]
+    compared = (
+        _wald(float(x), float(y), float(sd), level, (-1.0, 1.0), degrees) for x, y, sd in pairs
+    )
+    return [replace(one, is_share=True) for one in compared]
 
 
 def _of_weights(a: Sample, b: Sample, weights: np.ndarray, level: float) -> Compared:
@@ -785,16 +908,39 @@ def dealt_moments(
     return h * k / (n - 1), variance
 
 
-def sentence(row: Mapping[str, Any], of: str | float, level: float) -> str:
+def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Both numbers, their difference and its interval as texts with the same decimals.
+
+    >>> row = {"estimate": 0.284, "reference_estimate": 0.2612, "difference": 0.0228,
+    ...        "low": -0.01, "high": 0.05, "is_share": True}
+    >>> figures_of_difference(row)
+    ('28.4 %', '26.1 %', '+2.3 points', '-1.0 to +5.0')
+    """
+    scale, unit = (100, " %") if row["is_share"] else (1, "")
+    keys = ("estimate", "reference_estimate", "low", "high")
+    a, b, low, high = (scale * float(row[key]) for key in keys)
+    decimals = max(decimals_of_number(high - low), 0)
+    # The difference of the two numbers that are shown.
+    d = round(a, decimals) - round(b, decimals)
+    points = " points" if row["is_share"] else ""
+    return (
+        f"{a:.{decimals}f}{unit}",
+        f"{b:.{decimals}f}{unit}",
+        f"{d:+.{decimals}f}{points}",
+        f"{low:+.{decimals}f} to {high:+.{decimals}f}",
+    )
+
+
+def sentence(row: Mapping[str, Any], level: float) -> str:
     """A difference in plain words.
 
     >>> row = {"group": "north", "reference": "south", "value": "yes", "difference": 0.021,
-    ...        "low": 0.004, "high": 0.038, "p": 0.015, "p_holm": 0.015}
-    >>> sentence(row, "shares", 0.95).split(" (")[1]
+    ...        "low": 0.004, "high": 0.038, "p": 0.015, "p_holm": 0.015, "is_share": True}
+    >>> sentence(row, 0.95).split(" (")[1]
     '95 % interval 0.4 to 3.8, p = 0.015).'
     """
-    scale, unit = (100, " points") if of == "shares" else (1, "")
-    about = f"share of {as_text(row['value'])}" if of == "shares" else str(row["value"])
+    scale, unit = (100, " points") if row["is_share"] else (1, "")
+    about = f"share of {as_text(row['value'])}" if row["is_share"] else str(row["value"])
     d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
     way = "higher" if d >= 0 else "lower"
     if d < 0:

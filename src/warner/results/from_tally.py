@@ -185,6 +185,11 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
         raise MismatchError(
             "tallies", "are on different domains", None, "Estimate each domain on its own"
         )
+    return side_by_side(parts)
+
+
+def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
+    """The reports of different people on one domain, whatever the mechanisms."""
     # Of drawn questions each tally is a stack by itself: all groups stand side by side.
     groups_of = [data.channel.split_groups(data.weights, data.n) for data in parts]
     channels, each, people = zip(*chain.from_iterable(groups_of), strict=True)

@@ -28,6 +28,7 @@ _OF_REPORTS = ("score", "wald", "average", "simultaneous", "anytime")
 _OF_DESIGNS = ("score", "wald", "simultaneous")
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
 _ROUNDING = 1e-9  # an estimate within it of a limit is inside
+_ABOUT_AS_SHORT = 1.15
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
 
@@ -352,6 +353,10 @@ def posterior(
 
         limits = the a/2 and 1 - a/2 quantiles of f(theta) over draws of theta from the posterior
 
+    Of numbers it is a posterior that is rougher than the estimate's, see
+    :mod:`warner.results.rough_posterior`, and so the limits are widened to hold the estimate. Where
+    limits around the unbiased estimate are at most 1.15 times as wide, they are taken instead.
+
     Shapes: weights (r, K) -> (K, 2).
     """
     alpha = 1 - confidence_level(level)
@@ -369,8 +374,20 @@ def posterior(
         rule = "'posterior' takes each report as that of another person"
         got = f"up to {solution.data.reports_per_person} reports of one person"
         raise ArgumentError("kind", rule, got, "Use kind='score' or 'bootstrap'")
+    of_shares, rough = solution.fit.posterior, solution.rough_posterior
+    function, lowest, highest = _function(weights, solution.domain.size)
+    centre = function(solution.probabilities)
+    if rough is not None and not callable(weights):
+        matrix = None if weights is None else _functions(weights, solution.domain.size)
+        smooth = rough.limits(matrix, level, _DRAWS)
+        if solution.has_intervals:
+            every = np.eye(solution.domain.size) if matrix is None else matrix
+            around = around_unbiased(solution, every, normal_quantile(level))
+            # These hold for every distribution, so they are taken where they are about as short.
+            is_short = np.diff(around) <= _ABOUT_AS_SHORT * np.diff(smooth)
+            smooth = np.where(is_short, around, smooth)
+        return holding(np.clip(smooth.T, lowest, highest).T, np.clip(centre, lowest, highest))
     rng = _generator(np.random.default_rng(0) if rng is None else rng)
-    of_shares = solution.fit.posterior
     # The limits are values that f had, also where f jumps.
     ends = math.floor((_DRAWS - 1) * (alpha / 2)), math.ceil((_DRAWS - 1) * (1 - alpha / 2))
     if weights is None:
@@ -378,10 +395,22 @@ def posterior(
         for some, drawn in of_shares.blocks(_DRAWS, rng):
             limits[some] = np.partition(drawn, ends, axis=1)[:, ends]
         return limits
-    function, _, _ = _function(weights, solution.domain.size)
-    values = np.stack([function(theta) for theta in of_shares.one_by_one(_DRAWS, rng)])
+    singly = of_shares.one_by_one if rough is None else rough
+    values = np.stack([function(theta) for theta in singly(_DRAWS, rng)])
     bounds: np.ndarray = np.partition(values, ends, axis=0)[list(ends)].T
-    return bounds
+    return bounds if rough is None else holding(bounds, centre)
+
+
+def around_unbiased(solution: Solution, matrix: np.ndarray, z: float) -> np.ndarray:
+    """Limits (r, 2) of linear functions around their unbiased estimates.
+
+    Shapes: matrix (r, K).
+    """
+    channel, n = solution.data.channel, solution.n
+    middle = matrix @ channel.invert(solution.data.weights)
+    variance = channel.variance_of(matrix.T, project(solution.probabilities))
+    half = z * np.sqrt(np.maximum(variance, 0.0) / n)
+    return np.stack([middle - half, middle + half], axis=1)
 
 
 def fisher(

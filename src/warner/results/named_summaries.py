@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,60 @@ def parse(text: str) -> tuple[Named, ...]:
     (0.0, 14.0)
     """
     return tuple(dict.fromkeys(_one(name.strip()) for name in text.split(",")))
+
+
+# -----------------------------------------------------------------------------------------------
+# The bands of a question of numbers, such as ages by decades.
+
+
+_MOST_BANDS = 12
+
+
+def has_bands(domain: Domain) -> bool:
+    """Whether values are numbers that are shown by bands: bins, or more than 12 numbers."""
+    answered = domain.answered
+    return answered.is_numeric and (answered.is_binned or answered.size > _MOST_BANDS)
+
+
+def bands_of(domain: Domain) -> tuple[Named, ...]:
+    """The shares of the bands, as summaries."""
+    return tuple(Named("between", (low, high)) for low, high, _ in bands(domain.answered))
+
+
+def bands(domain: Domain) -> list[tuple[float, float, str]]:
+    """At most 12 bands of the numbers of a domain, with limits that are round.
+
+    A report for readers, the command line and comparisons of groups show numbers by them.
+
+    >>> from warner import Integers, Interval
+    >>> [label for _, _, label in bands(Interval(0, 60, 60))][:2]
+    ['0 to 5', '5 to 10']
+    >>> [label for _, _, label in bands(Integers(18, 90))][:2]
+    ['18 to 19', '20 to 29']
+    """
+    first, last = domain.ends[0]
+    if domain.edges is not None and domain.size <= _MOST_BANDS:
+        edges = domain.edges.tolist()
+        pairs = pairwise(edges)
+        return [(low, high, f"{low:.6g} to {high:.6g}") for low, high in pairs]
+    is_whole = domain.edges is None
+    span = last - first + is_whole
+    power = 10.0 ** math.floor(math.log10(span / _MOST_BANDS))
+    step = next(
+        s * power
+        for s in (1, 2, 5, 10, 20, 50)
+        if (not is_whole or s * power >= 1)
+        and math.ceil(last / (s * power) + is_whole * 1e-9) - math.floor(first / (s * power))
+        <= _MOST_BANDS
+    )
+    start = math.floor(first / step + 1e-9)
+    parts = []
+    while start * step <= last - (0 if is_whole else 1e-9 * span):
+        low = max(first, start * step)
+        high = min(last, (start + 1) * step - is_whole)
+        parts.append((low, high, f"{low:.6g} to {high:.6g}" if high > low else f"{low:.6g}"))
+        start += 1
+    return parts
 
 
 def summary_rows(

@@ -23,6 +23,7 @@ from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.estimators.inversion import Inversion
 from warner.metrics import project
+from warner.results.rough_posterior import RoughPosterior
 
 # Functions of the shares: a matrix (r, K), a function (K,) -> (r,), or None for the shares.
 Weights = ArrayLike | Callable[[np.ndarray], ArrayLike] | None
@@ -137,6 +138,11 @@ class Solution(Hinting):
         """
         is_simple = self.reports_per_person == 1 and self.data.survey is None
         return self.fit.by_draws and is_simple
+
+    @cached_property
+    def rough_posterior(self) -> RoughPosterior | None:
+        """The posterior that intervals of a log-spline are made of; None of other estimates."""
+        return RoughPosterior.of(self.data, self.fit)
 
     @cached_property
     def has_intervals(self) -> bool:

@@ -12,7 +12,9 @@ are unbiased where the shares are. Variances and quantiles are functions of dist
 outside the simplex are first projected on it. The variance of a smooth distribution is too large
 where reports say little, so it is moved into an interval of the reports, see :func:`variance`.
 
-The intervals of numbers hold for every distribution, see :mod:`warner.results.linear_limits`.
+The intervals of means, variances and quantiles hold for every distribution, see
+:mod:`warner.results.linear_limits`. Those of shares of ranges are of one kind with those of single
+values, see :mod:`warner.results.rough_posterior`.
 Those of variances and quantiles also hold however numbers lie within the bins, but for terms of
 h^2.
 
@@ -117,10 +119,11 @@ class Quantity(float):
                 That of a quantile in bins is made of whole bins. ``"bootstrap"``; ``"posterior"``
                 for quantiles of the posterior, where the estimator has one; ``"fisher"`` for means
                 and ranges; see :mod:`warner.results.intervals`. None takes ``"wald"`` where the
-                channel has an inverse, and for means that reports determine without one. Without an
-                inverse a variance and a quantile have the whole range, because reports do not
-                determine them, and other numbers have the posterior where there is one and the
-                target is the population, and else the bootstrap. For a marginal, None uses the
+                channel has an inverse, and for means that reports determine without one. Shares of
+                ranges have the posterior where there is one and the target is the population.
+                Without an inverse a variance and a quantile have the whole range, because reports
+                do not determine them, and other numbers have the posterior where there is one and
+                the target is the population, and else the bootstrap. For a marginal, None uses the
                 reports of the marginal alone and widens the interval to hold the estimate.
                 ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
                 every look, see :func:`anytime_limits`. Variances have none.
@@ -144,6 +147,8 @@ class Quantity(float):
             return self._holding(around) if isinstance(self._of, Ratio) else around
         if kind is None and (alone := self._alone()) is not None:
             return self._holding(alone.interval(level, target, None, replicates, rng))
+        if kind is None and target == "population" and self._is_share_of_numbers:
+            kind = "posterior"  # of every year, band and range the same
         if kind in (None, "wald") and (bounds := self._wald(level, target)) is not None:
             return bounds
         if kind is None:
@@ -234,6 +239,13 @@ class Quantity(float):
             return None
         assert fit is not None
         return self._holding(_sampled(result, fit)[0].around(z, target))
+
+    @property
+    def _is_share_of_numbers(self) -> bool:
+        """Whether the number is the share of a range, and the estimate has a posterior."""
+        inner = getattr(self._of, "of", self._of)
+        is_share = isinstance(inner, Linear) and inner.limits is None
+        return is_share and self._estimate.has_posterior_intervals
 
     @property
     def _has_anytime(self) -> bool:

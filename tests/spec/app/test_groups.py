@@ -448,7 +448,9 @@ def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -
     shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
     assert "before and after have the same shares: chi-square" in shown
     run("estimate", *FILES, "-o", "out.csv", "--compare-groups")
-    assert Path("out.csv").read_text().startswith("attribute,group,reference,value,estimate")
+    assert (
+        Path("out.csv").read_text().startswith("attribute,group,reference,value,is_share,estimate")
+    )
 
 
 def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_people: Path) -> None:
@@ -465,7 +467,7 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
         (("estimate", *FILES, "--only", "age", "--by", "file"), "must be one of 'value'"),
         (
             ("estimate", *FILES, "--of", "median", "--compare-groups"),
-            "must be shares, mean, or a number",
+            "must be shares, numbers, mean, or a number",
         ),
         (
             ("estimate", *FILES, "--reference", "west", "--compare-groups"),

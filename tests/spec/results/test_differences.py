@@ -155,7 +155,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
         ((estimate(groups["c",]), a), {}, EmptyError, "must have at least 2 reports"),
         (({"a": two["a",]},), {}, ArgumentError, "at least 2 of 2 reports or more"),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
-        ((two,), {"of": "median"}, ArgumentError, "must be one of 'shares', 'mean'"),
+        ((two,), {"of": "median"}, ArgumentError, "must be one of 'shares', 'numbers', 'mean'"),
         ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),
         ((a, other), {}, MismatchError, "different domains"),
         ((a, real), {}, MismatchError, "simulated"),
@@ -283,3 +283,49 @@ def test_ages_as_text_are_not_seventy_categories() -> None:
     reports = device.randomize(["no", "yes"] * 50, np.random.default_rng(1))
     ages = [str(18 + i % 50) for i in range(100)]
     refused(ArgumentError, r"'age' holds numbers.*Convert", warner.regress, reports, {"age": ages})
+
+
+def _ages(shift: float, n: int, rng: np.random.Generator) -> Any:
+    ages = warner.SquareWave(Integers(18, 89), 1.0)
+    answers = np.clip(rng.normal(42 + shift, 14, n).round(), 18, 89).astype(int)
+    return ages.tally(ages.randomize(answers.tolist(), rng))
+
+
+def test_numbers_are_compared_by_mean_quantiles_and_bands_as_tables_show_them() -> None:
+    """Rejects differences of unbiased estimates, of which a row said 15 points beside two of 1 %."""
+    rng = np.random.default_rng(8)
+    groups = {"north": _ages(0, 2000, rng), "south": _ages(6, 2000, rng)}
+    found = compare_groups(groups)
+    rows = found.rows()
+    assert found.of == "numbers" and len(rows) == 12
+    assert [row["value"] for row in rows[:6]] == [
+        "mean",
+        "median",
+        "25 % quantile",
+        "75 % quantile",
+        "18 to 19",
+        "20 to 29",
+    ]
+    north, south = (estimate(tally) for tally in groups.values())
+    own = [(e.mean(), e.quantile(0.5), e.range(20, 29)) for e in (north, south)]
+    for row, a, b in zip((rows[0], rows[1], rows[5]), *own, strict=True):
+        assert row["difference"] == row["estimate"] - row["reference_estimate"]
+        assert (row["estimate"], row["reference_estimate"]) == (float(a), float(b))
+        (a_low, a_high), (b_low, b_high) = a.interval(), b.interval()  # type: ignore[union-attr]
+        assert a_low - b_high <= row["low"] <= row["difference"] <= row["high"] <= a_high - b_low
+        assert (row["p"] < 0.05) == (row["low"] > 0 or row["high"] < 0)
+    every = compare_groups(groups, of="shares").rows()
+    assert len(every) == 72 and max(row["high"] - row["low"] for row in every) < 0.5
+    assert "The share of 20 to 29 is" in found.text
+    refused(ArgumentTypeError, "that have bands", compare_groups, drawn(1, [40, 40]), of="numbers")
+
+
+def test_the_others_of_a_group_are_the_people_outside_it() -> None:
+    rng = np.random.default_rng(9)
+    groups = {name: _ages(shift, 600, rng) for name, shift in (("a", 0), ("b", 5), ("c", 9))}
+    rest = compare_groups(groups, of="mean").rows()[0]
+    by_hand = compare_groups(
+        {"a": groups["a"], "rest": groups["b"] + groups["c"]}, reference="rest", of="mean"
+    ).rows()[0]
+    for name in ("estimate", "reference_estimate", "low", "high", "p"):
+        assert rest[name] == pytest.approx(by_hand[name], rel=1e-6)

@@ -129,7 +129,7 @@ class EstimateRequest:
     margins: str | None
     compare_groups: bool
     reference: str | None
-    quantity: str
+    quantity: str | None
     level: float
     target: str
     kind: str | None
@@ -231,11 +231,10 @@ class EstimateRequest:
 @click.option(
     "--of",
     "quantity",
-    default="shares",
-    show_default=True,
-    metavar="shares|mean|Q",
-    help="With --compare-groups: the shares of all values, the mean, or the quantile Q, 0.5 for "
-    "the median.",
+    metavar="shares|numbers|mean|Q",
+    help="With --compare-groups: the shares of all values; of numbers the mean, the quantile Q, "
+    "0.5 for the median, or numbers: mean, median, quartiles and bands. Default: numbers where "
+    "values are bins or more than 12 numbers, else shares.",
 )
 @survey_design
 @click.option(
@@ -603,12 +602,12 @@ def _number(text: str) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-def _quantity(text: str) -> str | float:
+def _quantity(text: str | None) -> str | float | None:
     """What --of names."""
-    if text in ("shares", "mean"):
+    if text in (None, "shares", "numbers", "mean"):
         return text
     try:
         return float(text)
     except ValueError:
-        rule = "must be shares, mean, or a number between 0 and 1"
+        rule = "must be shares, numbers, mean, or a number between 0 and 1"
         raise ArgumentError("--of", rule, text) from None

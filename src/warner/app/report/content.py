@@ -5,10 +5,8 @@ All texts are plain. A writer makes them safe for its format.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +22,11 @@ from warner._core.text import (
     visible,
 )
 from warner.app.show_estimates import with_figures
-from warner.domains import Domain
 from warner.estimators.base import Status
-from warner.results.differences import Differences, shown_p
+from warner.results.differences import Differences, figures_of_difference, shown_p
 from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
-from warner.results.summaries import mass
+from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
 from warner.results.tables import name_of
 
 
@@ -66,7 +63,6 @@ class Report:
 # Tables of a report: shares, ranges of numbers, summaries, keys, groups and differences.
 
 
-MOST_RANGES = 12
 _SEED = 0  # of a bootstrap: a report that is made again is the same report
 
 Row = Mapping[str, Any]
@@ -85,7 +81,7 @@ def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
     domain = result.domain.answered
     if result.fit.probabilities is None:
         return Shares([])
-    if domain.is_numeric and (domain.is_binned or domain.size > MOST_RANGES):
+    if has_bands(domain):
         return Shares(_ranges(result, level, target))
     is_chosen = domain.size > top
     # The reports choose which are the largest, so intervals hold for all values at once; for places
@@ -121,50 +117,12 @@ def answer_rows(result: Estimate, level: float, target: str, kind: str | None = 
 
 
 def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
-    """The shares of at most 12 ranges of numbers of equal width."""
-    rows: list[Row] = []
-    for low, high, label in ranges(result.domain.answered):
-        share = mass(result, low, high)
-        least, most = share.interval(level, target, rng=np.random.default_rng(_SEED))
-        estimate = min(max(float(share), 0.0), 1.0)
-        rows.append({"value": label, "estimate": estimate, "low": least, "high": most})
-    return rows
-
-
-def ranges(domain: Domain) -> list[tuple[float, float, str]]:
-    """At most 12 ranges of the numbers of a domain, with limits that are round.
-
-    >>> from warner import Integers, Interval
-    >>> [label for _, _, label in ranges(Interval(0, 60, 60))][:2]
-    ['0 to 5', '5 to 10']
-    >>> [label for _, _, label in ranges(Integers(18, 90))][:2]
-    ['18 to 19', '20 to 29']
-    """
-    first, last = domain.ends[0]
-    if domain.edges is not None and domain.size <= MOST_RANGES:
-        edges = domain.edges.tolist()
-        pairs = pairwise(edges)
-        return [(low, high, f"{low:.6g} to {high:.6g}") for low, high in pairs]
-    is_whole = domain.edges is None
-    span = last - first + is_whole
-    power = 10.0 ** math.floor(math.log10(span / MOST_RANGES))
-    step = next(
-        s * power
-        for s in (1, 2, 5, 10, 20, 50)
-        if (not is_whole or s * power >= 1)
-        and math.ceil(last / (s * power) + is_whole * 1e-9) - math.floor(first / (s * power))
-        <= MOST_RANGES
-    )
-    start = math.floor(first / step + 1e-9)
-    parts_of_range = []
-    while start * step <= last - (0 if is_whole else 1e-9 * span):
-        low = max(first, start * step)
-        high = min(last, (start + 1) * step - is_whole)
-        parts_of_range.append(
-            (low, high, f"{low:.6g} to {high:.6g}" if high > low else f"{low:.6g}")
-        )
-        start += 1
-    return parts_of_range
+    """The shares of the bands of a question of numbers."""
+    rows = summary_rows(result, bands_of(result.domain), level, target)
+    return [
+        {**row, "value": label, "estimate": min(max(row["estimate"], 0.0), 1.0)}
+        for row, (_, _, label) in zip(rows, bands(result.domain.answered), strict=True)
+    ]
 
 
 def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float | None) -> Table:
@@ -258,8 +216,8 @@ def table_of_differences(
     result: Differences, rows: Sequence[Row], name: Callable[[Any], str], caption: str
 ) -> Table:
     """A table of differences, each with a picture about 0."""
-    is_share = result.of == "shares"
-    is_several = is_share and len({name(row["value"]) for row in rows}) > 1
+    is_share = rows[0]["is_share"]
+    is_several = len({name(row["value"]) for row in rows}) > 1
     scale = 100.0 if is_share else 1.0
     scaled = [{k: scale * row[k] for k in ("difference", "low", "high")} for row in rows]
     width = min((row["high"] - row["low"] for row in scaled), default=1.0)
@@ -271,16 +229,26 @@ def table_of_differences(
             "figure": signed(number["difference"], decimals),
             "limits": f"{signed(number['low'], decimals)} to {signed(number['high'], decimals)}",
             "p": shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
+            **(of_both(row) if result.of == "numbers" else {}),
         }
         for row, number in zip(rows, scaled, strict=True)
     ]
+    both = [Column("of group", "estimate"), Column("of reference")]
     columns = [
         Column("group"),
+        *(both if result.of == "numbers" else []),
         *_figures("points" if is_share else "difference", result.level),
         Column("p", "p (Holm)"),
         _picture(shown, is_share=False, key="difference"),
     ]
     return Table(columns, shown, title=caption)
+
+
+def of_both(row: Row) -> dict[str, str]:
+    """The two numbers that a difference is of, and the difference of these texts."""
+    texts = figures_of_difference(row)
+    figure = texts[2].removesuffix(" points").replace("-", "\N{MINUS SIGN}")
+    return {"of group": texts[0], "of reference": texts[1], "figure": figure}
 
 
 def signed(value: float, decimals: int) -> str:

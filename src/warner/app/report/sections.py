@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -50,7 +50,7 @@ from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.differences import Differences, compare_groups, sentence
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import label
-from warner.results.named_summaries import Named, summary_rows
+from warner.results.named_summaries import Named, has_bands, summary_rows
 from warner.results.tables import asked_in_words, name_of, tells_nothing
 
 _MOST_GROUPS = 40
@@ -316,7 +316,8 @@ class Question:
     def _differences(self, columns: str) -> list[Block]:
         """What is known of differences: sentences, and a table for shares or for the mean."""
         assert self.groups is not None
-        of = "mean" if self.summaries else "shares"
+        # Of numbers in bands the mean, the median, the quartiles and the bands.
+        of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         if self._keys:
             return ["There is no test for keys with values."]
         try:
@@ -351,8 +352,13 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
         (row for row in shown_rows if row["p_holm"] < _LEVEL_OF_TESTS),
         key=lambda row: row["p_holm"],
     )
-    scale, unit = (100.0, " points") if result.of == "shares" else (1.0, "")
-    half = float(np.median([(row["high"] - row["low"]) / 2 for row in shown_rows])) * scale
+    halves = [f"{_half([row for row in shown_rows if not row['is_share']]):.2g}"]
+    shares = [row for row in shown_rows if row["is_share"]]
+    if result.of == "numbers":
+        halves = [f"{half} for the mean and quantiles" for half in halves]
+    if shares:
+        points = f"{100 * _half(shares):.2g} points"
+        halves = [*halves, f"{points} for shares"] if result.of == "numbers" else [points]
     blocks: list[Block] = []
     if clear:
         blocks.append(
@@ -360,17 +366,12 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
             f"{_LEVEL_OF_TESTS:g}):"
         )
         blocks.append(
-            Points(
-                tuple(
-                    visible(sentence(row, result.of, result.level))
-                    for row in clear[:_MOST_SENTENCES]
-                )
-            )
+            Points(tuple(visible(sentence(row, result.level)) for row in clear[:_MOST_SENTENCES]))
         )
     else:
         blocks.append("No difference between the groups is larger than chance explains.")
     blocks.append(
-        f"With these numbers of people, a difference is known to about {half:.2g}{unit}, up or "
+        f"With these numbers of people, a difference is known to about {', '.join(halves)}, up or "
         "down. A smaller one cannot be seen; that does not show that the groups are alike."
     )
     listed = shown_rows
@@ -378,16 +379,17 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
         listed = sorted(shown_rows, key=lambda row: row["p_holm"])[:_MOST_DIFFERENCES]
     others = list(dict.fromkeys(row["reference"] for row in listed))
     whom = f", compared with {others[0]}" if len(others) == 1 else ""
-    what = "shares" if result.of == "shares" else str(result.of)
+    what = str(result.of)
     answers = question.answers()
     if result.of == "shares" and domain.size == 2:
         what = f"the share of {_quoted(answers[0][1])}"
     caption = f"Differences of {what} by {columns}{whom}"
     if len(listed) < len(shown_rows):
         caption += f": the {len(listed)} clearest of {len(shown_rows):,}"
-    blocks.append(
-        table_of_differences(result, listed, lambda value: name_of(value, domain), caption)
-    )
+    for is_share in (False, True):  # in different units
+        if of_unit := [row for row in listed if row["is_share"] == is_share]:
+            table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
+            blocks.append(table)
     if question.has_nonresponse and result.of == "shares":
         blocks.append("These differences are of all people, those without an answer included.")
     notes = [
@@ -397,7 +399,9 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
     if result.of == "shares":
         notes.append(result.test.text)
     notes.append(
-        "A difference is taken from estimates without bias. The estimates of groups above are "
+        "A difference is that of the two estimates beside it, and its interval follows from theirs."
+        if result.of == "numbers"
+        else "A difference is taken from estimates without bias. The estimates of groups above are "
         "steadied, which makes their errors smaller, so they need not differ by the same number."
     )
     if result.left_out:
@@ -405,6 +409,11 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
         notes.append(f"Left out, with fewer than 2 reports: {count}.")
     blocks.append(" ".join(notes))
     return blocks
+
+
+def _half(rows: Sequence[Row]) -> float:
+    """Half the median width of intervals; nan without rows."""
+    return float(np.median([(row["high"] - row["low"]) / 2 for row in rows] or [math.nan]))
 
 
 def _to_name(rows: Sequence[Row]) -> list[Row]:
@@ -447,11 +456,10 @@ _SIMULATED = (
     "Simulation. These reports were made with a seed, which undoes the randomisation. They protect "
     "nobody, and the numbers are of a trial."
 )
-# Intervals of a posterior do not hold each number as often as the others do.
+# Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
-    "The intervals of single shares suppose that numbers next to each other are about equally "
-    "frequent. Of few people, and of numbers of which most are near one end, they hold the "
-    "true share less often than that."
+    "The intervals of shares suppose that numbers next to each other are about equally frequent, "
+    "but for heaps at round numbers and at both ends. A peak of another kind they can miss."
 )
 
 

@@ -350,8 +350,8 @@ def test_intervals_of_a_smooth_estimate_are_said_to_suppose_smoothness() -> None
     labels = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
     answers: dict[str, list[object]] = {"units": [3.0, 5.0] * 300, "smokes": ["no", "yes"] * 300}
     words = _words(_report({"units": numbers, "smokes": labels}, answers))
-    assert words.count("less often than that") == 1
-    assert "units: The intervals of single shares suppose that numbers next to each other" in words
+    assert words.count("A peak of another kind they can miss") == 1
+    assert "units: The intervals of shares suppose that numbers next to each other" in words
 
 
 def test_a_reference_by_one_of_two_columns_is_told_how(here: Path) -> None:

@@ -1,0 +1,207 @@
+"""The posterior that intervals of shares of numbers are made of: rougher than the estimate's.
+
+The posterior of a log-spline supposes that log theta is as smooth as the reports make most likely.
+Its intervals miss a share where the truth is less smooth: near the ends, where hardly anybody is,
+at peaks, and at round numbers, at which people heap. Reports of neighbours are often alike, so they
+show none of it. So the posterior here has, for each value x,
+
+    log theta_x = a line + white second differences + e [x is an end] + h_x [x is round] + constant
+    e ~ Cauchy(0, 2.5),   h_x = h + k [x is rounder] + h'_x
+    h, k ~ N(0, 0.6^2),   h'_x ~ N(0, 0.3^2)
+
+with the scales s of the differences weighted by their evidence times s^1.5, which is rougher than
+the estimate's prior. What the reports determine is narrow, and what they leave open is as wide as
+this prior. With the normal law of phi about its maximum, all deviations 1.05 times as large, u the
+deviation of log theta but for h_x, and v that of h_x, a draw is
+
+    bent: theta*_x exp(v_x) (u_x + sqrt(1 + u_x^2)),   straight: theta*_x exp(v_x) (1 + u_x)
+
+divided by its sum. Straight draws can be below 0, and so show of which shares the reports leave
+open whether anybody has them; no law of the logarithm does. Bent ones show how large a share near 0
+can be. The limits of a linear function hold the quantiles of both, and on the side from which the
+prior pulls they are further by an estimate of that bias. So a year, a band and any range have
+intervals of one kind. ``bench/intervals_cover_the_truth.py --only range`` measures them.
+
+Source: METHODS 5; Tukey (1977) for the bias.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from warner.channels import NearlyConstantRows
+from warner.domains import Domain
+from warner.estimators.base import MANY_ROWS, Fit, LikelihoodData
+from warner.estimators.log_spline import (
+    CoefficientPrior,
+    Draws,
+    Expansion,
+    Likelihood,
+    Model,
+    SplineDesign,
+    maximize_penalized,
+)
+
+_ENDS, _HEAPS, _HEAP = 2.5, 0.6, 0.3  # the scales of e, of h and k, and of h'_x
+_WIDER = 1.05  # a safety factor of all deviations, for errors that are not those of a normal law
+_SEED = 0  # an interval that is made again is the same
+_ORDER = 2  # of the differences
+_POWER = 1.5  # the prior of a scale on the grid is scale^_POWER: rougher than the estimate's
+_NEGLIGIBLE = 12.0  # nats below the best model at which scales end
+_FEWEST_BETWEEN = 5  # values from one round number to the next
+_MOST_ROUND, _FEWEST_ROUND = 32, 2
+
+
+@dataclass(frozen=True, eq=False)
+class RoughPosterior:
+    """The mixture of models with different scales, each normal about its maximum."""
+
+    models: tuple[Model, ...]
+    chances: np.ndarray  # the probabilities of the models
+    heaps: int  # the number of columns of heaps, the last ones
+
+    @classmethod
+    def of(cls, data: LikelihoodData, fit: Fit) -> RoughPosterior | None:
+        """The posterior of the reports of a log-spline; None of another estimate.
+
+        Nor is there one of very many values, which a log-spline has in cells.
+        """
+        draws = None if fit.posterior is None else fit.posterior.draws
+        if not isinstance(draws, Draws):
+            return None
+        of_order = [m for m in draws.models if m.order == _ORDER and m.design.cells is None]
+        if not of_order:
+            return None
+        likelihood = _likelihood(data, fit)
+        heaps = _heaps(data.domain)
+        models: list[Model] = []
+        for model in of_order:
+            models.append(_with_atoms(likelihood, model, heaps, data.domain))
+            logs = _log_chances(models)
+            if logs[-1] < logs.max() - _NEGLIGIBLE:
+                break  # scales rise, and rougher models are less and less likely
+        models = [model for model in models if model.converged] or models
+        chances = np.exp(_log_chances(models) - _log_chances(models).max())
+        return cls(tuple(models), chances / chances.sum(), heaps.shape[1])
+
+    def __call__(self, count: int, rng: np.random.Generator, is_bent: bool = True) -> np.ndarray:
+        """Draws (count, K): distributions, or the straight ones, which only sum to 1."""
+        drawn = []
+        for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
+            if some:
+                normal = rng.standard_normal((model.phi.size, some))
+                normal = _WIDER * np.linalg.solve(model.factor.T, normal)
+                columns = model.design.columns - model.theta @ model.design.columns
+                heap = slice(columns.shape[1] - self.heaps, None)
+                v = columns[:, heap] @ normal[heap]
+                u = columns @ normal - v
+                factors = np.exp(v) * (np.sqrt(1 + u**2) + u if is_bent else 1 + u)
+                shares = model.theta[:, None] * factors
+                drawn.append((shares / shares.sum(axis=0)).T)
+        return np.concatenate(drawn)
+
+    def limits(self, weights: np.ndarray | None, level: float, count: int) -> np.ndarray:
+        """The limits (r, 2) of linear functions of the shares, of both kinds of draws.
+
+        Shapes: weights (r, K), None for the shares.
+        """
+        ends = []
+        for is_bent in (True, False):
+            drawn = self(count, np.random.default_rng(_SEED), is_bent)
+            values = drawn if weights is None else drawn @ weights.T
+            ends.append(np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0))
+        (low, high), (least, most) = ends
+        pull = self.pull if weights is None else weights @ self.pull
+        low, high = np.minimum(low, least), np.maximum(high, most)
+        return np.stack([low + pull.clip(max=0), high + pull.clip(min=0)], axis=1)
+
+    @cached_property
+    def pull(self) -> np.ndarray:
+        """How far the prior pulls the shares (K,), so that the truth is further by about as much.
+
+        theta* X H^-1 S phi*, with the precision S of the prior   [twicing, Tukey 1977]
+        """
+        pulled = np.zeros(self.models[0].theta.size)
+        for model, chance in zip(self.models, self.chances, strict=True):
+            x = model.design
+            slope = CoefficientPrior(x, model.scale).curvature(model.phi)[0] * model.phi
+            moved = np.linalg.solve(model.factor.T, np.linalg.solve(model.factor, slope))
+            pulled += chance * model.theta * ((x.columns - model.theta @ x.columns) @ moved)
+        return pulled
+
+
+def _log_chances(models: list[Model]) -> np.ndarray:
+    """The evidence and the log prior of the scale, up to a constant."""
+    return np.array([model.evidence + _POWER * np.log(model.scale) for model in models])
+
+
+def _likelihood(data: LikelihoodData, fit: Fit) -> Likelihood:
+    """The likelihood of the reports, to second order where there are very many rows."""
+    counted = data.by_sums()
+    rows, weights = counted.channel.restrict_to_observed(counted.weights)
+    count = data.n * rows.rows_per_report
+    if (
+        isinstance(rows, NearlyConstantRows)
+        and bool(rows.steady.all())
+        and rows.shape[0] > MANY_ROWS * rows.shape[1]
+    ):
+        return Expansion(rows, weights, count, centre=fit.shares)
+    return Likelihood(rows, weights, count)
+
+
+def _with_atoms(likelihood: Likelihood, model: Model, heaps: np.ndarray, domain: Domain) -> Model:
+    """The model of one scale with atoms at the ends and heaps, at its maximum.
+
+    Shapes: heaps (K, J).
+    """
+    x, scale = model.design, model.scale
+    columns, is_normal, phi = x.columns.copy(), x.spline.copy(), model.phi.copy()
+    # The groups are the polynomial of orders above 1, two ends if there are any, and nonresponse.
+    first, last = model.order > 1, len(x.groups) - (domain.nonresponse is not None)
+    for end in x.groups[first:last]:
+        columns[:, end] *= _ENDS
+        phi[end] /= _ENDS
+    columns = np.concatenate([columns, heaps / scale], axis=1)
+    is_normal = np.append(is_normal, np.ones(heaps.shape[1], dtype=bool))
+    phi = np.append(phi, np.zeros(heaps.shape[1]))
+    with_atoms = SplineDesign(columns, is_normal, x.groups, base=x.base)
+    return maximize_penalized(likelihood, with_atoms, model.order, scale, phi)
+
+
+def _heaps(domain: Domain) -> np.ndarray:
+    """Columns (K, J) of heaps at round numbers, times their standard deviations."""
+    answered = domain.answered
+    none = np.zeros((domain.size, 0))
+    if not answered.is_numeric or answered.size < _FEWEST_BETWEEN * _FEWEST_ROUND:
+        return none
+    first, last = answered.ends[0]
+    spacing = (last - first) / (answered.size - (not answered.is_binned))
+    step = _round_step(spacing * max(_FEWEST_BETWEEN, answered.size / _MOST_ROUND))
+    power = 10.0 ** math.floor(math.log10(step * (1 + 1e-9)))
+    rounder = 10 * power if step > 1.5 * power else 5 * step
+    multiples = np.arange(math.ceil(first / step), math.floor(last / step) + 1)
+    # A number on the edge of two bins belongs to the upper one.
+    places = np.floor((multiples * step - first) / spacing + (1e-9 if answered.is_binned else 0.5))
+    inside = (places >= 1) & (places <= answered.size - 2)  # the ends have atoms
+    places, multiples = places[inside].astype(np.int64), multiples[inside]
+    if places.size < _FEWEST_ROUND:
+        return none
+    each = np.eye(domain.size)[:, places]
+    tens = np.isclose(multiples * step / rounder, np.round(multiples * step / rounder))
+    return np.concatenate(
+        [_HEAP * each, _HEAPS * each @ np.stack([np.ones(tens.size), tens], axis=1)], axis=1
+    )
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20, ... times a power of ten that is not smaller.
+
+    >>> [_round_step(x) for x in (0.15, 5, 6)]
+    [0.2, 5.0, 10.0]
+    """
+    power = 10.0 ** math.floor(math.log10(least * (1 + 1e-9)))
+    return next(s * power for s in (1.0, 2.0, 5.0, 10.0) if s * power >= least * (1 - 1e-9))

@@ -1,0 +1,80 @@
+"""The posterior of intervals of single numbers, bands and ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Integers, Interval, LogSpline, SquareWave
+from warner.domains import Domain
+from warner.domains.derived import Optional
+from warner.estimators.base import LikelihoodData
+from warner.results.estimate import Estimate
+from warner.results.rough_posterior import _heaps
+
+
+@pytest.mark.parametrize(
+    ("domain", "round_ones", "rounder"),
+    [
+        (Integers(18, 89), [20, 25, 30, 35], [20, 30, 40]),
+        (Interval(0, 60, 60), [5.5, 10.5, 15.5, 20.5], [10.5, 20.5, 30.5]),
+        (Integers(0, 1000), [50, 100, 150, 200], [100, 200, 300]),
+        (Optional(Integers(18, 89)), [20, 25, 30, 35], [20, 30, 40]),
+        (Integers(0, 9), [], []),
+    ],
+)
+def test_heaps_are_at_round_numbers(
+    domain: Domain, round_ones: list[float], rounder: list[float]
+) -> None:
+    columns = _heaps(domain)
+    assert columns.shape[0] == domain.size
+    if not round_ones:
+        assert columns.shape[1] == 0
+        return
+    points = domain.answered.points
+    assert points is not None
+    common, tens = columns[: len(points), -2:].T
+    assert points[common > 0, 0][:4].tolist() == round_ones
+    assert points[tens > 0, 0][:3].tolist() == rounder
+    assert not columns[[0, len(points) - 1]].any()  # the ends have atoms of their own
+
+
+def _of(shares: np.ndarray, n: int, rng: np.random.Generator) -> Estimate:
+    mechanism = SquareWave(Integers(18, 89), 1.0)
+    channel, w = mechanism.channel().simulate_tally(shares, n, rng)
+    data = LikelihoodData(channel, w, n, mechanism.domain)
+    return Estimate(LogSpline().fit(data), data, LogSpline())
+
+
+def test_intervals_hold_heaps_empty_bands_and_peaks() -> None:
+    """Of 12 surveys at least 10 hold each share. Rejects the log-spline's own posterior, which holds
+    the heap and the empty band in none or few.
+    """
+    ages, rng = np.arange(18, 90), np.random.default_rng(3)
+    shares = np.exp(-(((ages - 40) / 9.0) ** 2) / 2)
+    shares[ages == 40] *= 3
+    shares /= shares.sum()
+    functions = np.stack([ages == 40, (ages >= 35) & (ages <= 44), ages >= 80]).astype(float)
+    hits = np.zeros((2, 3), dtype=int)
+    for _ in range(12):
+        result = _of(shares, 4000, rng)
+        assert result.fit.posterior is not None
+        drawn = result.fit.posterior.draws(300, np.random.default_rng(0)) @ functions.T
+        smooth = np.quantile(drawn, [0.025, 0.975], axis=0).T
+        bounds = result.interval(kind="posterior", weights=functions)
+        assert bounds[1] == pytest.approx(result.range(35, 44).interval())
+        for i, ends in enumerate((bounds, smooth)):
+            hits[i] += (ends[:, 0] <= functions @ shares) & (functions @ shares <= ends[:, 1])
+    assert hits[0].min() >= 10, hits
+    assert hits[1][[0, 2]].max() <= 6, hits
+
+
+def test_an_interval_that_is_made_again_is_the_same_and_holds_the_estimate() -> None:
+    result = _of(np.full(72, 1 / 72), 500, np.random.default_rng(4))
+    bounds = result.interval()
+    assert np.array_equal(bounds, result.interval())
+    assert (bounds[:, 0] <= result.probabilities).all()
+    assert (result.probabilities <= bounds[:, 1]).all()
+    assert bounds.min() >= 0 and bounds.max() <= 1
+    assert warner.EmpiricalBayes().fit(result.data).posterior is not None
