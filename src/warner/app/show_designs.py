@@ -18,7 +18,8 @@ from warner.app.draft import Planned as PlannedAttribute
 from warner.app.new_study.text import toml
 from warner.app.terminal import plural, show
 from warner.design.audits import Audit, audit
-from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDifference, can_simulate
+from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
+from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, odds_of
 from warner.design.proposal import Proposal
 from warner.domains import Categorical, Items
@@ -110,16 +111,18 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
-    return result.mechanism is not None and result.mechanism.header == chosen.header
+    if result.mechanism is None:
+        return False
+    same = is_same_law(law_of(result.mechanism), law_of(chosen))
+    return same or result.mechanism.header == chosen.header
 
 
 def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
     """What the errors of a ranking are of."""
     if ranking.loss == "w1":
         yield (
-            "The error is that of the estimate that warner estimate makes, in the unit of the "
-            "values. It is simulated at a made distribution with its mode at a quarter of the "
-            "range; warner.plan(theta=...) takes another. "
+            "The error is in the unit of the values. In Python, warner.plan(theta=...) takes a "
+            "guess of the shares."
         )
     elif not any(_is_own(result, chosen) for result in ranking.results):
         yield _about_own(chosen, ranking)

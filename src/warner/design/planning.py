@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from functools import lru_cache, partial
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,10 +24,24 @@ from warner._core.errors import (
 from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.table import Column
-from warner._core.text import canonical
+from warner.channels import HashPool
+from warner.design.default_errors import (
+    LOSS_NAMES,
+    MOST_SIMULATED,
+    DefaultError,
+    DefaultErrors,
+    default_errors,
+    is_same_law,
+    law_of,
+    loss_of,
+    mean_of,
+    measured,
+    simulated_losses,
+    two_digits,
+    typical_shares,
+)
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
-from warner.estimators.base import LikelihoodData
 from warner.mechanisms import (
     Exponential,
     Gaussian,
@@ -48,12 +61,9 @@ from warner.mechanisms import (
     UnaryEncoding,
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
-    from_header,
     with_nonresponse,
 )
 from warner.mechanisms.headers import MECHANISMS
-from warner.results.recommend import recommended
-from warner.results.solution import within
 from warner.theory import expected_loss
 from warner.theory.inversion import (
     MAX_PEOPLE,
@@ -79,6 +89,7 @@ _PROTECT_ALL: dict[str, Maker] = {
     "HadamardResponse": HadamardResponse,
     "ProjectiveGeometryResponse": ProjectiveGeometryResponse,
 }
+TREAT_ALL_ALIKE = frozenset(_PROTECT_ALL)
 _LARGEST_PROJECTIVE = 2**24  # values, beyond which its tally could be too long
 _PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
     "UtilityOptimizedRR": UtilityOptimizedRR,
@@ -201,17 +212,12 @@ def _over_all(make: Maker) -> Maker:
     return made
 
 
-_SILENT = 0.1  # the made share of people without an answer
-_MOST_CACHED = 1024  # errors of simulated estimates that are kept
-MOST_SIMULATED = 1024  # values; beyond, one fit takes seconds
-_LARGEST_HASHED_SIMULATED = 256  # values; beyond, one fit of hashed reports takes seconds
-LOSS_NAMES = {
-    "l1": "sum of absolute errors",
-    "l2": "sum of squared errors",
-    "w1": "Wasserstein-1 distance",
-}
-
-
+_LARGEST_HASHED_SIMULATED = 32  # values; beyond, fits of hashed reports take most of the time
+# Labels, and numbers, beyond which one default estimate takes seconds.
+_MOST_DEFAULTS = {False: 2**14, True: MOST_SIMULATED}
+_FIRST = 2  # simulated surveys of each mechanism; those that may be the best get all
+_PAIRS = 4  # runs of two mechanisms, from which on their differences have a standard error
+_NEAR = 1.3  # errors within 30 % of the least one may be the least
 _CLOSED_FORM = "the unbiased estimate, in closed form"
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the epsilon of a plan for a difference
 
@@ -233,6 +239,11 @@ class RankedMechanism:
         judged: how the error was computed, in words.
         power: the probability to detect the wanted difference with the n people of the plan; None
             where no difference was named.
+        default: what the estimate that :func:`warner.estimate` makes errs, where the shares are
+            those of a typical question; None where it is not simulated.
+        guessed: the same where the shares are as guessed; None where nobody guessed.
+        losses: of a simulated error, the loss of each run. All mechanisms have the same random
+            numbers.
     """
 
     name: str
@@ -243,9 +254,17 @@ class RankedMechanism:
     margin: float = 0.0
     judged: str = _CLOSED_FORM
     power: float | None = None
+    default: DefaultError | None = None
+    guessed: DefaultError | None = None
+    losses: tuple[float, ...] = field(default=(), repr=False)
 
     def row(self) -> dict[str, Any]:
-        """The result as a dict: mechanism, error, margin, people, influence, judged, and power."""
+        """The result as a dict: mechanism, error, margin, people, influence, judged, and power.
+
+        The default estimate's error, margin and people follow, as ``default_error`` and so on, and
+        those at a guess, as ``guess_error`` and so on.
+        """
+        simulated = {"default": self.default, "guess": self.guessed}
         return {
             "mechanism": self.name,
             "error": self.error,
@@ -254,6 +273,12 @@ class RankedMechanism:
             "people": self.people,
             "influence": self.influence,
             **({} if self.power is None else {"power": self.power}),
+            **{
+                f"{at}_{key}": value
+                for at, errors in simulated.items()
+                if errors is not None
+                for key, value in asdict(errors).items()
+            },
         }
 
 
@@ -291,26 +316,77 @@ class Plan(Ranking[RankedMechanism]):
 
     COLUMNS = (
         Column("mechanism"),
-        Column("error", "expected error", "number"),
-        Column("margin", "standard error", "number", 3),
-        Column("times", "compared with no protection", "times"),
-        Column("influence", "weight of one report, in people", "number", 1),
-        Column("judged", "judged by", priority=2),
+        Column("unbiased", unit="number"),
+        Column("default_error", "default", "number"),
+        Column("guess_error", "your guess", "number"),
+        Column("unbiased_people", "needs unbiased", "people"),
+        Column("default_people", "needs default", "people"),
+        Column("guess_people", "needs at guess", "people"),
         Column("people", "people needed", "people"),
         Column("power", "power with these people", "number"),
+        Column("times", "compared with no protection", "times", 1),
+        Column("influence", "weight of one report, in people", "number", 2),
+        Column("judged", "judged by", priority=3),
+        Column("default_margin", "standard error", "number", 4),
+        Column("guess_margin", "standard error at your guess", "number", 5),
     )
 
     no_protection: RankedMechanism
     wanted: WantedDifference | None = None
     by_epsilon: tuple[BudgetRow, ...] = ()
 
+    def _excess(self, result: RankedMechanism) -> tuple[float, float]:
+        both = min(len(result.losses), len(self.best.losses))
+        if both < _PAIRS:
+            return super()._excess(result)
+        # The same random numbers for both: what is common to their losses cancels.
+        return mean_of(np.subtract(result.losses[:both], self.best.losses[:both]))
+
     def _table_rows(self) -> list[dict[str, Any]]:
         """The mechanisms, and no protection last."""
-        least = self.no_protection
-        return [
-            {**result.row(), "times": result.error / least.error}
-            for result in (*self.results, least)
-        ]
+        least, rows = self.no_protection, []
+        keys = [column.key for column in self.COLUMNS]
+        for result in (*self.results, least):
+            row = {**dict.fromkeys(keys), **result.row(), "times": result.error / least.error}
+            if self.loss != "w1":
+                row["unbiased"] = result.error
+            if self.wanted is None:
+                row["unbiased_people"] = None if self.loss == "w1" else row["people"]
+                row["people"] = None
+            if result.guessed is not None:
+                row["default_people"] = None  # a guess is nearer than what is typical
+            rows.append(row)
+        return rows
+
+    def _notes(self) -> list[str]:
+        """Which error is which."""
+        first, notes = self.best, []
+        if self.loss != "w1":
+            at = "equal shares" if first.guessed is None else "the shares as guessed"
+            notes.append(
+                f"unbiased: the error of -m inversion, which takes nothing for granted, at {at}."
+            )
+        if first.default is not None:
+            made = (
+                "with one peak, at a quarter of the range"
+                if self.loss == "w1"
+                else "falling as 1, 1/2, 1/3 and so on"
+            )
+            notes.append(
+                "default: the error of what warner estimate prints, where shares are like those of "
+                f"a typical question, {made}."
+            )
+        if first.guessed is not None:
+            notes.append(
+                "your guess: the error of what warner estimate prints, where shares are as guessed."
+            )
+        if first.people is not None and self.wanted is None:
+            notes.append("needs: how many people bring this error down to the wanted one.")
+        simulated = first.guessed or first.default
+        if simulated is not None:
+            off = max(1, round(200 * simulated.margin / simulated.error))
+            notes.append(f"Errors of warner estimate are simulated, the first within {off} %.")
+        return notes
 
 
 @dataclass(frozen=True)
@@ -318,24 +394,30 @@ class _Survey:
     """What mechanisms are judged by: see :func:`plan`."""
 
     domain: Domain
-    theta: np.ndarray
+    typical: np.ndarray
+    guess: np.ndarray | None
     n: int
     loss: str
     runs: int
     error: float | None
     wanted: WantedDifference | None
 
+    @property
+    def theta(self) -> np.ndarray:
+        """Where mechanisms are ranked (K,)."""
+        if self.guess is not None:
+            return self.guess
+        return (
+            self.typical if self.loss == "w1" else np.full(self.domain.size, 1 / self.typical.size)
+        )
+
     def ranked(self, name: str, mechanism: Mechanism | None) -> RankedMechanism:
         """The figures of one mechanism; None for no protection."""
         influence = 1.0 if mechanism is None else max_influence(mechanism)
         subject = self.domain if mechanism is None else mechanism
         if self.loss == "w1":
-            error, margin, judged = simulated_error(
-                self.domain, mechanism, self.theta, self.n, self.runs
-            )
-        else:
-            error, margin = expected_loss(subject, self.theta, self.n, self.loss), 0.0
-            judged = _CLOSED_FORM
+            return self.simulated(RankedMechanism(name, mechanism, 0.0, None, influence))
+        error = expected_loss(subject, self.theta, self.n, self.loss)
         people = power = None
         if self.error is not None:
             people = _people(name, error, self.n, self.error, self.loss)
@@ -344,7 +426,87 @@ class _Survey:
             power = power_for_difference(
                 subject, self.wanted.difference, self.n, self.theta, self.wanted.groups
             )
-        return RankedMechanism(name, mechanism, error, people, influence, margin, judged, power)
+        return RankedMechanism(name, mechanism, error, people, influence, power=power)
+
+    def simulated(self, result: RankedMechanism) -> RankedMechanism:
+        """A mechanism with a few simulated errors at first, and with all of them then."""
+        known = len(result.losses)
+        runs = range(known, self.runs if known else min(_FIRST, self.runs))
+        few, method = simulated_losses(self.domain, result.mechanism, self.theta, self.n, runs)
+        losses = (*result.losses, *few)
+        error, margin = mean_of(losses)
+        judged = f"{method}, {len(losses)} simulated tallies"
+        return replace(result, error=error, margin=margin, judged=judged, losses=losses)
+
+    def near_the_best(self, results: list[RankedMechanism]) -> list[RankedMechanism]:
+        """The results, with all runs of those that may be the best."""
+        best = min(results, key=lambda r: r.error)
+
+        def is_near(result: RankedMechanism) -> bool:
+            both = min(len(result.losses), len(best.losses))
+            gap = np.subtract(result.losses[:both], best.losses[:both])
+            return result.error <= _NEAR * best.error or gap.mean() <= 2 * gap.std()
+
+        return [
+            self.simulated(result) if is_near(result) and len(result.losses) < self.runs else result
+            for result in results
+        ]
+
+    def with_defaults(self, results: list[RankedMechanism]) -> list[RankedMechanism]:
+        """The results with what the default estimate errs."""
+        is_long = self.domain.size > _MOST_DEFAULTS[self.domain.answered.is_ordered]
+        if self.wanted is not None or is_long:
+            return results
+        if self.loss == "w1":
+            counted = [replace(result, people=self._people_of(result)) for result in results]
+            if self.guess is None:
+                return [replace(result, default=self._as_default(result)) for result in counted]
+            return [replace(result, guessed=self._as_default(result)) for result in counted]
+        typical = self._simulated_defaults(results, self.typical)
+        guess: list[DefaultError | None] = [None] * len(results)
+        if self.guess is not None:
+            guess = self._simulated_defaults(results, self.guess)
+        return [
+            replace(result, default=default, guessed=guessed)
+            for result, default, guessed in zip(results, typical, guess, strict=True)
+        ]
+
+    def _people_of(self, result: RankedMechanism) -> int | None:
+        """The people that the wanted error needs with a mechanism; None where there is none."""
+        if self.error is None:
+            return None
+        return _people(result.name, result.error, self.n, self.error, self.loss)
+
+    def _as_default(self, result: RankedMechanism) -> DefaultError:
+        """A simulated error as one of the default estimate."""
+        people = None if result.people is None else two_digits(result.people)
+        return DefaultError(result.error, result.margin, people)
+
+    def _simulated_defaults(
+        self, results: list[RankedMechanism], theta: np.ndarray
+    ) -> list[DefaultError | None]:
+        """The default errors at one distribution (K,); None where they are not simulated."""
+        curves: dict[bool, DefaultErrors | None] = {}
+        for result in results:
+            if result.mechanism is None or isinstance(result.mechanism.channel(), HashPool):
+                continue  # hashed reports take a hundred times as long
+            # Noise on some values alone is another noise than one on all.
+            some = result.mechanism.sensitive_mask is not None
+            if some not in curves:
+                curves[some] = default_errors(result.mechanism, theta, self.n, self.loss)
+
+        def expected(result: RankedMechanism) -> DefaultError | None:
+            mechanism = result.mechanism
+            unbiased = expected_loss(mechanism or self.domain, theta, self.n, self.loss)
+            if mechanism is not None:
+                curve = curves.get(mechanism.sensitive_mask is not None)
+                return None if curve is None else curve.of(unbiased, self.error)
+            people = None  # the shares of the answers are their default estimate
+            if self.error is not None:
+                people = _people(result.name, unbiased, self.n, self.error, self.loss)
+            return DefaultError(unbiased, 0.0, people)
+
+        return [expected(result) for result in results]
 
     def people(self, subject: Mechanism | Domain, difference_wanted: WantedDifference) -> int:
         """The number of people that the wanted difference needs."""
@@ -364,7 +526,7 @@ class _Survey:
                 with contextlib.suppress(WarnerError):
                     needed.append((self.people(make(self.domain, nats), difference_wanted), name))
             if needed:
-                people, name = min(needed)
+                people, name = min(needed, key=lambda row: row[0])
                 yield BudgetRow(nats, name, people)
 
 
@@ -375,12 +537,12 @@ def plan(
     n: int,
     sensitive: Iterable[Any] | None = None,
     theta: ArrayLike | None = None,
-    loss: str = "l2",
+    loss: str | None = None,
     error: float | None = None,
     *,
     delta: float | None = None,
     distance: float | None = None,
-    runs: int = 5,
+    runs: int = 12,
     also: Mapping[str, Mechanism] | None = None,
     difference: float | None = None,
     groups: int = 2,
@@ -388,14 +550,22 @@ def plan(
 ) -> Plan:
     """Rank the mechanisms for one question by expected error.
 
-    For ``"l1"`` and ``"l2"`` the error is that of :func:`warner.theory.expected_loss`: of the
-    unbiased estimate, in closed form. The candidates treat values as labels.
+    For ``"l1"`` and ``"l2"`` mechanisms are ranked by :func:`warner.theory.expected_loss`: the
+    error of the unbiased estimate, in closed form. The candidates treat values as labels. Nobody
+    gets that estimate unless it is asked for. So ``default`` of each result has the error of the
+    estimate that :func:`warner.estimate` makes, at shares like those of a typical question, which
+    fall as 1, 1/2, 1/3 and so on; and ``guessed`` that at ``theta``. It is simulated, and is mostly
+    much smaller.
 
-    For ``"w1"`` it is a mean over simulated tallies, each estimated by the method that
-    :func:`warner.estimate` recommends. This suits numbers and places: an estimate that moves people
-    to a neighbouring value errs little. The candidates are then also the mechanisms of numbers and
-    of places. Those whose epsilon is per unit of distance get the epsilon that the most distant
-    values may spend.
+    For ``"w1"`` mechanisms are ranked by the default estimate: the error is a mean over simulated
+    tallies, each estimated by the method that :func:`warner.estimate` recommends. This suits
+    numbers and places: an estimate that moves people to a neighbouring value errs little. The
+    candidates are then also the mechanisms of numbers and of places. Those whose epsilon is per
+    unit of distance get the epsilon that the most distant values may spend. All mechanisms have the
+    same random numbers. Each has two tallies at first; those that may be the best have ``runs``.
+
+    Mechanisms whose reports say the same, such as randomised response and subset selection of one
+    value, are compared once. The others are named in ``left_out``.
 
     Args:
         domain: the values that can be answered.
@@ -404,15 +574,20 @@ def plan(
         sensitive: the values to protect; None for all. Utility-optimised mechanisms are candidates
             only where this is given.
         theta: (K,) a guess of the distribution. None for the uniform distribution, and for
-            ``"w1"`` for :func:`made_shares`, because smooth methods do too well on a uniform one.
+            ``"w1"`` for one with a peak at a quarter of the range, because smooth methods do too
+            well on a uniform one.
         loss: ``"l2"``, sum of squared errors; ``"l1"``, sum of absolute errors; or ``"w1"``, the
             Wasserstein-1 distance in the unit of the values, added over the coordinates of places.
-        error: a wanted expected loss. Each result then says how many people it needs. For ``"w1"``
-            this supposes that errors fall with the root of n.
+            None for ``"w1"`` of numbers and places, up to 1024 of them, and ``"l2"`` of others, as
+            on the command line; ``"l2"`` for a wanted difference too.
+        error: a wanted expected loss. Each result then says how many people it needs, ``people`` of
+            them with the estimate that it is ranked by, and ``default.people`` with the default
+            one. For ``"w1"`` this supposes that errors fall with the root of n.
         delta: the delta of an approximate guarantee, for which Gaussian is a candidate too.
         distance: the distance of two values that epsilon is for, of metric privacy; None for any
             two values.
-        runs: number of simulated tallies for ``"w1"``, at least 2.
+        runs: number of simulated tallies for ``"w1"`` of mechanisms that may be the best, at least
+            2.
         also: {name: mechanism}, further candidates on this domain.
         difference: a difference of a share between groups of equal size, in (0, 1), that a test of
             size 5 % should detect. Each result then says how many people it needs in all, and the
@@ -433,8 +608,10 @@ def plan(
 
     >>> from warner import Integers
     >>> ranking = plan(Integers(1, 100), 1.0, n=10_000, sensitive=[7, 8], loss="l1", error=0.1)
-    >>> ranking.best.name, ranking.best.people
+    >>> ranking.best.name, ranking.best.people  # with the unbiased estimate
     ('UtilityOptimizedRR', 16940)
+    >>> ranking.best.default.people < 2000  # with the default one, at typical shares
+    True
     >>> ranking = plan(Integers(0, 1), 1.0, n=10_000, difference=0.02)
     >>> ranking.best.people, [(row.epsilon, row.people) for row in ranking.by_epsilon[2:4]]
     (91878, [(1.0, 91878), (2.0, 33822)])
@@ -445,15 +622,16 @@ def plan(
     if not isinstance(domain, Domain):
         raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
     integer("n", n, 1, MAX_PEOPLE)
+    if loss is None:
+        loss = loss_of(domain, difference)
     choice("loss", loss, tuple(LOSS_NAMES))
     integer("runs", runs, 2)
     if error is not None and real("error", error) <= 0:
         raise ArgumentError("error", "must be positive", repr(error))
     _check_guarantee(domain, loss, delta, distance)
     difference_wanted = _wanted_difference(difference, groups, power, error, loss)
-    default = made_shares(domain) if loss == "w1" else np.full(domain.size, 1 / domain.size)
-    guess = default if theta is None else distribution("theta", theta, domain.size)
-    survey = _Survey(domain, guess, n, loss, runs, error, difference_wanted)
+    guess = None if theta is None else distribution("theta", theta, domain.size)
+    survey = _Survey(domain, typical_shares(domain), guess, n, loss, runs, error, difference_wanted)
     makers = dict(candidates(domain, sensitive, delta, distance, loss == "w1"))
     for name, mechanism in (also or {}).items():
         # A name that is taken is that of another variant.
@@ -465,19 +643,22 @@ def plan(
             f"its error is simulated up to {_LARGEST_HASHED_SIMULATED} values; "
             "UnaryEncoding variant='oue' has about the same"
         )
+    if sensitive is not None:
+        sensitive = list(sensitive)
+        with contextlib.suppress(BudgetError):  # else values that are none are left out, unsaid
+            UtilityOptimizedRR(domain, epsilon, sensitive)
     # What is wrong with the arguments of a closed form is so for all mechanisms.
     refusals = (ArgumentError,) if loss == "w1" else ()
     judged, left_out = judged_mechanisms(makers, domain, epsilon, survey.ranked, refusals)
-    # A given mechanism may be a candidate anyway; the first of both stays.
-    different: dict[str, RankedMechanism] = {}
-    for result in judged:
-        if result.mechanism is not None:
-            different.setdefault(canonical(result.mechanism.header), result)
-    results = sorted(
-        different.values(),
-        key=lambda r: (r.people if difference_wanted and r.people else 0, to_nine_digits(r.error)),
-    )
     without = survey.ranked("no protection", None)
+    if loss == "w1":
+        # Twice, for the first of all runs can be another than that of the first ones.
+        judged = survey.near_the_best(survey.near_the_best(judged))
+        without = survey.simulated(without)
+    judged.sort(
+        key=lambda r: (r.people if difference_wanted and r.people else 0, to_nine_digits(r.error))
+    )
+    *results, without = survey.with_defaults([*judged, without])
     settings: dict[str, Any] = {"no_protection": without.row()}
     bought: tuple[BudgetRow, ...] = ()
     if difference_wanted is not None:
@@ -505,12 +686,24 @@ def judged_mechanisms(
     judge: Callable[[str, Mechanism], Judgement],
     refusals: tuple[type[WarnerError], ...],
 ) -> tuple[list[Judgement], dict[str, str]]:
-    """Judgements of the mechanisms that can be made, and {name: reason} of the others."""
-    judgements, left_out = [], {}
+    """Judgements of the mechanisms that can be made, and {name: reason} of the others.
+
+    Of mechanisms whose reports say the same the first is judged.
+    """
+    judgements: list[Judgement] = []
+    left_out: dict[str, str] = {}
+    laws: dict[str, tuple[Any, ...]] = {}
     refused: tuple[type[WarnerError], ...] = (BudgetError, IdentifiabilityError, *refusals)
     for name, make in steps(makers.items(), "comparing mechanisms"):
         try:
-            judgements.append(judge(name, make(domain, epsilon)))
+            mechanism = make(domain, epsilon)
+            law, header = law_of(mechanism), mechanism.header
+            like = [n for n, of in laws.items() if of[1] == header or is_same_law(of[0], law)]
+            if not like:
+                judgements.append(judge(name, mechanism))
+                laws[name] = law, header
+            elif laws[like[0]][1] != header:
+                left_out[name] = f"its reports say the same as those of {like[0]}"
         except ArgumentTypeError:
             continue  # a mechanism of other values
         except refused as problem:
@@ -560,107 +753,6 @@ def _check_guarantee(
         raise ArgumentError("delta", "must lie in (0, 1)", repr(delta))
     if distance is not None and real("distance", distance) <= 0:
         raise ArgumentError("distance", "must be positive", repr(distance))
-
-
-def measured(domain: Domain) -> Domain:
-    """The domain in whose unit errors are measured: the numbers, without nonresponse."""
-    return domain.answered if domain.answered.is_ordered else domain
-
-
-def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
-    """Wasserstein-1 distance in the unit of the values, added over the coordinates.
-
-    Shapes: p, q (K,).
-    """
-    total, points = 0.0, domain.points
-    if domain.nonresponse is not None:
-        p, q = within(p, slice(0, -1)), within(q, slice(0, -1))
-        points = domain.answered.points
-    assert points is not None
-    for axis in points.T:
-        places, index = np.unique(axis, return_inverse=True)
-        excess = np.cumsum(np.bincount(index, p - q, minlength=len(places)))
-        total += float(np.abs(excess[:-1]) @ np.diff(places))
-    return total
-
-
-def can_simulate(domain: Domain) -> bool:
-    """Whether mechanisms on a domain can be compared by the loss ``"w1"``.
-
-    >>> from warner import Categorical, Integers
-    >>> can_simulate(Integers(0, 9)), can_simulate(Categorical(["a", "b"]))
-    (True, False)
-    """
-    size = domain.size
-    return bool(measured(domain).dimension) and not domain.tags and 2 <= size <= MOST_SIMULATED
-
-
-def made_shares(domain: Domain) -> np.ndarray:
-    """A made distribution with its mode at a quarter of the range of each coordinate.
-
-        theta_x ~ prod_k t_k (1 - t_k)^3,   t_k = 0.05 + 0.9 (x_k - low_k) / (high_k - low_k)
-
-    Returns (K,).
-
-    >>> from warner import Integers
-    >>> made_shares(Integers(0, 4)).round(2).tolist()
-    [0.19, 0.47, 0.28, 0.07, 0.0]
-    """
-    if measured(domain) is not domain:
-        return with_silent(made_shares(domain.answered), domain)
-    points = domain.points
-    assert points is not None
-    low, high = points.min(axis=0), points.max(axis=0)
-    t = 0.05 + 0.9 * (points - low) / np.where(high > low, high - low, 1.0)
-    weights = np.prod(t * (1 - t) ** 3, axis=1)
-    return np.asarray(weights / weights.sum())
-
-
-def with_silent(shares: np.ndarray, domain: Domain) -> np.ndarray:
-    """Made shares of numbers on a domain in which nonresponse may be a value: of one in ten people.
-
-    Shapes: shares (K,).
-    """
-    if measured(domain) is domain:
-        return shares
-    return np.append((1 - _SILENT) * shares / shares.sum(), _SILENT)
-
-
-def simulated_error(
-    domain: Domain, mechanism: Mechanism | None, theta: np.ndarray, n: int, runs: int
-) -> tuple[float, float, str]:
-    """The mean error of simulated estimates, its standard error, and how it was found.
-
-    Shapes: theta (K,).
-    """
-    if mechanism is not None:
-        return _simulated_again(canonical(mechanism.header), theta.tobytes(), n, runs)
-    estimates = np.random.default_rng(0).multinomial(n, theta, runs) / n
-    judged = f"the shares of the answers, {runs} simulated surveys"
-    return *_mean_distance(estimates, theta, domain), judged
-
-
-@lru_cache(maxsize=_MOST_CACHED)
-def _simulated_again(header: str, theta: bytes, n: int, runs: int) -> tuple[float, float, str]:
-    """:func:`simulated_error` of a mechanism; kept, for attributes often have equal candidates.
-
-    Shapes: theta (K,).
-    """
-    mechanism, shares = from_header(json.loads(header)), np.frombuffer(theta)
-    domain, channel = mechanism.domain, mechanism.channel()
-    method = recommended(domain, channel)
-    drawn = channel.simulate_tallies(shares, n, np.random.default_rng(0), runs)
-    several = [LikelihoodData(operator, w, n, domain) for operator, w in drawn]
-    refits = steps(method.refit_all(several, shares), "simulating", runs)
-    estimates = np.array(list(refits))
-    judged = f"{method!r}, {runs} simulated tallies"
-    return *_mean_distance(estimates, shares, domain), judged
-
-
-def _mean_distance(estimates: np.ndarray, theta: np.ndarray, domain: Domain) -> tuple[float, float]:
-    """The mean of the distances (runs,) of estimates from theta, and its standard error."""
-    errors = np.array([distance_of_values(shares, theta, domain) for shares in estimates])
-    return float(errors.mean()), float(errors.std(ddof=1) / math.sqrt(len(errors)))
 
 
 def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:

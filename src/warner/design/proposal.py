@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,26 +18,33 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
+    WarnerError,
 )
 from warner._core.progress import steps
-from warner.channels import LikelihoodOperator
-from warner.design.planning import (
-    Maker,
+from warner._core.text import canonical
+from warner.channels import Channel, LikelihoodOperator
+from warner.design.default_errors import (
     can_simulate,
-    candidates,
     distance_of_values,
-    judged_mechanisms,
+    expected_tally,
     made_shares,
     measured,
-    options_of,
     simulated_error,
+    usual_fit,
     with_silent,
+)
+from warner.design.planning import (
+    TREAT_ALL_ALIKE,
+    Maker,
+    candidates,
+    judged_mechanisms,
+    options_of,
 )
 from warner.design.privacy_words import Odds, odds_of
 from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, threads_for
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, from_header
 from warner.results.intervals import (
     available_kind,
     interval,
@@ -51,8 +60,7 @@ from warner.theory import expected_loss
 from warner.theory.inversion import MAX_PEOPLE
 
 _DRAWS = 200  # of a posterior, whose mean distance from its estimate is then known within 5 %
-_FEW_RUNS = 4
-_GRID = 64  # estimates over which a closed form of a width is averaged
+_GRID = 24  # estimates over which a closed form of a width is averaged
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,9 @@ class Scenario:
                 estimator, fit = recommended_fit(data)
             yield Solution(fit, data, estimator)
 
-    def widths(self, solution: Solution) -> tuple[float | None, float | None]:
+    def widths(
+        self, solution: Solution, has_mean: bool = True
+    ) -> tuple[float | None, float | None]:
         """The widths of the default intervals of the judged share, and of the mean of numbers.
 
         Both are linear functions of the shares, see :mod:`warner.results.linear_limits`.
@@ -131,15 +141,16 @@ class Scenario:
         """
         kind = available_kind(solution)
         if kind == "posterior":
+            functions = self.functions[: 1 + has_mean]
             unbiased = UnbiasedShares.of(solution, "population")
             if unbiased is None:
-                bounds = posterior(solution, self.level, weights=self.functions)
+                bounds = posterior(solution, self.level, weights=functions)
             else:
-                middle = self.functions @ solution.probabilities
-                pairs = zip(self.functions, middle, strict=True)
+                middle = functions @ solution.probabilities
+                pairs = zip(functions, middle, strict=True)
                 bounds = np.stack([unbiased.interval(c, self.level, float(at)) for c, at in pairs])
-            share, mean = np.diff(bounds, axis=1)[:, 0]
-            return float(share), float(mean)
+            share, *mean = map(float, np.diff(bounds, axis=1)[:, 0])
+            return share, mean[0] if mean else None
         if kind == "none" or self.domain.answered.is_ordered:
             return None, None
         low, high = interval(solution, self.level)[self.value]
@@ -168,46 +179,73 @@ def expected(mechanism: Mechanism, scenario: Scenario, n: int, runs: int) -> Exp
     return Expected(float(np.mean(losses)), margin, width, mean_width, kind)
 
 
+_MOST_KEPT = 128  # fits of expected tallies that are kept, for questions with equal values
+_MOST_CHANNELS = 8  # channels that are kept, with the inverses that they have formed
+
+
+@lru_cache(maxsize=_MOST_CHANNELS)
+def _channel(header: str) -> tuple[Domain, Channel]:
+    """The domain and the channel of a mechanism."""
+    mechanism = from_header(json.loads(header))
+    return mechanism.domain, mechanism.channel()
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _at_once(header: str, theta: bytes, n: int) -> Solution:
+    """The recommended estimate of the expected tally."""
+    (domain, channel), shares = _channel(header), np.frombuffer(theta)
+    data = expected_tally(channel, shares, n, domain)
+    estimator, fit = usual_fit(data, shares)
+    return Solution(fit, data, estimator)
+
+
 def expected_at_once(
-    mechanism: Mechanism, scenario: Scenario, n: int, has_widths: bool = True
+    mechanism: Mechanism,
+    scenario: Scenario,
+    n: int,
+    of: frozenset[str] = frozenset({"error", "share", "mean"}),
 ) -> Expected | None:
     """The error and the widths that the posterior states for the expected tally; one fit.
 
         w = A theta,   error = E loss(theta*, estimate) over draws theta* of the posterior at w
 
-    It ranks mechanisms of numbers without the chance of simulated tallies. The widths are about a
-    tenth too small, because a real tally is noisier than its expectation.
+    It judges mechanisms of numbers without the chance of simulated tallies. ``of`` names what is
+    computed; the rest is None, or not a number.
     """
-    channel = mechanism.channel()
-    weights = channel.matvec(scenario.theta)
-    data = LikelihoodData(channel, weights / weights.sum(), n, scenario.domain)
-    with threads_for(data):
-        estimator, fit = recommended_fit(data)
-    solution = Solution(fit, data, estimator)
+    theta = np.ascontiguousarray(scenario.theta)
+    solution = _at_once(canonical(mechanism.header), theta.tobytes(), n)
+    fit = solution.fit
     if fit.posterior is None or not solution.has_posterior_intervals:
         return None
-    rng = np.random.default_rng(0)
-    losses = [scenario.loss(fit.shares, d) for d in fit.posterior.one_by_one(_DRAWS, rng)]
-    share, mean = scenario.widths(solution) if has_widths else (None, None)
-    return Expected(float(np.mean(losses)), 0.0, share, mean, "posterior")
+    error, share, mean = math.nan, None, None
+    if "error" in of:
+        draws = fit.posterior.one_by_one(_DRAWS, np.random.default_rng(0))
+        error = float(np.mean([scenario.loss(fit.shares, drawn) for drawn in draws]))
+    if "share" in of:
+        share, mean = scenario.widths(solution, "mean" in of)
+    return Expected(error, 0.0, share, mean, "posterior")
 
 
-def share_width(
-    mechanism: Mechanism, scenario: Scenario, n: int, of_other_n: Expected, known_n: int
-) -> float | None:
-    """The width of the interval of the share with n people, from that with ``known_n`` people.
+def _share_widths(
+    mechanism: Mechanism, scenario: Scenario, n: int, expectation: Expected
+) -> Callable[[int], float | None]:
+    """The width of the interval of the share, as a function of the number of people.
 
-    A posterior's width is scaled by that for expected tallies. Widths that are neither of a
-    posterior nor of score intervals are simulated.
+    A posterior's width is scaled, so that it is the expected one with n people. Widths that are
+    neither of a posterior nor of score intervals are simulated.
     """
-    if of_other_n.kind == "score":
-        return score_width(mechanism.channel(), scenario, n)
-    if of_other_n.kind == "posterior":
-        pair = [expected_at_once(mechanism, scenario, people) for people in (n, known_n)]
-        now, before = (None if each is None else each.share for each in pair)
-        if now and before and of_other_n.share:
-            return of_other_n.share * now / before
-    return expected(mechanism, scenario, n, _FEW_RUNS).share
+    if expectation.kind == "score":
+        return lambda people: score_width(mechanism.channel(), scenario, people)
+
+    def at_once(people: int) -> float | None:
+        posterior_width = expected_at_once(mechanism, scenario, people, frozenset({"share"}))
+        return None if posterior_width is None else posterior_width.share
+
+    known = at_once(n) if expectation.kind == "posterior" else None
+    if not known or not expectation.share:
+        return lambda people: expected(mechanism, scenario, people, _FEWER).share
+    scale = expectation.share / known
+    return lambda people: None if (width := at_once(people)) is None else scale * width
 
 
 def score_width(channel: LikelihoodOperator, scenario: Scenario, n: int) -> float | None:
@@ -244,7 +282,7 @@ DEFAULT_WIDTH = 0.1  # of the interval of a share, and of that of a mean as a pa
 _ALIKE = 1.02  # errors within 2 % are alike; the mechanism that is named first is then taken
 _FEW = 256  # numbers, beyond which only these are compared:
 _OF_NUMBERS = ("SquareWave", "Piecewise")
-_RUNS, _FEWER, _LEAST = 9, 4, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
+_RUNS, _FEWER, _LEAST = 6, 3, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
 _NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
 # Their errors are at least those of another candidate: UnaryEncoding with variant='oue'
@@ -425,9 +463,10 @@ def _offer(
         made[name] = mechanism
         return name, _error(mechanism, scenarios[0], n)
 
-    judged, left_out = judged_mechanisms(
-        _compared(makers, domain), domain, epsilon, judge, (ArgumentError,)
-    )
+    compared = _compared(makers, domain)
+    if measured(domain).dimension:
+        compared = _promising(compared, scenarios[0], epsilon)
+    judged, left_out = judged_mechanisms(compared, domain, epsilon, judge, (ArgumentError,))
     errors = dict(judged)
     least = min(errors.values())
     if domain.answered.is_ordered and len(scenarios) > 1:
@@ -465,6 +504,22 @@ def _compared(makers: Mapping[str, Maker], domain: Domain) -> dict[str, Maker]:
     return {name: makers[name] for name in names}
 
 
+def _promising(makers: Mapping[str, Maker], scenario: Scenario, epsilon: float) -> dict[str, Maker]:
+    """The candidates for numbers and places, with the best alone of those that know no distance.
+
+    Such mechanisms make the same noise on all values, more or less of it, so the one whose unbiased
+    estimate errs least is the best of them for other estimates too.
+    """
+    unbiased = {}
+    for name in makers.keys() & TREAT_ALL_ALIKE:
+        with suppress(WarnerError):  # what cannot be made is named where the others are judged
+            mechanism = makers[name](scenario.domain, epsilon)
+            unbiased[name] = expected_loss(mechanism, scenario.theta, 1)
+    least = min(unbiased.values(), default=0.0)
+    worse = {name for name, error in unbiased.items() if error > least * _ALIKE}
+    return {name: make for name, make in makers.items() if name not in worse}
+
+
 def _complexity(name: str, size: int, error: float) -> tuple[int, float]:
     """Sorts mechanisms that err alike: those with the shortest reports first."""
     if name in ("RandomizedResponse", "UtilityOptimizedRR"):
@@ -477,14 +532,14 @@ def _error(mechanism: Mechanism, scenario: Scenario, n: int) -> float:
     """The error that a mechanism is ranked by."""
     domain = scenario.domain
     if domain.answered.is_ordered:
-        expectation = expected_at_once(mechanism, scenario, n, has_widths=False)
+        expectation = expected_at_once(mechanism, scenario, n, frozenset({"error"}))
         return (
             expected(mechanism, scenario, n, _FEWER).error
             if expectation is None
             else expectation.error
         )
     if can_simulate(domain):
-        return simulated_error(domain, mechanism, scenario.theta, n, _LEAST)[0]
+        return simulated_error(domain, mechanism, scenario.theta, n, _FEWER)[0]
     return expected_loss(mechanism, scenario.theta, n, "l2")
 
 
@@ -497,14 +552,16 @@ def expect(mechanism: Mechanism, scenarios: Scenarios, n: int) -> Expected:
     if can_simulate(domain) and not domain.answered.is_ordered:
         # The default intervals of places are score intervals.
         scenario = scenarios[0]
-        error, margin, _ = simulated_error(domain, mechanism, scenario.theta, n, _FEWER)
+        error, margin = simulated_error(domain, mechanism, scenario.theta, n, _FEWER)
         width = score_width(mechanism.channel(), scenario, n)
         return Expected(error, margin, width, None, "none" if width is None else "score")
     runs = _RUNS if size <= 512 else _FEWER if size <= 4096 else _LEAST
     if size > 4096:
         return expected(mechanism, scenarios[0], n, runs)
     expectation = [
-        expected(mechanism, q, n, max(_LEAST, runs // len(scenarios))) for q in scenarios
+        (expected_at_once(mechanism, q, n) if domain.answered.is_ordered else None)
+        or expected(mechanism, q, n, max(_LEAST, runs // len(scenarios)))
+        for q in scenarios
     ]
     return Expected(
         float(np.mean([each.error for each in expectation])),
@@ -531,6 +588,7 @@ def _people(
     """
     if not expectation.share:
         return None
+    width_of = _share_widths(mechanism, scenarios[0], n, expectation)
     at, now, slope, log_width = math.log(n), math.log(expectation.share), -0.5, math.log(width)
     for _ in range(_SECANTS):
         there = max(0.0, at + float(np.clip((log_width - now) / slope, -4.0, 4.0)))
@@ -538,7 +596,7 @@ def _people(
             return None
         if abs(now - log_width) < 0.01 or there == at:
             break
-        again = share_width(mechanism, scenarios[0], round(math.exp(there)), expectation, n)
+        again = width_of(round(math.exp(there)))
         if not again:
             return None
         slope = float(np.clip((math.log(again) - now) / (there - at), -1.0, -0.2))

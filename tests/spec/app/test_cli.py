@@ -140,7 +140,8 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
     assert (
         "UtilityOptimizedRR (in the study)" in lines[0]
         and "no protection" in lines[-1]
-        and "people needed" in shown
+        and "needs unbiased" in shown
+        and "needs default" in shown
     )
     data = json.loads(run("plan", "city.toml", "--json", "--loss", "l2").output)["place"]
     errors = [row["error"] for row in data["results"]]

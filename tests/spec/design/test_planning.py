@@ -30,14 +30,19 @@ from warner import (
 )
 from warner.app.cli import main
 from warner.app.show_designs import in_odds
-from warner.design.planning import (
+from warner.design.default_errors import (
     can_simulate,
-    candidates,
     distance_of_values,
+    is_same_law,
+    law_of,
+    loss_of,
     made_shares,
-    options_of,
     simulated_error,
+    simulated_losses,
+    typical_shares,
+    usual_fit,
 )
+from warner.design.planning import candidates, options_of
 from warner.design.privacy_words import odds_of
 from warner.design.proposal import EPSILON_STEPS, propose, scenarios_of
 from warner.domains import Optional
@@ -45,7 +50,7 @@ from warner.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian
-from warner.results.recommend import recommended
+from warner.results.recommend import recommended, recommended_fit
 from warner.theory import people_for_difference, power_for_difference
 
 DOMAIN = Integers(0, 9)
@@ -87,7 +92,7 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
         {"loss": "l3"},
         {"theta": [1.0]},
         {"sensitive": []},
-        {"epsilon": 59.0},
+        {"epsilon": 59.0, "loss": "l2"},
         {"error": 1e-300},
         {"n": 10**400},
     ):
@@ -151,9 +156,11 @@ def test_numbers_are_judged_by_simulated_estimates() -> None:
     domain = Integers(0, 7)
     ranking = plan(domain, 1.0, 10_000, loss="w1", runs=2, error=0.1)
     names = [result.name for result in ranking.results]
-    assert {"SquareWave", "Geometric", "UnaryEncoding variant='oue'"} <= set(names)
+    assert {"SquareWave", "Laplace", "UnaryEncoding variant='oue'"} <= set(names)
+    assert ranking.left_out["Geometric"] == "its reports say the same as those of Laplace"
     first = ranking.best
     assert first.judged == "LogSpline(), 2 simulated tallies" and 0 < first.margin < first.error
+    assert first.default is not None and first.default.error == first.error
     assert first.people == pytest.approx(10_000 * (first.error / 0.1) ** 2, rel=1e-3)
     assert ranking.no_protection.error < 0.2
 
@@ -173,7 +180,7 @@ def test_the_error_of_no_protection_is_that_of_shares() -> None:
     domain = Interval(0, 50, 10)
     below = np.cumsum(made_shares(domain))[:-1]
     expected = 5 * np.sqrt(2 * below * (1 - below) / (np.pi * 4000)).sum()
-    error, margin, _ = simulated_error(domain, None, made_shares(domain), 4000, 400)
+    error, margin = simulated_error(domain, None, made_shares(domain), 4000, 400)
     assert abs(error - expected) < 4 * margin and margin < 0.05 * expected
 
 
@@ -316,17 +323,124 @@ NUMBERS, CELLS = warner.Integers(0, 4), warner.Grid(2, 3, 1.0)
     "mechanism", [warner.RandomizedResponse(NUMBERS, 1.0), warner.RandomizedResponse(CELLS, 1.0)]
 )
 def test_errors_of_a_plan_are_those_of_single_fits_and_do_not_change(mechanism: Mechanism) -> None:
-    domain, rng, errors = mechanism.domain, np.random.default_rng(0), []
+    domain, errors = mechanism.domain, []
     theta, channel = made_shares(domain), mechanism.channel()
-    for _ in range(2):
-        operator, w = channel.simulate_tally(theta, 500, rng)
-        data = LikelihoodData(operator, w, 500, domain)
+    for number in range(2):
+        u = np.random.default_rng([0, number]).random(500)
+        reports = [int(np.sum(np.cumsum(channel.matvec(theta))[:-1] <= each)) for each in u]
+        w = np.bincount(reports, minlength=channel.shape[0]) / 500
+        data = LikelihoodData(channel, w, 500, domain)
         errors.append(
             distance_of_values(recommended(domain, channel).fit(data).shares, theta, domain)
         )
     found = simulated_error(domain, mechanism, theta, 500, 2)
     assert found[0] == pytest.approx(np.mean(errors), rel=1e-6)
     assert simulated_error(domain, mechanism, theta, 500, 2) == found
+
+
+def test_mechanisms_whose_reports_say_the_same_are_compared_once() -> None:
+    """Wrong programs: laws compared by name or by their unbiased error; or by rounded ones."""
+    three, many = Categorical(["a", "b", "c"]), Categorical([f"v{x}" for x in range(60)])
+    subset, hyperplanes = warner.SubsetSelection, warner.mechanisms.ProjectiveGeometryResponse
+    assert is_same_law(law_of(RandomizedResponse(three, 1.0)), law_of(subset(three, 1.0)))
+    assert is_same_law(law_of(RandomizedResponse(three, 1.0)), law_of(hyperplanes(three, 1.0)))
+    assert not is_same_law(law_of(RandomizedResponse(three, 1.0)), law_of(subset(three, 0.2)))
+    for epsilon in (0.01, 1.0):
+        laws = [law_of(m(many, epsilon)) for m in (RandomizedResponse, hyperplanes)]
+        assert not is_same_law(*laws) and not is_same_law(laws[0], law_of(subset(many, epsilon)))
+        near = law_of(RandomizedResponse(many, 1.001 * epsilon))
+        assert not is_same_law(laws[0], near)
+    ranking = plan(three, 1.0, 2000)
+    assert ranking.left_out["SubsetSelection"].endswith("those of RandomizedResponse")
+    # With the same random numbers, equal laws have equal losses.
+    numbers = Integers(0, 9)
+    made = _made(numbers, 0.5)
+    one, other = (
+        simulated_losses(numbers, made[name], made_shares(numbers), 500, range(2))[0]
+        for name in ("Laplace", "Geometric")
+    )
+    assert one == pytest.approx(other, rel=1e-3)
+
+
+def test_a_kind_of_question_has_one_loss_in_python_and_on_the_command_line(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    mechanism = 'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    study.write_text(
+        f"[attributes.number]\nintegers = [0, 4]\n{mechanism}"
+        f'[attributes.label]\nvalues = ["a", "b", "c"]\n{mechanism}'
+    )
+    arguments = ["plan", str(study), "--people", "500", "--runs", "2", "--json"]
+    shown = json.loads(CliRunner().invoke(main, arguments).stdout)
+    for name, domain in warner.Study.load(study).domains.items():
+        found = plan(domain, 1.0, 500, runs=2)
+        assert shown[name]["loss"] == found.loss == loss_of(domain)
+        first = shown[name]["results"][0]
+        assert first["error"] == pytest.approx(found.best.error)
+        assert first["default_error"] == pytest.approx(found.best.row()["default_error"])
+    assert shown["number"]["loss"] == "w1" and shown["label"]["loss"] == "l2"
+    assert loss_of(Integers(0, 4), difference=0.1) == "l2"
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+def test_the_default_error_is_that_of_estimates_and_not_of_the_unbiased_ones(loss: str) -> None:
+    """Rejects the unbiased error, here twice as large, and the error at equal shares."""
+    domain, n = Categorical([f"v{x}" for x in range(16)]), 1000
+    theta = typical_shares(domain)
+    ranking = plan(domain, 1.0, n, loss=loss, error=0.4 if loss == "l1" else 0.015)
+    # Judged by another mechanism than the one that was simulated.
+    (result,) = [r for r in ranking if r.name == "UnaryEncoding variant='oue'"]
+    assert result.default is not None and result.default.people is not None
+
+    def simulated(people: int) -> float:
+        losses = []
+        channel, rng = UnaryEncoding(domain, 1.0, variant="oue").channel(), np.random.default_rng(9)
+        for _ in range(60):
+            operator, w = channel.simulate_tally(theta, people, rng)
+            data = LikelihoodData(operator, w, people, domain)
+            error = recommended(domain, channel).fit(data).shares - theta
+            losses.append((error**2).sum() if loss == "l2" else np.abs(error).sum())
+        return float(np.mean(losses))
+
+    assert simulated(n) == pytest.approx(result.default.error, rel=0.25)
+    wanted = 0.4 if loss == "l1" else 0.015
+    assert simulated(result.default.people) == pytest.approx(wanted, rel=0.25)
+    assert result.people is not None and result.people > 1.3 * result.default.people
+
+
+def test_a_guess_has_its_own_default_error() -> None:
+    domain = Categorical([f"v{x}" for x in range(30)])
+    even = plan(domain, 1.0, 2000, theta=np.full(30, 1 / 30), error=0.01).best
+    assert even.guessed is not None and even.default is not None
+    assert even.guessed.error < even.default.error / 5  # nearly even shares are easily found
+    assert even.guessed.people is not None and even.people is not None
+    assert even.guessed.people < even.people / 10
+    numbers = plan(Integers(0, 5), 1.0, 500, theta=[0.5, 0.5, 0, 0, 0, 0], runs=2).best
+    assert numbers.guessed is not None and numbers.guessed.error == numbers.error
+
+
+@pytest.mark.parametrize("guess", [None, [0.7, 0.2, 0.1]])
+def test_a_plan_says_which_error_is_which_in_80_columns(guess: list[float] | None) -> None:
+    domain = Categorical(["never", "sometimes", "often"])
+    shown = plan(domain, 1.0, 2000, theta=guess, error=0.001).table().text(80)
+    assert max(map(len, shown.split("\n"))) <= 80
+    head = shown.split("\n")[1]
+    assert "unbiased" in head and "default" in head and "needs" in head
+    assert ("your guess" in head) == (guess is not None)
+    said = " ".join(shown.split())
+    assert "default: the error of what warner estimate prints" in said
+    assert "unbiased: the error of -m inversion" in said
+
+
+def test_the_usual_fit_is_the_recommended_one() -> None:
+    """Of smooth shares, and of spikes, for which the maximum of the likelihood is taken."""
+    domain = Integers(0, 40)
+    spikes = np.where(np.arange(41) % 10 == 0, 1.0, 0.0)
+    for theta, n in ((made_shares(domain), 2000), (spikes / spikes.sum(), 10**6)):
+        channel = RandomizedResponse(domain, 2.0).channel()
+        data = LikelihoodData(channel, channel.matvec(theta), n, domain)
+        (usual, fit), (method, best) = usual_fit(data, theta), recommended_fit(data)
+        assert type(usual) is type(method)
+        assert fit.shares == pytest.approx(best.shares, abs=1e-4)
 
 
 # Proposals for a draft, also where some people give no answer.

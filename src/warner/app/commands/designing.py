@@ -29,7 +29,8 @@ from warner.app.show_designs import (
 )
 from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechanisms_of, read_totals
 from warner.design.audits import audit as audit_mechanism
-from warner.design.planning import MOST_SIMULATED, Plan, can_simulate, plan as make_plan
+from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
+from warner.design.planning import Plan, plan as make_plan
 from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.domains import Items
@@ -50,7 +51,8 @@ from warner.studies.study import Study
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="A wanted expected error. The table then says how many people it needs.",
+    help="A wanted expected error. The table then says how many people it needs, with the unbiased "
+    "estimate and with the one that warner estimate makes.",
 )
 @click.option(
     "--difference",
@@ -82,9 +84,9 @@ from warner.studies.study import Study
 @click.option(
     "--runs",
     type=click.IntRange(2),
-    default=5,
+    default=12,
     show_default=True,
-    help="Number of simulated tallies for each mechanism, for w1.",
+    help="Number of simulated tallies for w1, of mechanisms that may be the best.",
 )
 @click.option(
     "--share",
@@ -147,9 +149,11 @@ def plan(study: str, output: Output, **choices: Any) -> None:
         warner plan draft.toml --people 2000 --write study.toml
 
     In a complete study each attribute keeps its budget, its guarantee and its sensitive values.
-    Labels are judged by the unbiased estimate where all values are equally frequent. Numbers and
-    places are judged by simulated estimates, made as warner estimate makes them; mechanisms of
-    numbers and of places are then compared too. In Python, warner.plan takes another distribution.
+    Labels are ranked by the error of the unbiased estimate, where all values are equally frequent.
+    Beside it stands the error of the estimate that warner estimate makes, which is mostly smaller:
+    it is simulated at shares like those of a typical question. Numbers and places are ranked by
+    that error; mechanisms of numbers and of places are then compared too. In Python, warner.plan
+    takes a guess of the shares.
 
     With --difference, mechanisms are sorted by the number of people that a test needs, and a second
     table says what other budgets buy.
@@ -292,7 +296,7 @@ def _planned(
         rule = "is not protected, so there is nothing to choose"
         raise ArgumentError(f"attributes.{attribute}", rule)
     if loss is None:
-        loss = "w1" if can_simulate(domain) and choices["difference"] is None else "l2"
+        loss = loss_of(domain, choices["difference"])
     if loss == "w1" and not can_simulate(domain):
         about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
     elif loss != "w1" and not guarantee.bounds_all_pairs:
