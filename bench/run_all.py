@@ -45,6 +45,7 @@ SCRIPTS = {
     "groups_pooled": ONE,
     "true_reports_are_plausible": ONE,
     "plan_predictions": ONE,
+    "advice_at_once": ONE,
     "collector_load": ONE,
     "lake": ALL,
 }
