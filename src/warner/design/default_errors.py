@@ -284,7 +284,7 @@ def _simulated(header: str, theta: bytes, n: int, runs: range) -> tuple[Estimato
 
 _STEP = 4.0  # how many times as many people the next tallies are of
 _RUNS = 6  # tallies of each number of people
-_MOST_STEPS = 12
+_MOST_STEPS = 25
 _FEWEST = 8  # people of a simulated survey
 
 
@@ -312,52 +312,50 @@ class DefaultErrors:
     n: int  # the number of people of the survey
     loss: str  # "l1" or "l2"
 
-    def of(self, unbiased: float, wanted: float | None) -> DefaultError:
+    def of(self, unbiased: float, target: float | None) -> DefaultError:
         """What to expect of a mechanism whose unbiased estimate errs so much."""
-        at = self._place(unbiased)
-        low = math.floor(at)
-        (e0, m0), (e1, m1) = self._node(low), self._node(low + 1)
-        part = at - low
-        error = math.exp((1 - part) * math.log(e0) + part * math.log(e1))
-        margin = error * math.hypot((1 - part) * m0 / e0, part * m1 / e1)
-        return DefaultError(error, margin, self._people(unbiased, at, error, wanted))
+        step = self._step(unbiased)
+        before, fraction = math.floor(step), step - math.floor(step)
+        (e0, m0), (e1, m1) = self._at(before), self._at(before + 1)
+        error = math.exp((1 - fraction) * math.log(e0) + fraction * math.log(e1))
+        margin = error * math.hypot((1 - fraction) * m0 / e0, fraction * m1 / e1)
+        people = None if target is None else self._people(step, error, target)
+        return DefaultError(error, margin, people)
 
-    def _place(self, unbiased: float) -> float:
-        """Where an unbiased error lies between the steps: more people are at smaller places."""
+    def _step(self, unbiased: float) -> float:
+        """Where an unbiased error lies between the steps; a smaller step is of more people."""
         power = 1 if self.loss == "l2" else 2  # l1 falls with the root of n, l2 with n
-        known = expected_loss(self.mechanism, self.theta, self.n, self.loss)
-        return power * math.log(unbiased / known) / math.log(_STEP)
+        of_simulated = expected_loss(self.mechanism, self.theta, self.n, self.loss)
+        return power * math.log(unbiased / of_simulated) / math.log(_STEP)
 
-    def _people_at(self, place: float) -> float:
+    def _people_at(self, step: float) -> float:
         """The people of the simulated mechanism at a step."""
-        return float(self.n * _STEP**-place)
+        return float(self.n * _STEP**-step)
 
-    def _node(self, place: int) -> tuple[float, float]:
+    def _at(self, step: int) -> tuple[float, float]:
         """The mean error at a step, and its standard error."""
         header, theta = canonical(self.mechanism.header), np.ascontiguousarray(self.theta)
-        people = int(np.clip(round(self._people_at(place)), _FEWEST, MAX_PEOPLE))
+        people = int(np.clip(round(self._people_at(step)), _FEWEST, MAX_PEOPLE))
         return _error_at(header, theta.tobytes(), people, self.loss)
 
-    def _people(self, unbiased: float, at: float, error: float, wanted: float | None) -> int | None:
-        """How many people bring the error down, or up, to the wanted one; None beyond 10^15."""
-        if wanted is None:
-            return None
-        place, now, way = at, error, 1 if wanted > error else -1
-        node = math.ceil(at) if way > 0 else math.floor(at)
+    def _people(self, step: float, error: float, target: float) -> int | None:
+        """How many people bring the error at a step to the target; None beyond 10^15."""
+        last, last_error, way = step, error, 1 if target > error else -1
+        following = math.ceil(step) if way > 0 else math.floor(step)
         for _ in range(_MOST_STEPS):
-            if not _FEWEST <= self._people_at(node) <= MAX_PEOPLE:
+            if not _FEWEST <= self._people_at(following) <= MAX_PEOPLE:
                 break
-            there = self._node(node)[0]
-            if (there - wanted) * way >= 0:
-                if there != now:
-                    part = math.log(wanted / now) / math.log(there / now)
-                    place += part * (node - place)
-                return two_digits(self.n * _STEP ** (at - place))
-            place, now = node, there
+            its_error = self._at(following)[0]
+            if (its_error - target) * way >= 0:
+                if its_error != last_error:
+                    fraction = math.log(target / last_error) / math.log(its_error / last_error)
+                    last += fraction * (following - last)
+                return two_digits(self.n * _STEP ** (step - last))
+            last, last_error = following, its_error
             # An error falls at most fourfold from a step to the next, or as the root of it.
-            falls = math.log(_STEP) / (1 if self.loss == "l2" else 2)
-            node += way * max(1, math.floor(abs(math.log(wanted / now)) / falls))
-        # Fewer people than are simulated have it too; so many more have none.
+            most = math.log(_STEP) / (1 if self.loss == "l2" else 2)
+            following += way * max(1, math.floor(abs(math.log(target / last_error)) / most))
+        # The fewest people that are simulated have less than the target, or 10^15 have more.
         return _FEWEST if way > 0 else None
 
 
@@ -398,7 +396,7 @@ def _error_at(header: str, theta: bytes, n: int, loss: str) -> tuple[float, floa
     channel, domain, m = mechanism.channel(), mechanism.domain, 1 / shares.size
     variance, bias = channel.variance(shares) / n, shares - m
     s = bias**2 / np.maximum(bias**2 + variance, np.finfo(float).tiny)
-    known = _loss_of_normal((1 - s) * -bias, s**2 * variance, loss)
+    expected = _loss_of_normal((1 - s) * -bias, s**2 * variance, loss)
     method = recommended(domain, channel)
     if domain.answered.is_ordered:
         method, _ = usual_fit(expected_tally(channel, shares, n, domain), shares)
@@ -407,7 +405,7 @@ def _error_at(header: str, theta: bytes, n: int, loss: str) -> tuple[float, floa
         data = LikelihoodData(operator, w, n, domain)
         with threads_for(data):
             losses.append(_loss(method.fit(data).shares - shares, loss))
-        chance.append(_loss(m + s * (operator.invert(w) - m) - shares, loss) - known)
+        chance.append(_loss(m + s * (operator.invert(w) - m) - shares, loss) - expected)
     together = np.cov(losses, chance)
     slope = np.clip(together[0, 1] / max(together[1, 1], np.finfo(float).tiny), 0, 1)
     error, margin = mean_of(np.array(losses) - slope * np.array(chance))

@@ -430,8 +430,8 @@ class _Survey:
 
     def simulated(self, result: RankedMechanism) -> RankedMechanism:
         """A mechanism with a few simulated errors at first, and with all of them then."""
-        known = len(result.losses)
-        runs = range(known, self.runs if known else min(_FIRST, self.runs))
+        before = len(result.losses)
+        runs = range(before, self.runs if before else min(_FIRST, self.runs))
         few, method = simulated_losses(self.domain, result.mechanism, self.theta, self.n, runs)
         losses = (*result.losses, *few)
         error, margin = mean_of(losses)

@@ -241,10 +241,10 @@ def _share_widths(
         posterior_width = expected_at_once(mechanism, scenario, people, frozenset({"share"}))
         return None if posterior_width is None else posterior_width.share
 
-    known = at_once(n) if expectation.kind == "posterior" else None
-    if not known or not expectation.share:
+    unscaled = at_once(n) if expectation.kind == "posterior" else None
+    if not unscaled or not expectation.share:
         return lambda people: expected(mechanism, scenario, people, _FEWER).share
-    scale = expectation.share / known
+    scale = expectation.share / unscaled
     return lambda people: None if (width := at_once(people)) is None else scale * width
 
 
