@@ -26,7 +26,6 @@ from warner.estimators.base import Estimator, Fit, LikelihoodData, certify, thre
 from warner.mechanisms import Mechanism, from_header
 from warner.results.recommend import recommended, rules_out
 from warner.results.solution import within
-from warner.theory import expected_loss
 from warner.theory.inversion import MAX_PEOPLE
 
 # -----------------------------------------------------------------------------------------------
@@ -288,6 +287,20 @@ _MOST_STEPS = 25
 _FEWEST = 8  # people of a simulated survey
 
 
+def noise_of(mechanism: Mechanism, theta: np.ndarray) -> float:
+    """The noise of one report in the directions that keep the sum of all shares.
+
+        sum_x V_x - Var(sum_x t_x) / K,   t the unbiased estimate, V_x its variances
+
+    The default estimate knows that shares add up to 1, so noise of their sum does no harm.
+
+    Shapes: theta (K,).
+    """
+    channel = mechanism.channel()
+    of_sum = float(channel.variance_of(np.ones((theta.size, 1)), theta)[0])
+    return float(channel.variance(theta).sum()) - of_sum / theta.size
+
+
 @dataclass(frozen=True)
 class DefaultError:
     """What the default estimate errs at one distribution."""
@@ -299,12 +312,12 @@ class DefaultError:
 
 @dataclass(frozen=True, eq=False)
 class DefaultErrors:
-    """The error of the default estimate at one distribution, as a function of the unbiased one's.
+    """The error of the default estimate at one distribution, as a function of the noise.
 
     What the default estimate makes of the reports of labels depends on how noisy they are, hardly
     on which mechanism made the noise. One mechanism is therefore simulated, with numbers of people
     that grow fourfold, and what lies between is interpolated: log error is taken as linear in the
-    logarithm of the unbiased error.
+    logarithm of :func:`noise_of`.
     """
 
     mechanism: Mechanism  # the one that is simulated
@@ -312,21 +325,16 @@ class DefaultErrors:
     n: int  # the number of people of the survey
     loss: str  # "l1" or "l2"
 
-    def of(self, unbiased: float, target: float | None) -> DefaultError:
-        """What to expect of a mechanism whose unbiased estimate errs so much."""
-        step = self._step(unbiased)
+    def of(self, mechanism: Mechanism, target: float | None) -> DefaultError:
+        """What to expect of a mechanism, and the people that bring the error to the target."""
+        of_simulated = noise_of(self.mechanism, self.theta)
+        step = math.log(noise_of(mechanism, self.theta) / of_simulated) / math.log(_STEP)
         before, fraction = math.floor(step), step - math.floor(step)
         (e0, m0), (e1, m1) = self._at(before), self._at(before + 1)
         error = math.exp((1 - fraction) * math.log(e0) + fraction * math.log(e1))
         margin = error * math.hypot((1 - fraction) * m0 / e0, fraction * m1 / e1)
         people = None if target is None else self._people(step, error, target)
         return DefaultError(error, margin, people)
-
-    def _step(self, unbiased: float) -> float:
-        """Where an unbiased error lies between the steps; a smaller step is of more people."""
-        power = 1 if self.loss == "l2" else 2  # l1 falls with the root of n, l2 with n
-        of_simulated = expected_loss(self.mechanism, self.theta, self.n, self.loss)
-        return power * math.log(unbiased / of_simulated) / math.log(_STEP)
 
     def _people_at(self, step: float) -> float:
         """The people of the simulated mechanism at a step."""
@@ -375,7 +383,7 @@ def default_errors(
     """The default errors at a distribution (K,); None where the default estimate is refused."""
     errors = DefaultErrors(mechanism, theta, n, loss)
     try:
-        errors.of(expected_loss(mechanism, theta, n, loss), None)
+        errors.of(mechanism, None)
     except WarnerError:
         return None
     return errors

@@ -497,11 +497,11 @@ class _Survey:
 
         def expected(result: RankedMechanism) -> DefaultError | None:
             mechanism = result.mechanism
-            unbiased = expected_loss(mechanism or self.domain, theta, self.n, self.loss)
             if mechanism is not None:
                 curve = curves.get(mechanism.sensitive_mask is not None)
-                return None if curve is None else curve.of(unbiased, self.error)
+                return None if curve is None else curve.of(mechanism, self.error)
             people = None  # the shares of the answers are their default estimate
+            unbiased = expected_loss(self.domain, theta, self.n, self.loss)
             if self.error is not None:
                 people = _people(result.name, unbiased, self.n, self.error, self.loss)
             return DefaultError(unbiased, 0.0, people)
