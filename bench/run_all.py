@@ -39,6 +39,7 @@ SCRIPTS = {
     "several_reports_of_one_value": ALL,
     "joint_margins": ONE,
     "one_question_each": ONE,
+    "whole_reports_gain": ONE,
     "joint_of_a_million_cells": ONE,
     "many_attributes": ONE,
     "large_domains": ONE,

@@ -30,7 +30,8 @@ def hypotheses(rng: np.random.Generator) -> str:
     mechanism = made[rng.integers(len(made))]
     people = rng.multinomial(int(rng.integers(2, 400)), rng.dirichlet(np.full(size, 0.4)), size=2)
     tallies = [
-        mechanism.tally(mechanism.randomize(np.repeat(domain.labels, each), rng)) for each in people
+        mechanism.tally(mechanism.randomize(np.repeat(domain.labels, each), rng)).sums()
+        for each in people
     ]
     without = rng.random(size) < 0.4
     without[rng.integers(size)] = False

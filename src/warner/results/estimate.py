@@ -878,7 +878,8 @@ def estimate(
         return replace(_warned(_of_one(data, named), named), plausibility=plausible)
     if by is not None:
         rule = "goes with the design of a survey"
-        raise ArgumentError("by", rule, show(by), "Tally by these columns, or use tally.by()")
+        remedy = f"Count by these columns: mechanism.tally(reports, by={by!r})"
+        raise ArgumentTypeError("by", rule, show(by), remedy)
     if isinstance(tally, Mapping) or (isinstance(tally, Tally) and tally.columns):
         if values is not None:
             rule = "are not chosen for groups"

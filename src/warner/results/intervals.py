@@ -212,9 +212,9 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
 
     Returns (K, 2).
     """
-    z = normal_quantile(level, data.degrees)
     choice("target", target, TARGETS)
-    return ShareNoise.of(data, target, least_share(data, target, z)).around(z)
+    least = least_share(data, target, normal_quantile(level))
+    return ShareNoise.of(data, target, least).around(normal_quantile(level, data.degrees))
 
 
 def anytime(

@@ -340,7 +340,10 @@ def rows_of_reports(mechanism: Mechanism) -> np.ndarray:
 def _each_report(mechanism: Mechanism, step: int = 1) -> list[LikelihoodData]:
     """The data of each possible report, or of every ``step``-th, tallied alone."""
     outputs = Reports(mechanism.header, mechanism.outputs())
-    tallies = [mechanism.tally(outputs[i : i + 1]) for i in range(0, len(outputs), step)]
+    tallies = [
+        mechanism.tally(outputs[i : i + 1], keep_reports=False)
+        for i in range(0, len(outputs), step)
+    ]
     return [likelihood_data(tally) for tally in tallies]
 
 

@@ -22,7 +22,7 @@ FRAMES = [
 def test_frames_of_any_library_are_counted(name: str, backend: str) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)
-    assert mechanism.tally(reports.to_frame(backend)).marked() == mechanism.tally(reports)
+    assert mechanism.tally(reports.to_frame(backend)).marked() == mechanism.tally(reports).sums()
 
 
 def test_lazy_frames_are_counted() -> None:

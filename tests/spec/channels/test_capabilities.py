@@ -86,7 +86,7 @@ def test_the_range_of_the_weights_is_that_of_the_inverse(name: str) -> None:
 
 
 def test_a_stack_of_observed_reports_is_no_channel_and_cannot_be_simulated() -> None:
-    bits = SupportRows(np.array([[128], [64]], np.uint8), 4, 1.0, 2.0, 0.2, 0.5)
+    bits = SupportRows(np.array([[128], [64]], np.uint8), 4, 0.0, 2.0, 0.2, 0.5)
     full, theta, rng = DirectChannel(4, 0.1, 0.6), np.full(4, 0.25), np.random.default_rng(0)
     assert isinstance(stacked([full, full], [1, 2]), StackChannel)
     stack = stacked([full, bits], [1, 2])

@@ -315,7 +315,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
     ],
 )
 def test_designs_that_do_not_fit_are_refused(tally: Tally, options: Any, words: str) -> None:
-    refused(ArgumentError, words, estimate, tally, **options)
+    refused((ArgumentError, ArgumentTypeError), words, estimate, tally, **options)
 
 
 def test_weights_without_a_value_are_refused_by_position() -> None:
