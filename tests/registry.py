@@ -72,6 +72,8 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "TruncatedGeometric": warner.mechanisms.TruncatedGeometric,
     "Exponential": warner.mechanisms.Exponential,
     "MatrixMechanism": lambda d, e: warner.MatrixMechanism(d, _ramp(d, e)),
+    "Optimal": warner.Optimal,
+    "Optimal of some values": lambda d, e: warner.Optimal(d, e, sensitive=d.labels[1:3]),
 }
 
 

@@ -40,6 +40,7 @@ from .mechanisms import (
     LocalHashing as LocalHashing,
     MatrixMechanism as MatrixMechanism,
     OneOf as OneOf,
+    Optimal as Optimal,
     PerAttribute as PerAttribute,
     PlanarGeometric as PlanarGeometric,
     RandomizedResponse as RandomizedResponse,

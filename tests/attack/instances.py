@@ -199,6 +199,7 @@ SINGLE: dict[str, Make] = {
     ),
     "Exponential": lambda r: warner.mechanisms.Exponential(places(r), epsilon(r, 0.1, 3.0)),
     "MatrixMechanism": _matrix,
+    "Optimal": lambda r: warner.Optimal(integers(r), epsilon(r, 1e-4, 15), "distribution"),
     "KeyValue": _keyed,
 }
 

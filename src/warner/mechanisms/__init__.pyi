@@ -26,6 +26,7 @@ from .numeric import (
     with_nonresponse as with_nonresponse,
 )
 from .one_of import OneOf as OneOf
+from .optimal import Certificate as Certificate, Optimal as Optimal
 from .personalized import Device as Device, PersonalizedULDP as PersonalizedULDP
 from .planar import PlanarGeometric as PlanarGeometric, PlanarLaplace as PlanarLaplace
 from .utility_optimized import (

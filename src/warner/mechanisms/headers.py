@@ -64,6 +64,7 @@ MECHANISMS = _Registry(
         "HadamardResponse",
         "ProjectiveGeometryResponse",
         "MatrixMechanism",
+        "Optimal",
         "UtilityOptimizedRR",
         "UtilityOptimizedRappor",
         "SquareWave",
