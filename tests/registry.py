@@ -72,8 +72,13 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "TruncatedGeometric": warner.mechanisms.TruncatedGeometric,
     "Exponential": warner.mechanisms.Exponential,
     "MatrixMechanism": lambda d, e: warner.MatrixMechanism(d, _ramp(d, e)),
-    "Optimal": warner.Optimal,
-    "Optimal of some values": lambda d, e: warner.Optimal(d, e, sensitive=d.labels[1:3]),
+    # Of many values another mechanism is the best.
+    "Optimal": lambda d, e: (warner.Optimal if d.size <= 12 else warner.SubsetSelection)(d, e),
+    "Optimal of some values": lambda d, e: (
+        warner.Optimal(d, e, sensitive=d.labels[1:3])
+        if d.size <= 12
+        else warner.UtilityOptimizedRR(d, e, sensitive=d.labels[1:3])
+    ),
 }
 
 

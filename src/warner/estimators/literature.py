@@ -922,4 +922,5 @@ def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarr
     information = [
         v @ rows.columns(np.arange(size)[i : i + step]) ** 2 for i in range(0, size, step)
     ]
-    return 1 / np.sqrt(data.n * rows.rows_per_report * np.concatenate(information))
+    with np.errstate(divide="ignore"):  # reports that say nothing of a value
+        return 1 / np.sqrt(data.n * rows.rows_per_report * np.concatenate(information))

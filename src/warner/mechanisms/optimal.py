@@ -114,6 +114,10 @@ class Optimal(MatrixMechanism):
     ) -> None:
         Mechanism.__init__(self, domain, epsilon)
         integer("number of values", domain.size, 2, LARGEST, "Use SubsetSelection")
+        plain = isinstance(loss, str) and loss == "shares" and prior is None and sensitive is None
+        if domain.size > EXHAUSTIVE and plain:
+            rule = f"has more than {EXHAUSTIVE} values, whose shares have a best mechanism by name"
+            raise ArgumentError("domain", rule, str(domain.size), "Use SubsetSelection")
         check_representable(
             self.requested, divide(1, exp(self.requested) + domain.size - 1), "each wrong answer"
         )
@@ -167,6 +171,11 @@ class Optimal(MatrixMechanism):
         """The arguments ``loss`` and ``prior`` as they were given."""
         return {name: self._stated[name] for name in ("loss", "prior") if name in self._stated}
 
+    def __repr__(self) -> str:
+        stated = {k: v for k, v in self.parameters().items() if k not in ("rows", "weights")}
+        more = "".join(f", {name}={show(value)}" for name, value in stated.items())
+        return f"{type(self).__name__}({self.domain!r}, {self.requested!r}{more})"
+
     @property
     def rows(self) -> list[str]:
         """The reports: "e" where a value makes a report e times as likely as a value with "1" does.
@@ -196,7 +205,7 @@ def _lowered(epsilon: float) -> Decimal:
     """exp(epsilon), lowered by what the rounding of columns to integers may add."""
     # The rarest entries are about 1 / e, and are rounded by 2^-64.
     e = exp(epsilon)
-    return e * (1 - Decimal(2) ** -40 - e * Decimal(2) ** -55)
+    return e * (1 - Decimal(2) ** -40 - e * Decimal(2) ** -64)
 
 
 def _problem(
@@ -269,6 +278,7 @@ def _solved(
     kept = weights > _SUPPORT * weights.max()
     rows, weights = rows[kept], weights[kept]
     if size <= EXHAUSTIVE:
+        weights = polished(problem.solid(), rows, weights)
         rows = _fewest(problem, rows, weights)
         weights = solve_weights(problem.solid(), rows, 1e-10).weights
         weights = polished(problem.solid(), rows, weights)

@@ -31,7 +31,7 @@ EXHAUSTIVE = 20  # values, up to which all 2^K rows are priced
 _BLOCK = 13  # values whose patterns are priced at once, as a table
 _GAP, _LOCAL_GAP = 1e-7, 1e-3  # relative, at which the search ends: of all rows, and of those found
 _ROUNDS = 80
-_TIGHT = 1e-5  # of the sum of the multipliers, below which a row is as good as the best
+_TIGHT = 1e-7  # of the sum of the multipliers, below which a row is as good as the best
 _SOLID = 1e-8  # of the loss of all shares
 _WORK = 3e11  # multiplications after which a search that is not exhaustive ends
 

@@ -207,5 +207,12 @@ def test_refusals() -> None:
     )
     refused(WarnerError, "prior: must have shape", Optimal, five, 1.0, "shares", [0.5, 0.5])
     refused(WarnerError, "number of values: must lie in 2..64", Optimal, Integers(1, 65), 1.0)
+    refused(
+        ArgumentError,
+        "domain: has more than 20 values, .*Use SubsetSelection",
+        Optimal,
+        Integers(1, 21),
+        1.0,
+    )
     refused(BudgetError, "epsilon", Optimal, five, float("inf"))
     refused(BudgetError, "epsilon", Optimal, five, 40.0)
