@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,7 +155,7 @@ class MatrixMechanism(Mechanism):
     1.098612
     """
 
-    references = ("P4",)
+    references: ClassVar[tuple[str, ...]] = ("P4",)
 
     law: ExactTable
 

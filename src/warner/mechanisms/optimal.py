@@ -232,7 +232,7 @@ def _loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
             raise ArgumentError("loss", "must be symmetric and positive semidefinite")
         if scale == 0:
             raise ArgumentError("loss", "must have an entry other than 0")
-        return (matrix + matrix.T) / 2
+        return np.asarray((matrix + matrix.T) / 2)
     if loss == "shares":
         return np.eye(size)
     if loss == "distribution":
@@ -275,8 +275,8 @@ def _solved(
     nearest = float(_lowered(min(max(epsilon, _LEAST), _MOST)))
     problem = _problem(nearest, np.frombuffer(losses).reshape(size, size), shares, sensitive)
     rows, weights = best_design(problem)
-    kept = weights > _SUPPORT * weights.max()
-    rows, weights = rows[kept], weights[kept]
+    heavy = weights > _SUPPORT * weights.max()
+    rows, weights = rows[heavy], weights[heavy]
     if size <= EXHAUSTIVE:
         weights = polished(problem.solid(), rows, weights)
         rows = _fewest(problem, rows, weights)
@@ -317,19 +317,19 @@ def _fewest(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.ndarr
     upper = np.triu_indices(size)
     priors = problem.priors[multipliers(problem, rows, weights).mixture > 1e-6]
 
-    def kept(rows: np.ndarray) -> np.ndarray:
+    def sums(rows: np.ndarray) -> np.ndarray:
         products = rows[:, upper[0]] * rows[:, upper[1]]
         return np.hstack([rows, *(products / (rows @ prior)[:, None] for prior in priors)]).T
 
-    wanted = kept(rows) @ weights
+    same = sums(rows) @ weights
     tight = tight_rows(problem, rows, weights)
     rows = tight if len(tight) <= _MOST_TIGHT else rows
     code = (rows > 1) @ (2.0 ** np.arange(size) / 2.0**size) + 0.1 * (rows == 0).any(axis=1)
     cost = 1 + (code * 0.6180339887498949 * 2.0**size) % 1
-    found = linprog(cost, A_eq=kept(rows), b_eq=wanted, method="highs-ds")
-    if found.x is None:  # the rows do not meet what is wanted to the solver's precision
+    vertex = linprog(cost, A_eq=sums(rows), b_eq=same, method="highs-ds")
+    if vertex.x is None:  # the solver's precision was not enough
         return rows
-    return rows[found.x > _SUPPORT * found.x.max()]
+    return np.asarray(rows[vertex.x > _SUPPORT * vertex.x.max()])
 
 
 def _completed(
@@ -344,7 +344,7 @@ def _completed(
         context.prec = 60
         exact = [Decimal(round(float(w) / _GRID)) * Decimal(_GRID) for w in weights]
         missing = [
-            1
+            Decimal(1)
             - sum(
                 w * entry[row[x]]
                 for i, (w, row) in enumerate(zip(exact, symbols, strict=True))
@@ -361,29 +361,28 @@ def _completed(
 def _independent(rows: np.ndarray) -> list[int]:
     """The first K rows that are far from the span of those before them."""
     span = np.zeros((0, rows.shape[1]))
-    found: list[int] = []
+    chosen: list[int] = []
     for i, row in enumerate(rows):
         rest = row - span.T @ (span @ row)
         if np.linalg.norm(rest) > 1e-3 * np.linalg.norm(row):
             span = np.vstack([span, rest / np.linalg.norm(rest)])
-            found.append(i)
-    return found
+            chosen.append(i)
+    return chosen
 
 
 def _gauss(system: list[list[Decimal]]) -> list[Decimal]:
-    """The solution of linear equations, each a row of coefficients and the right side."""
+    """The solution of linear equations, each a list of coefficients and the right side."""
     size = len(system)
     for column in range(size):
-        pivot = max(range(column, size), key=lambda row: abs(system[row][column]))
+        pivot = max(range(column, size), key=lambda i: abs(system[i][column]))
         system[column], system[pivot] = system[pivot], system[column]
         head = system[column]
-        for row in system[column + 1 :]:
-            factor = row[column] / head[column]
-            if factor:
-                for k in range(column, size + 1):
-                    row[k] -= factor * head[k]
+        for equation in system[column + 1 :]:
+            factor = equation[column] / head[column]
+            for k in range(column, size + 1):
+                equation[k] -= factor * head[k]
     solution = [Decimal(0)] * size
-    for row in range(size - 1, -1, -1):
-        known = sum(system[row][k] * solution[k] for k in range(row + 1, size))
-        solution[row] = (system[row][size] - known) / system[row][row]
+    for i in range(size - 1, -1, -1):
+        others = sum((system[i][k] * solution[k] for k in range(i + 1, size)), Decimal(0))
+        solution[i] = (system[i][size] - others) / system[i][i]
     return solution

@@ -52,7 +52,7 @@ class Problem:
     @property
     def offsets(self) -> np.ndarray:
         """The variance that a report of the value itself would have, below zero: (C,)."""
-        return np.einsum("cx,cxy,cy->c", self.priors, self.losses, self.priors)
+        return np.asarray(np.einsum("cx,cxy,cy->c", self.priors, self.losses, self.priors))
 
     def solid(self) -> Problem:
         """The problem with a little of the loss of all shares."""
@@ -66,7 +66,7 @@ class Problem:
 
     def named(self) -> np.ndarray:
         """The rows that name one value, (u, K)."""
-        return np.eye(self.size)[self.open_values]
+        return np.asarray(np.eye(self.size)[self.open_values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +87,11 @@ def information(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> np.
 
 def variance(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> float:
     """What the problem minimises, of these rows. Shapes: rows (m, K), weights (m,)."""
-    found = [
+    values = [
         float(np.sum(loss * np.linalg.pinv(information(rows, weights, prior), hermitian=True)))
         for prior, loss in zip(problem.priors, problem.losses, strict=True)
     ]
-    return float((found - problem.offsets).max())
+    return float((values - problem.offsets).max())
 
 
 def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solution:
@@ -129,12 +129,10 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
         stationary = rows @ mu - mixture @ gains - z
         feasible, level = 1 - rows.T @ w, value + slack - top
         gap, scale = float(w @ z + mixture @ slack), float(np.abs(mixture @ (value + offsets)))
-        if (
-            gap < tolerance * scale
-            and np.abs(feasible).max() < 1e-11
-            and np.abs(stationary).max() < tolerance * scale
-            and np.abs(level).max() < tolerance * scale
-        ):
+        off = max(np.abs(stationary).max(), np.abs(level).max())
+        met = gap < tolerance * scale and off < tolerance * scale
+        # Below the last digits of floats nothing more is gained.
+        if (met and np.abs(feasible).max() < 1e-11) or gap < 1e-15 * scale:
             break
         target = 0.1 * gap / (m + count)
         # The unknowns are those of w, then the mixture, mu and the level that bounds all f.
@@ -145,9 +143,9 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
         corner = np.zeros((count + size + 1,) * 2)
         corner[:count, :count] = -np.diag(slack / mixture)
         corner[:count, -1] = corner[-1, :count] = -1
-        wanted = np.concatenate([slack - target / mixture - level, feasible, [mixture.sum() - 1]])
+        residual = np.concatenate([slack - target / mixture - level, feasible, [mixture.sum() - 1]])
         step = np.linalg.solve(
-            corner - border.T @ solved[:, :-1], wanted - border.T @ solved[:, -1]
+            corner - border.T @ solved[:, :-1], residual - border.T @ solved[:, -1]
         )
         dw = solved[:, -1] - solved[:, :-1] @ step
         d_mixture, d_mu, d_top = step[:count], step[count:-1], float(step[-1])
@@ -174,13 +172,13 @@ def polished(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.ndar
     for _ in range(3):
         solution = multipliers(problem, rows, weights)
         curvature, slope = np.zeros((m, m)), np.zeros(m)
-        for part, matrix, prior in zip(
+        for share, matrix, prior in zip(
             solution.mixture, solution.matrices, problem.priors, strict=True
         ):
             inverse = np.linalg.pinv(information(rows, weights, prior), hermitian=True)
             scaled = rows / (rows @ prior)[:, None] ** 0.5
             heard = scaled @ matrix @ scaled.T
-            curvature += 2 * heard * (scaled @ inverse @ scaled.T) * (part > 0)
+            curvature += 2 * heard * (scaled @ inverse @ scaled.T) * (share > 0)
             slope += np.diag(heard)
         # In parts of the weights and of the size of the loss, all entries are of one order.
         level = float(solution.values @ solution.mixture)
@@ -356,22 +354,22 @@ def best_design(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         solution = solve_weights(solid, rows, tolerance)
         work += 20 * len(rows) ** 3
         if exhaustive:
-            found, largest = _price_all(solid, solution, max(60, 4 * size))
+            better, largest = _price_all(solid, solution, max(60, 4 * size))
         else:
             starts = [members, ~members, rng.random((4 * size, size)) < rng.random((4 * size, 1))]
-            found = _climb(solid, solution, np.vstack(starts), 4 * size)
-            largest = float(excess(solid, solution, solid.rows(found)).max(initial=0.0))
+            better = _climb(solid, solution, np.vstack(starts), 4 * size)
+            largest = float(excess(solid, solution, solid.rows(better)).max(initial=0.0))
         total = float(solution.multipliers.sum())
         apart = max(largest, 0.0) / total
         if (apart < _GAP and tolerance <= _GAP) or work > _WORK:
             break
         if not exhaustive and apart < _LOCAL_GAP:
             break
-        if apart < 100 * tolerance or len(found) == 0:
+        if apart < 100 * tolerance or len(better) == 0:
             tolerance = max(tolerance / 100, _GAP / 10)
         weights = solution.weights[: len(members)]
-        kept = members[weights > tolerance * weights.max()]
-        members = np.unique(np.vstack([kept, found]), axis=0)
+        heavy = members[weights > tolerance * weights.max()]
+        members = np.unique(np.vstack([heavy, better]), axis=0)
     return rows, solution.weights
 
 
@@ -418,10 +416,12 @@ def multipliers(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> _Sol
         mu = np.linalg.lstsq(rows * root, (gained * root)[:, 0], rcond=None)[0]
     else:
         left = np.hstack([gained, -rows]) * root
-        heavy = float(np.abs(left).max()) * 1e3
-        left = np.vstack([left, heavy * np.r_[np.ones(counts.sum()), np.zeros(problem.size)]])
-        found = np.linalg.lstsq(left, np.r_[np.zeros(len(rows)), heavy], rcond=None)[0]
-        mixture[counts] = np.maximum(found[: counts.sum()], 1e-9)
+        weight_of_sum = float(np.abs(left).max()) * 1e3
+        left = np.vstack(
+            [left, weight_of_sum * np.r_[np.ones(counts.sum()), np.zeros(problem.size)]]
+        )
+        solved = np.linalg.lstsq(left, np.r_[np.zeros(len(rows)), weight_of_sum], rcond=None)[0]
+        mixture[counts] = np.maximum(solved[: counts.sum()], 1e-9)
         mixture /= mixture.sum()
-        mu = found[counts.sum() :]
+        mu = solved[counts.sum() :]
     return _Solution(weights, mu, mixture, values, mixture[:, None, None] * matrices)
