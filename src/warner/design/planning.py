@@ -50,6 +50,7 @@ from warner.mechanisms import (
     Laplace,
     LocalHashing,
     Mechanism,
+    Optimal,
     Piecewise,
     PlanarGeometric,
     PlanarLaplace,
@@ -90,6 +91,7 @@ _PROTECT_ALL: dict[str, Maker] = {
     "ProjectiveGeometryResponse": ProjectiveGeometryResponse,
 }
 TREAT_ALL_ALIKE = frozenset(_PROTECT_ALL)
+_LARGEST_OPTIMAL = 16  # values, beyond which the search takes longer than advice may
 _LARGEST_PROJECTIVE = 2**24  # values, beyond which its tally could be too long
 _PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
     "UtilityOptimizedRR": UtilityOptimizedRR,
@@ -132,9 +134,13 @@ def candidates(
         values = list(sensitive)
         for name, protect in _PROTECT_SENSITIVE.items():
             yield name, partial(protect, sensitive=values)
+        if domain.size <= _LARGEST_OPTIMAL:
+            yield "Optimal", partial(Optimal, sensitive=values)
     yield from _added(distance, near)
     if not near:
         return
+    if domain.is_ordered and not domain.is_binned and domain.size <= _LARGEST_OPTIMAL:
+        yield "Optimal loss='distribution'", partial(Optimal, loss="distribution")
     for name, make in _NUMERIC.items():
         yield name, make if domain.nonresponse is None else _with_nonresponse(make)
     for name, make in _METRIC.items():
