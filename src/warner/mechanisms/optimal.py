@@ -38,6 +38,7 @@ _LOSSES = ("shares", "distribution", "mean")
 # far less than what matters to the variance.
 _GRID = 2.0**-22
 _MOST_TIGHT = 4000  # rows, among which the fewest are sought
+_PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _SUPPORT = 1e-6  # of the largest weight
 
 
@@ -278,10 +279,9 @@ def _solved(
     heavy = weights > _SUPPORT * weights.max()
     rows, weights = rows[heavy], weights[heavy]
     if size <= EXHAUSTIVE:
-        weights = polished(problem.solid(), rows, weights)
-        rows = _fewest(problem, rows, weights)
-        weights = solve_weights(problem.solid(), rows, 1e-10).weights
-        weights = polished(problem.solid(), rows, weights)
+        solid = problem.solid()
+        rows = _fewest(solid, rows, polished(solid, rows, weights))
+        weights = polished(solid, rows, solve_weights(solid, rows, 1e-10).weights)
     order = np.lexsort(rows.T)
     rows, weights = rows[order], weights[order]
     if nearest != float(e):
@@ -326,10 +326,11 @@ def _fewest(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.ndarr
     rows = tight if len(tight) <= _MOST_TIGHT else rows
     code = (rows > 1) @ (2.0 ** np.arange(size) / 2.0**size) + 0.1 * (rows == 0).any(axis=1)
     cost = 1 + (code * 0.6180339887498949 * 2.0**size) % 1
-    vertex = linprog(cost, A_eq=sums(rows), b_eq=same, method="highs-ds")
+    vertex = linprog(cost, A_eq=sums(rows), b_eq=same, method="highs-ds", options=_PRECISE)
     if vertex.x is None:  # the solver's precision was not enough
         return rows
-    return np.asarray(rows[vertex.x > _SUPPORT * vertex.x.max()])
+    fewest = rows[vertex.x > _SUPPORT * vertex.x.max()]
+    return fewest if len(_independent(fewest)) == size else rows
 
 
 def _completed(
@@ -338,7 +339,7 @@ def _completed(
     """Weights on a grid, but for K of them, with which each column sums to 1 to 50 digits."""
     # Decimal arithmetic gives the same digits on every machine.
     size = rows.shape[1]
-    basis = _independent(np.where(rows > 1, 3.0, rows))  # whatever e is
+    basis = _independent(rows)
     entry = {"1": Decimal(1), "e": e, "-": Decimal(0)}
     with localcontext() as context:
         context.prec = 60
@@ -360,6 +361,7 @@ def _completed(
 
 def _independent(rows: np.ndarray) -> list[int]:
     """The first K rows that are far from the span of those before them."""
+    rows = np.where(rows > 1, 3.0, rows)  # alike for every e
     span = np.zeros((0, rows.shape[1]))
     chosen: list[int] = []
     for i, row in enumerate(rows):
