@@ -162,20 +162,28 @@ def _is_by_bands(result: Estimate) -> bool:
     return result.domain.nonresponse is None and size > len(bands(result.domain))
 
 
+def _band_rows(result: Estimate, level: float, target: str) -> list[dict[str, Any]]:
+    """The bands of a question of numbers, as rows of a table."""
+    labels = [label for _, _, label in bands(result.domain)]
+    rows = summary_rows(result, bands_of(result.domain), level, target)
+    return [
+        row | {"value": label, "n": row["estimate"] * result.n}
+        for label, row in zip(labels, rows, strict=True)
+    ]
+
+
+def _about_bands(result: Estimate) -> str:
+    size = result.domain.size
+    return f"These are bands of {size:,} values. -o FILE.csv writes a row for each of them."
+
+
 def _show_bands(result: Estimate, level: float, target: str) -> None:
     """Print the bands of a question of numbers, its mean and its median."""
-    labels = [label for _, _, label in bands(result.domain)]
-    rows = [
-        row | {"value": label, "n": row["estimate"] * result.n}
-        for label, row in zip(
-            labels, summary_rows(result, bands_of(result.domain), level, target), strict=True
-        )
-    ]
-    size = result.domain.size
+    rows = _band_rows(result, level, target)
     notes = [
         tells_nothing(result, rows),
         _about_intervals(result.interval_kind(target), target),
-        f"These are bands of {size:,} values. -o FILE.csv writes a row for each of them.",
+        _about_bands(result),
     ]
     show(Table(_columns(level, result), rows, [note for note in notes if note], _title(result)))
     show(*_means(result, level, None))
@@ -290,18 +298,25 @@ def show_groups(
 ) -> None:
     """Print one table of groups, each estimated alone; a name is of what nobody of it was asked."""
     rows: list[dict[str, Any]] = []
-    is_bounded = True
+    is_bounded, in_bands = True, dict[str, str]()
     for key, result in estimates:
         by = {f"by {name}": as_text(value) for name, value in zip(names, key, strict=True)}
         if isinstance(result, str):
             rows.append({**_NOBODY, **by, "attribute": result})
             continue
         chosen = [] if summaries is None else list(summaries(result))
+        is_by_bands = not chosen and kind is None and _is_by_bands(result)
+        attribute = {"attribute": str(result.attribute)}
         own_rows = [
-            {**with_figures(row), "attribute": str(result.attribute), "value": row["text"]}
+            {**with_figures(row), **attribute, "value": row["text"]}
             for row in summary_rows(result, chosen, level, target, kind)
         ]
-        if not chosen:
+        if is_by_bands:
+            in_bands[str(result.attribute)] = _about_bands(result)
+            own_rows = [
+                {**with_figures(row), **attribute} for row in _band_rows(result, level, target)
+            ]
+        elif not chosen:
             own_rows = _marked([*map(with_figures, estimate_rows(result, level, target, kind))])
         if not chosen and result.interval_kind(target, kind) == "none":
             own_rows, is_bounded = [{**row, "limits": "none"} for row in own_rows], False
@@ -320,6 +335,7 @@ def show_groups(
         f"Each group was estimated alone. Intervals are of the {target}.",
         f"{_SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
+        *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
         "All people together: in the report of warner report, or from a tally made without --by.",
     ]
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]
