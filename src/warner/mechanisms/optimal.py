@@ -49,6 +49,9 @@ class Certificate(NamedTuple):
         value: the variance of one report's contribution to the loss, of this mechanism.
         lower_bound: no channel with the same guarantee has less; None where no bound was found.
         gap: value / lower_bound - 1; None where there is no bound.
+
+    >>> str(Certificate(value=2.1, lower_bound=2.0, gap=0.05))
+    'within 5 % of the best that this guarantee allows'
     """
 
     value: float
@@ -60,7 +63,7 @@ class Certificate(NamedTuple):
             return "the best found; how far it is from the best of all is not known"
         if self.gap < 1e-4:
             return "the best that this guarantee allows"
-        return f"within {self.gap:.2g} of the best that this guarantee allows"
+        return f"within {100 * self.gap:.2g} % of the best that this guarantee allows"
 
 
 class Optimal(MatrixMechanism):
