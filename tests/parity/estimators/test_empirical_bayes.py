@@ -123,8 +123,8 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
     likelihood, noise = rng.random((size, points)), rng.random(size) / 4
     grid = [t for t in itertools.product(range(points), repeat=size) if sum(t) == points - 1]
     total, scores = [], []
-    for concentration, absent, weight in SETTINGS.simplex_laws:
-        prior = empirical_bayes._prior(concentration, absent, noise, points)
+    for concentration, absent, rare, weight in SETTINGS.simplex_laws:
+        prior = empirical_bayes._prior(concentration, absent, rare, noise, points)
         mass = np.array(
             [np.prod([prior[x, j] * likelihood[x, j] for x, j in enumerate(t)]) for t in grid]
         )
@@ -140,12 +140,12 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
 
 
 def test_without_data_the_prior_is_dirichlet() -> None:
-    """Variance of each share under a flat likelihood and without noise, which makes the atoms at 0
-    vanish: (1/K) (1 - 1/K) / (K c + 1), averaged over the laws with their weights.
+    """Variance of each share under a flat likelihood and without noise, which makes the masses near
+    0 vanish: (1/K) (1 - 1/K) / (K c + 1), averaged over the laws with their weights.
     """
     few = SmallDomainPosterior.of(np.ones((4, 1025)), np.zeros(4))
     atoms = np.arange(1025) / 1024
-    concentrations, _, weights = np.array(SETTINGS.simplex_laws).T
+    concentrations, _, _, weights = np.array(SETTINGS.simplex_laws).T
     weights = weights / weights.sum()
     exact = weights @ [dirichlet(np.full(4, c)).var()[0] for c in concentrations]
     assert few.weights == pytest.approx(weights, abs=1e-6)
@@ -156,11 +156,24 @@ def test_without_data_the_prior_is_dirichlet() -> None:
 def test_the_atom_of_an_absent_value_is_as_wide_as_stated() -> None:
     """Two values: the flat law has density 1, so an atom of width w has w times the mass of one sd."""
     noise, points = np.array([0.01, 0.02]), 4097
-    prior = empirical_bayes._prior(1.0, 2.0, noise, points)
+    prior = empirical_bayes._prior(1.0, 2.0, 0.0, noise, points)
     more = 1 + SETTINGS.more_absent * 2 * noise
-    without = empirical_bayes._prior(1.0, 0.0, noise, points)
+    without = empirical_bayes._prior(1.0, 0.0, 0.0, noise, points)
     assert (prior - without)[:, 0] / points == pytest.approx(2 * noise * more)
     assert (prior - without)[:, 1:].any() == np.False_
+
+
+def test_rare_shares_are_exponential_with_the_stated_mass_and_mean() -> None:
+    noise, points = np.array([0.01, 0.02]), 4097
+    more = empirical_bayes._prior(1.0, 0.0, 3.0, noise, points) - empirical_bayes._prior(
+        1.0, 0.0, 0.0, noise, points
+    )
+    mass = more.sum(axis=1)
+    assert mass / points == pytest.approx(3 * noise * (1 + SETTINGS.more_absent * 2 * noise))
+    mean = 1 / (1 / (SETTINGS.rare_share * noise) + SETTINGS.rare_rate * 2)
+    atoms = np.arange(points) / (points - 1)
+    assert more @ atoms / mass == pytest.approx(mean, rel=1e-3)
+    assert more @ atoms**2 / mass == pytest.approx(2 * mean**2, rel=1e-3)
 
 
 def test_draws_of_few_values_have_their_laws() -> None:

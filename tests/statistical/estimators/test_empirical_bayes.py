@@ -152,12 +152,38 @@ def test_too_little_or_too_much_mass_at_zero_is_rejected(
     """The flat law alone errs twice as much where nobody has the value; with four times the mass at
     0, shares of about three standard deviations are drawn to 0.
     """
-    laws = tuple((c, times * absent, w) for c, absent, w in small_domain.SETTINGS.simplex_laws)
-    wrong = replace(small_domain.SETTINGS, simplex_laws=laws)
+    laws = small_domain.SETTINGS.simplex_laws
+    changed = tuple((c, times * absent, times * rare, w) for c, absent, rare, w in laws)
+    wrong = replace(small_domain.SETTINGS, simplex_laws=changed)
     monkeypatch.setattr(small_domain, "SETTINGS", wrong)
     ratio = _risks(EmpiricalBayes()) / _risks(Inversion("project"))
     assert ratio.max() > 1.2
     assert SHARES[ratio.argmax()] == pytest.approx(at, abs=0.05)
+
+
+def test_several_rare_shares_are_not_drawn_to_zero_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Six of seven values have a share of two standard deviations each. With atoms at 0 in both flat
+    laws, in place of rare shares, they err a sixth more at least.
+    """
+
+    def ratio() -> float:
+        rng, rare = np.random.default_rng(9), 0.0065
+        theta = np.array([1 - 6 * rare, *[rare] * 6])
+        errors = np.zeros(2)
+        for _ in range(40):
+            data = _facts(theta, 2000, 4.0, rng, warner.RandomizedResponse)
+            for k, method in enumerate((EmpiricalBayes(), Inversion("project"))):
+                errors[k] += ((method.fit(data).shares - theta) ** 2).sum()
+        return float(errors[0] / errors[1])
+
+    right = ratio()
+    laws = ((1.0, 1.15, 0.0, 0.94), (1.0, 10.0, 0.0, 0.06), *small_domain.SETTINGS.simplex_laws[2:])
+    wrong = replace(small_domain.SETTINGS, simplex_laws=laws)
+    monkeypatch.setattr(small_domain, "SETTINGS", wrong)
+    assert right < 1.25
+    assert ratio() > 7 / 6 * right
 
 
 def test_few_values_with_little_noise_err_little_too(monkeypatch: pytest.MonkeyPatch) -> None:

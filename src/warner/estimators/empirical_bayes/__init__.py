@@ -76,6 +76,7 @@ from warner.estimators.empirical_bayes.prior import (
     blocks,
     few_values_prior,
     fit_prior,
+    rare_masses,
     tilt_to_sum,
 )
 from warner.metrics import project
@@ -85,9 +86,9 @@ from warner.metrics import project
 #
 # Few values are not enough to learn a prior from. Also, the law of a share given the sum differs
 # much from its law without this condition. So the prior is a mixture of symmetric Dirichlet laws,
-# of which the flat one weighs most. In the flat law each share may also be 0, with as much mass as
-# the law has within some standard deviations of the noise. The condition on the sum is computed
-# exactly by convolution.
+# of which two flat ones weigh most. To one an atom at 0 is added for each share, and to the other
+# an exponential law of rare shares, with as much mass as the flat law has within some standard
+# deviations of the noise. The condition on the sum is computed exactly by convolution.
 
 
 def lattice(least: float) -> int | None:
@@ -116,8 +117,8 @@ class SmallDomainPosterior:
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
         scores, posteriors = [], []
-        for concentration, absent, weight in SETTINGS.simplex_laws:
-            prior = _prior(concentration, absent, noise, points)
+        for concentration, absent, rare, weight in SETTINGS.simplex_laws:
+            prior = _prior(concentration, absent, rare, noise, points)
             spectra = np.fft.rfft(prior * likelihood, length, axis=1)
             before, after = np.ones_like(spectra), np.ones_like(spectra)
             for x in range(1, size):
@@ -148,8 +149,7 @@ class SmallDomainPosterior:
         out = np.empty((count, size))
         which = rng.choice(len(SETTINGS.simplex_laws), count, p=self.weights)
         for c in np.unique(which):
-            concentration, absent, _ = SETTINGS.simplex_laws[c]
-            f = self.likelihood * _prior(concentration, absent, self.noise, points)
+            f = self.likelihood * _prior(*SETTINGS.simplex_laws[c][:3], self.noise, points)
             rests = [f[-1]]
             for x in range(size - 2, 0, -1):
                 both = np.fft.irfft(
@@ -173,8 +173,11 @@ class SmallDomainPosterior:
         return lattice_shares
 
 
-def _prior(concentration: float, absent: float, noise: np.ndarray, points: int) -> np.ndarray:
-    """(K, J + 1) Gamma masses of the lattice's cells, of mean 1/K, the largest 1; with atoms at 0.
+def _prior(
+    concentration: float, absent: float, rare: float, noise: np.ndarray, points: int
+) -> np.ndarray:
+    """(K, J + 1) Gamma masses of the lattice's cells, of mean 1/K, the largest 1; with atoms at 0
+    and exponential laws of rare shares.
 
     Given their sum this is a Dirichlet law. The power is exact over a cell, the exponential is
     taken at the points.
@@ -185,7 +188,10 @@ def _prior(concentration: float, absent: float, noise: np.ndarray, points: int) 
         - concentration * noise.size * np.arange(points) / points
     )
     out = np.tile(np.exp(logs - logs.max()), (noise.size, 1))
-    out[:, 0] += absent * noise * (1 + SETTINGS.more_absent * noise.size * noise) * points
+    unit = noise * (1 + SETTINGS.more_absent * noise.size * noise) * points
+    out[:, 0] += absent * unit
+    if rare:
+        out += rare * unit[:, None] * rare_masses(edges, noise)
     return out
 
 
