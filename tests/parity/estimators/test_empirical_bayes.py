@@ -157,9 +157,8 @@ def test_the_atom_of_an_absent_value_is_as_wide_as_stated() -> None:
     """Two values: the flat law has density 1, so an atom of width w has w times the mass of one sd."""
     noise, points = np.array([0.01, 0.02]), 4097
     prior = empirical_bayes._prior(1.0, 2.0, 0.0, noise, points)
-    more = 1 + SETTINGS.more_absent * 2 * noise
     without = empirical_bayes._prior(1.0, 0.0, 0.0, noise, points)
-    assert (prior - without)[:, 0] / points == pytest.approx(2 * noise * more)
+    assert (prior - without)[:, 0] / points == pytest.approx(2 * noise)
     assert (prior - without)[:, 1:].any() == np.False_
 
 
@@ -169,7 +168,7 @@ def test_rare_shares_are_exponential_with_the_stated_mass_and_mean() -> None:
         1.0, 0.0, 0.0, noise, points
     )
     mass = more.sum(axis=1)
-    assert mass / points == pytest.approx(3 * noise * (1 + SETTINGS.more_absent * 2 * noise))
+    assert mass / points == pytest.approx(3 * noise)
     mean = 1 / (1 / (SETTINGS.rare_share * noise) + SETTINGS.rare_rate * 2)
     atoms = np.arange(points) / (points - 1)
     assert more @ atoms / mass == pytest.approx(mean, rel=1e-3)

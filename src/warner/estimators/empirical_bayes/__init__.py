@@ -188,10 +188,9 @@ def _prior(
         - concentration * noise.size * np.arange(points) / points
     )
     out = np.tile(np.exp(logs - logs.max()), (noise.size, 1))
-    unit = noise * (1 + SETTINGS.more_absent * noise.size * noise) * points
-    out[:, 0] += absent * unit
+    out[:, 0] += absent * noise * points
     if rare:
-        out += rare * unit[:, None] * rare_masses(edges, noise)
+        out += rare * noise[:, None] * points * rare_masses(edges, noise)
     return out
 
 

@@ -67,19 +67,16 @@ class Settings:
     # absent support the law that has them often; without it the ratio is 6 where all people have
     # one of seven values (epsilon 4). bench/few_values_err_little.py: the ratios over the simplex.
     simplex_laws: tuple[tuple[float, float, float, float], ...] = (
-        (1.0, 0.0, 2.0, 0.7),
-        (1.0, 6.0, 0.0, 0.3),
+        (1.0, 0.0, 1.5, 0.72),
+        (1.0, 6.0, 0.0, 0.28),
         *((float(2**k), 0.0, 0.0, 0.25**k) for k in range(1, 8)),
     )
     # The rate of the exponential law of rare shares is the sum of two. They are of some sd of the
     # noise, so the first is 1 / sd over this.
     rare_share: float = 2.0
-    # They are also below the mean 1/K, so the second is K times this. Without it, the ratio at a
-    # share of 0 is 1.6 for yes or no at epsilon 0.1, and with it 1.3.
-    rare_rate: float = 3.0
-    # Laws of like values draw rare shares away from 0 where the noise is large, so both masses then
-    # are larger, by this much per sd of the noise in units of 1/K.
-    more_absent: float = 1.5
+    # They are also below the mean 1/K, so the second is K times this. With 3, the ratio is 1.3 at
+    # epsilon 0.5 where three of five values have a third each, since rare shares then are not rare.
+    rare_rate: float = 11.0
     # Lattice steps per sd of the least noise, at least: sums over the lattice are then integrals
     # to 1e-8.
     lattice_steps: float = 3.0
