@@ -29,8 +29,8 @@ The parts, in the order in which ``EmpiricalBayes`` uses them:
 
 ``small_domain.SmallDomainPosterior``
     The posterior for up to 7 values. These are too few to learn a prior from. The prior is
-    therefore a fixed mixture of Dirichlet laws in which values may be rare or absent, and the shares
-    sum to one exactly.
+    therefore a fixed mixture of Dirichlet laws in which values may be rare or absent, and the
+    shares sum to one exactly.
 
 ``noise.split_large_values``
     Values with large shares that differ much keep their estimates, because such shares say nothing
