@@ -29,6 +29,7 @@ from warner._core.errors import ArgumentError
 from warner._core.text import meant
 
 ROLES = ("weights", "cluster", "strata")
+_NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,36 @@ class DrawnSample:
         weights = weights * (float(sizes.sum()) / float(sizes @ weights))
         parts = {"weights": weights, "sizes": sizes, "unit": places[0], "stratum": places[1]}
         return replace(self, **parts)
+
+    def require_clusters(self, group: np.ndarray, labels: list[str]) -> None:
+        """Refuse groups of rows that lie in one cluster each, whose sums do not vary at all.
+
+        Shapes: group (m,) numbers of the labels.
+        """
+        if self.design.cluster is None or len(labels) < 2:
+            return
+        pairs = np.unique(np.stack([group, self.unit]), axis=1)
+        clusters = np.bincount(pairs[0], minlength=len(labels))
+        if (clusters < 2).any():
+            got = f"1 in {labels[int(np.argmin(clusters))]}"
+            raise self.alone(f"at least 2 clusters of {self.design.cluster!r} in each group", got)
+
+    def alone(self, needed: str, got: str | None = None) -> ArgumentError:
+        """The error of people who lie in one cluster, and are looked at by themselves."""
+        rule = f"needs {needed}: one alone does not show how clusters differ"
+        return ArgumentError("cluster", rule, got, "Leave them out, or join what is alike")
+
+    def require_spread(self, spread: np.ndarray) -> None:
+        """Refuse a covariance that is 0 in some direction, relative to that of single people.
+
+        Shapes: spread (d, d).
+        """
+        # With more coefficients than clusters it always is, and each alone can be right.
+        if self.design.cluster is None or len(spread) > self.degrees:
+            return
+        values = np.linalg.eigvalsh(spread)
+        if values[0] < _NO_SPREAD * values[-1]:
+            raise self.alone("at least 2 clusters with each value of a covariate")
 
     @cached_property
     def factors(self) -> np.ndarray:

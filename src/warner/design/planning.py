@@ -134,19 +134,27 @@ def candidates(
         values = list(sensitive)
         for name, protect in _PROTECT_SENSITIVE.items():
             yield name, partial(protect, sensitive=values)
-        if domain.size <= _LARGEST_OPTIMAL:
-            yield "Optimal", partial(Optimal, sensitive=values)
+    yield from _optimal(domain, sensitive, near)
     yield from _added(distance, near)
     if not near:
         return
-    if domain.is_ordered and not domain.is_binned and domain.size <= _LARGEST_OPTIMAL:
-        yield "Optimal loss='distribution'", partial(Optimal, loss="distribution")
     for name, make in _NUMERIC.items():
         yield name, make if domain.nonresponse is None else _with_nonresponse(make)
     for name, make in _METRIC.items():
         yield name, _over_all(make)
     if delta is not None:
         yield f"Gaussian with delta {delta:.3g}", partial(Gaussian, delta=delta)
+
+
+def _optimal(
+    domain: Domain, sensitive: Iterable[Any] | None, near: bool
+) -> Iterator[tuple[str, Maker]]:
+    """The best mechanism where it is none of the others: of ratings, of few sensitive values."""
+    options: dict[str, Any] = {} if sensitive is None else {"sensitive": list(sensitive)}
+    if near and domain.is_ordered and not domain.is_binned:
+        options["loss"] = "distribution"
+    if options and domain.size <= _LARGEST_OPTIMAL:
+        yield "Optimal", partial(Optimal, **options)
 
 
 def _added(distance: float | None, near: bool) -> Iterator[tuple[str, Maker]]:

@@ -117,7 +117,8 @@ class Optimal(MatrixMechanism):
         sensitive: Sequence[Any] | None = None,
     ) -> None:
         Mechanism.__init__(self, domain, epsilon)
-        integer("number of values", domain.size, 2, LARGEST, "Use SubsetSelection")
+        remedy = "Use SquareWave" if domain.is_numeric else "Use SubsetSelection"
+        integer("number of values", domain.size, 2, LARGEST, remedy)
         plain = isinstance(loss, str) and loss == "shares" and prior is None and sensitive is None
         if domain.size > EXHAUSTIVE and plain:
             rule = f"has more than {EXHAUSTIVE} values, whose shares have a best mechanism by name"

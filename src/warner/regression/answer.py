@@ -342,7 +342,10 @@ def regress(
     if errors == "sandwich":
         covariance = covariance @ best.point.squared_scores() @ covariance
     if drawn is not None:
-        root = drawn.root(best.point.scores_of_clusters(drawn)) @ covariance
+        sums = drawn.root(best.point.scores_of_clusters(drawn))
+        whitened = sums @ np.linalg.cholesky(covariance)
+        drawn.require_spread(whitened.T @ whitened)
+        root = sums @ covariance
         covariance = root.T @ root
     # Log-odds are (Z T) gamma' = Z beta', so beta = gamma T'.
     whole = np.asarray(np.kron(np.eye(size - 1), turn), dtype=np.float64)
@@ -483,6 +486,7 @@ def _regress_mean(
             v = drawn.summed(q * (q @ row)[:, None])
             degrees[i] = drawn.moments_of(np.column_stack([v @ row, v]), np.eye(width))[0]
         alone = scores / np.sqrt(weights)[:, None]
+        drawn.require_spread(root.T @ root)
         meat, independent = root.T @ root, _diagonal(inverse, alone.T @ alone * small)
     return MeanRegression(
         coefficients=(inverse @ gamma)[None, :],

@@ -493,8 +493,9 @@ def _pairs_of_groups(
     left_out = tuple(name for g, name in enumerate(labels) if g not in samples)
     everyone = list(samples.values())
     if len(everyone) < 2:
-        rule = f"must be at least 2 of {_LEAST_REPORTS} reports or more"
-        raise ArgumentError("groups", rule, str(len(everyone)))
+        rule = f"must be two or more, with at least {_LEAST_REPORTS} reports each"
+        got = f"{len(everyone)} of {len(labels)}"
+        raise ArgumentError("groups", rule, got, "Others have too few reports to be compared")
     if reference is not None:
         against = table.place(reference, "reference")
         if against not in samples:

@@ -878,7 +878,9 @@ def estimate(
         return replace(_warned(_of_one(data, named), named), plausibility=plausible)
     if by is not None:
         rule = "goes with the design of a survey"
-        remedy = f"Count by these columns: mechanism.tally(reports, by={by!r})"
+        grouped = isinstance(tally, Mapping) or (isinstance(tally, Tally) and bool(tally.columns))
+        remedy = f"Count by these columns: mechanism.tally(reports, by={{{by!r}: values}})"
+        remedy = "Leave it out: the tally is in groups already" if grouped else remedy
         raise ArgumentTypeError("by", rule, show(by), remedy)
     if isinstance(tally, Mapping) or (isinstance(tally, Tally) and tally.columns):
         if values is not None:

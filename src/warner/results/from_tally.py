@@ -297,6 +297,7 @@ class GroupTable:
         keys = tuple(dict.fromkeys(cells.keys))
         number = {key: g for g, key in enumerate(keys)}
         of_cell = np.array([number[key] for key in cells.keys])
+        cells.drawn.require_clusters(of_cell, [label(key) for key in keys])
         parts = tuple(cells.data_of(of_cell == g) for g in range(len(keys)))
         sizes = np.array([data.n for data in parts])
         shares = np.stack([data.channel.invert(data.weights) for data in parts])

@@ -319,10 +319,15 @@ def about_estimate(result: Any) -> str:
     return f"{name}{reports}{how}. {design_effect_in_words(result)} {result.doubt}".rstrip()
 
 
+_FEW_DEGREES = 8  # of freedom, with which a variance is known within about a half
+
+
 def design_effect_in_words(result: Any) -> str:
     """The sentence on what the design of a survey costs; "" without one."""
     if result.data.survey is None:
         return ""
+    if result.data.degrees < _FEW_DEGREES:
+        return "The clusters are too few to know what the design of the survey costs."
     return (
         f"Design effect {result.data.design_effect:.3g}: as much as "
         f"{result.data.effective_n:,.0f} people drawn one by one."

@@ -153,7 +153,12 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
     cases: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
         ((groups,), {"reference": "c"}, EmptyError, "group c: has fewer than 2 reports"),
         ((estimate(groups["c",]), a), {}, EmptyError, "must have at least 2 reports"),
-        (({"a": two["a",]},), {}, ArgumentError, "at least 2 of 2 reports or more"),
+        (
+            ({"a": two["a",]},),
+            {},
+            ArgumentError,
+            "must be two or more, with at least 2 reports each",
+        ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
         ((two,), {"of": "median"}, ArgumentError, "must be one of 'shares', 'numbers', 'mean'"),
         ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),

@@ -385,3 +385,22 @@ def test_pickled_estimates_keep_their_design() -> None:
     found = estimate(_drinks(), by=(), **ALL)
     again: Estimate = pickle.loads(pickle.dumps(found))
     assert again.rows() == found.rows() and again.data.design_effect == found.data.design_effect
+
+
+def test_a_group_that_lies_in_one_cluster_is_refused() -> None:
+    # Rejects errors of 0, and p-values below 0.0001, for groups of one cluster without any effect.
+    rng = np.random.default_rng(1)
+    scale = warner.RandomizedResponse(warner.Integers(0, 1), 2.0)
+    school = np.repeat(np.arange(12), 20)
+    of_one = np.where(school == 0, "private", "state")
+    reports = scale.randomize(rng.integers(0, 2, 240).tolist(), rng)
+    tally = scale.tally(reports, by={"school": school.tolist(), "type": of_one.tolist()})
+    for call in (estimate, warner.compare_groups):
+        words = "at least 2 clusters .* got 1 in private"
+        refused(ArgumentError, words, call, tally, cluster="school", by="type")
+    assert estimate(tally, cluster="school", by=()).n == 240
+    for labels in (of_one, np.where(school == 0, "z", "a")):
+        covariates = {"type": labels, "school": school}
+        for kind in ("shares", "mean"):
+            words, options = "with each value of a covariate", {"cluster": "school", "kind": kind}
+            refused(ArgumentError, words, warner.regress, reports, covariates, "type", **options)
