@@ -477,6 +477,10 @@ def tally(
         write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if names is not None:
         _warn_of_small_groups(totals.values(), smallest_group)
+    if plan is not None and plan.design is not None:
+        again = "Name the study again: warner estimate TALLY --study STUDY"
+        drawn = f"A tally does not remember how people were drawn ({plan.design.text})."
+        click.echo(f"{drawn} {again}", err=True)
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
