@@ -30,8 +30,8 @@ from warner.mechanisms.row_design import (
 from warner.privacy.guarantees import sensitive_mask
 
 LARGEST = 64  # values
-# Nats between which 64-bit floats tell the best rows from others. Beyond them the rows are those of
-# the nearer end, which are as good but for a part of about 0.01.
+# Nats between which 64-bit floats tell the best rows from others. Beyond them the rows of the
+# nearer end are taken, which are as good but for a part of about 0.01.
 _LEAST, _MOST = 0.01, 10.0
 _LOSSES = ("shares", "distribution", "mean")
 # Weights are rounded to it before they are completed exactly: far more than machines differ by, and

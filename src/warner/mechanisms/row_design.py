@@ -79,6 +79,10 @@ class _Solution:
     values: np.ndarray  # (C,), f of each prior
     matrices: np.ndarray  # (C, K, K), M of each prior, times its part in the mixture
 
+    def mean(self, problem: Problem) -> np.ndarray:
+        """The mean of the priors, by their parts in the mixture, (K,)."""
+        return np.asarray(self.mixture / self.mixture.sum() @ problem.priors)
+
 
 def information(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """J(w) at one prior. Shapes: rows (m, K), weights (m,), prior (K,) -> (K, K)."""
@@ -135,7 +139,7 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
         if (met and np.abs(feasible).max() < 1e-11) or gap < 1e-15 * scale:
             break
         target = 0.1 * gap / (m + count)
-        # The unknowns are those of w, then the mixture, mu and the level that bounds all f.
+        # The unknowns are w, then the mixture, mu and the level that bounds all f.
         border = np.hstack([-gains.T, rows, np.zeros((m, 1))])
         right = np.column_stack([border, target / w - z - stationary])
         hessian[np.diag_indices(m)] += 1e-14 * float(np.trace(hessian)) / m
@@ -206,18 +210,21 @@ def _longest(values: np.ndarray, change: np.ndarray) -> float:
 #     r(q) = (sum_c q'M_c q / (q . theta_c) - q . mu) / (q . theta).
 
 
+def _gains(problem: Problem, matrices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """q'M_c q / (q . theta_c) of rows. Shapes: matrices (C, K, K), rows (m, K) -> (C, m)."""
+    return np.stack(
+        [
+            np.einsum("ix,ix->i", rows @ matrix, rows) / (rows @ prior)
+            for matrix, prior in zip(matrices, problem.priors, strict=True)
+        ]
+    )
+
+
 def excess(problem: Problem, solution: _Solution, rows: np.ndarray) -> np.ndarray:
     """r(q) of rows; above 0 a row lowers the variance. Shapes: rows (m, K) -> (m,)."""
-    gain = np.zeros(len(rows))
-    for matrix, prior in zip(solution.matrices, problem.priors, strict=True):
-        gain += np.einsum("ix,ix->i", rows @ matrix, rows) / (rows @ prior)
-    mean = solution.mixture / solution.mixture.sum() @ problem.priors
+    gain = _gains(problem, solution.matrices, rows).sum(axis=0)
+    mean = solution.mean(problem)
     return np.asarray((gain - rows @ solution.multipliers) / (rows @ mean))
-
-
-def _patterns(size: int) -> np.ndarray:
-    """All subsets of ``size`` values, (2^size, size) booleans."""
-    return (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(bool)
 
 
 def _all_excesses(problem: Problem, solution: _Solution) -> np.ndarray:
@@ -226,8 +233,8 @@ def _all_excesses(problem: Problem, solution: _Solution) -> np.ndarray:
     # is a sum of two tables and a product.
     size = problem.size
     low = min(size, _BLOCK)
-    a, b = problem.rows(_patterns(low)), problem.rows(_patterns(size - low))
-    mean = solution.mixture / solution.mixture.sum() @ problem.priors
+    a, b = (problem.rows(_members(np.arange(2**k), k)) for k in (low, size - low))
+    mean = solution.mean(problem)
     mu = solution.multipliers
     scores = -((a @ mu[:low])[None, :] + (b @ mu[low:])[:, None])
     for matrix, prior in zip(solution.matrices, problem.priors, strict=True):
@@ -241,6 +248,7 @@ def _all_excesses(problem: Problem, solution: _Solution) -> np.ndarray:
 
 
 def _members(codes: np.ndarray, size: int) -> np.ndarray:
+    """The values whose bit of a code is set. Shapes: codes (m,) -> (m, K) booleans."""
     return (codes[:, None] >> np.arange(size) & 1).astype(bool)
 
 
@@ -267,7 +275,7 @@ def tight_rows(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.nd
 
 
 def _climb(problem: Problem, solution: _Solution, members: np.ndarray, most: int) -> np.ndarray:
-    """Up to ``most`` rows that no change of one value, and no swap, improves. Members (s, K)."""
+    """Up to ``most`` rows that no change of one value improves. Members (s, K)."""
     members = np.unique(members, axis=0)
     size = problem.size
     for _ in range(3 * size):
@@ -402,14 +410,10 @@ def multipliers(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> _Sol
     ]
     matrices = inverse @ problem.losses @ inverse
     values = np.einsum("cxy,cyx->c", problem.losses, inverse)
-    gains = [
-        np.einsum("ix,ix->i", rows @ matrix, rows) / (rows @ prior)
-        for matrix, prior in zip(matrices, problem.priors, strict=True)
-    ]
     # Only priors at which the variance is largest count. Their parts and mu solve linear equations.
     judged = values - problem.offsets
     counts = judged > judged.max() * (1 - 1e-5)
-    gained, root = np.stack(gains, axis=1)[:, counts], np.sqrt(weights)[:, None]
+    gained, root = _gains(problem, matrices, rows)[counts].T, np.sqrt(weights)[:, None]
     mixture = np.zeros(len(counts))
     if counts.sum() == 1:
         mixture[counts] = 1.0

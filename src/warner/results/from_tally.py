@@ -540,7 +540,7 @@ def _parts(
 
 
 def _rows_are_counts(total: Tally) -> bool:
-    """Whether the frequencies of a channel's rows are those of the tally's own rows."""
+    """Whether a channel's rows have the same frequencies as the tally's own rows."""
     counts = from_header(total.header).channel_for(total)[1]
     return counts.shape == total.row_counts.shape and bool((counts == total.row_counts).all())
 

@@ -30,6 +30,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, Wa
 from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
+from warner.estimators.raked_tables import raked
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
 from warner.results.from_tally import GroupTable
@@ -136,7 +137,6 @@ _RISK_SCALE = 8.0  # of the weights exp(-risk / scale) of pooled and separate es
 _PER_VALUE = 30  # reports of a group for each value, from which on its noise counts as normal
 _MANY_GROUPS = 30  # from here on the shares of all people are kept; few groups err less without
 _RAKES = 50  # rounds of raking
-_SETTLED = 1e-9  # relative change of a round of raking at which it ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,28 +378,22 @@ def beside_separate(
     return (1 - apart) * shares[0] + apart * shares[1], mixed
 
 
-def raked(out: np.ndarray, shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Distributions of groups, moved until the shares of all people are those of ``shares``.
+def kept_mean(out: np.ndarray, shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Distributions of groups, moved until all people together have the shares in ``shares``.
 
     Shapes: out (G, K), shares (G, K), sizes (G,) -> (G, K).
 
     >>> shares = np.array([[1.1, -0.1], [0.7, 0.3]])
-    >>> raked(project_rows(shares), shares, np.array([1, 1])).round(3).tolist()
+    >>> kept_mean(project_rows(shares), shares, np.array([1, 1])).round(3).tolist()
     [[1.0, 0.0], [0.8, 0.2]]
     """
     people = sizes / sizes.sum()
     target = project_rows((people @ shares)[None])[0]
     # Projection alone raises small shares, because only noise below 0 is cut. So the table is raked
     # to rows that sum to 1 and the mean over all people.
-    for _ in range(_RAKES):
-        column = people @ out
-        factor = np.divide(target, column, out=np.ones_like(column), where=column > 0)
-        before, out = out, out * factor
-        total = out.sum(axis=1, keepdims=True)
-        out = np.divide(out, total, out=before.copy(), where=total > 0)
-        if np.abs(factor - 1).max() < _SETTLED:
-            break
-    return np.asarray(out)
+    joint = raked(people[:, None] * out, {(1,): target, (0,): people}, _RAKES)
+    total = joint.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(joint, total, out=out.copy(), where=total > 0))
 
 
 def project_rows(shares: np.ndarray) -> np.ndarray:
@@ -609,7 +603,7 @@ def pooled_axis(
     posterior = pooled(at, coordinates, table.sizes, series)
     shares, posterior = beside_separate(posterior, coordinates, z, table.sizes)
     if len(table.sizes) >= _MANY_GROUPS and (posterior.mean < 0).any():
-        shares = raked(shares, posterior.mean, np.maximum(table.sizes, 1e-9))
+        shares = kept_mean(shares, posterior.mean, np.maximum(table.sizes, 1e-9))
     return GroupAxis(table, pool, shares, posterior, (), time if pool == "path" else None)
 
 
