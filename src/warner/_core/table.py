@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 from warner._core import html
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
+from warner._core.extras import imported
 from warner._core.html import Bar
 from warner._core.names import Hinting
 from warner._core.text import decimals_of_percent, duration, number, visible
@@ -28,6 +29,9 @@ Row = Mapping[str, Any]
 
 WIDTH = 80  # characters of a line of text
 MOST = 50  # rows that a table shows of itself; files have all of them
+_EXCEL_ROWS = 2**20  # of a sheet of Excel
+_EXCEL_DIGITS = 10**15  # from here on Excel rounds whole numbers
+_EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
 _LEAST_FOLDED = 12  # characters that a folded column keeps
 _NB = "\N{NO-BREAK SPACE}"
@@ -330,13 +334,54 @@ class Table:
         A text that a spreadsheet takes for a formula gets a ``'`` in front, see :func:`as_cell`. Of
         a simulation each row says so, in one more column.
         """
-        names = [key for column in self._columns for key in column.keys]
-        out, mark = io.StringIO(), ["yes"] if self.simulated else []
+        names, rows = self._data()
+        out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*map(as_cell, names), *(["simulated"] if self.simulated else [])])
-        for row in self.rows:
-            writer.writerow([*(_raw(row[key]) for key in names), *mark])
+        writer.writerow(map(as_cell, names))
+        for row in rows:
+            writer.writerow(map(_raw, row))
         return out.getvalue()
+
+    def xlsx(self) -> bytes:
+        """The data as an Excel workbook, with the columns of :meth:`csv`.
+
+        Numbers are numbers, and every text is a text, also one that begins with ``=``. A title and
+        notes stand on a second sheet. It needs the extra ``excel``.
+
+        Returns:
+            the bytes of the file; ``Path("shares.xlsx").write_bytes(table.xlsx())`` writes it.
+
+        Raises:
+            ArgumentError: more rows than a sheet of Excel has.
+            MissingExtraError: openpyxl is not installed.
+        """
+        openpyxl = imported("openpyxl", "an Excel file")
+        names, rows = self._data()
+        if len(rows) >= _EXCEL_ROWS:
+            rule = f"must have fewer than {_EXCEL_ROWS:,} rows for Excel"
+            raise ArgumentError("table", rule, f"{len(rows):,} rows", "Write it as .csv")
+        book, bold = openpyxl.Workbook(), openpyxl.styles.Font(bold=True)
+        sheet = book.active
+        sheet.title, sheet.freeze_panes = "table", "A2"
+        for i, row in enumerate([names, *rows], 1):
+            _write_row(sheet, i, row)
+        for cells in sheet.iter_cols():
+            cells[0].font = bold
+            width = min(max(len(str(cell.value)) for cell in cells), _EXCEL_WIDTH)
+            sheet.column_dimensions[cells[0].column_letter].width = width + 2
+        if sentences := [text for text in [self.title, *self._sentences] if text]:
+            notes = book.create_sheet("notes")
+            for i, sentence in enumerate(sentences, 1):
+                _write_row(notes, i, [sentence])
+        out = io.BytesIO()
+        book.save(out)
+        return out.getvalue()
+
+    def _data(self) -> tuple[list[str], list[list[Any]]]:
+        """The names and rows of the data in files. Of a simulation each row says so."""
+        names = [key for column in self._columns for key in column.keys]
+        mark = {"simulated": "yes"} if self.simulated else {}
+        return [*names, *mark], [[*(row[n] for n in names), *mark.values()] for row in self.rows]
 
     def latex(self) -> str:
         r"""The table for LaTeX with the package booktabs.
@@ -527,6 +572,19 @@ def _raw(value: Any) -> Any:
     if value is None:
         return ""
     return value if isinstance(value, float) else as_cell(value)
+
+
+def _write_row(sheet: Any, number: int, values: Iterable[Any]) -> None:
+    """Write a row of a sheet of Excel: what is no number is a text, and no formula."""
+    for column, value in enumerate(values, 1):
+        if _is_missing(value):
+            continue
+        cell = sheet.cell(number, column)
+        if isinstance(value, int | float) and abs(value) < _EXCEL_DIGITS:
+            cell.value = value
+        else:
+            cell.value = str(value) if isinstance(value, float) else visible(as_text(value))
+            cell.data_type = "s"
 
 
 _LATEX = {each: f"\\{each}" for each in "&%$#_{}"} | {

@@ -23,7 +23,7 @@ from warner.metrics import total_variation
 from warner.reports.tally import save_tallies
 from warner.results.charts import chart, save
 from warner.results.estimate import Estimate, estimate
-from warner.results.named_summaries import csv_of
+from warner.results.named_summaries import table_of_estimates
 from warner.studies.study import Study
 
 LEVEL, TARGET = 0.95, "respondents"
@@ -108,7 +108,9 @@ def _save(estimates: list[Estimate], truths: list[np.ndarray], folder: Path) -> 
     """Write the estimates as JSON, CSV and a picture."""
     data = json.dumps([result.to_json(LEVEL, TARGET) for result in estimates], indent=1)
     write_whole(folder / "estimate.json", f"{data}\n".encode())
-    write_whole(folder / "estimate.csv", csv_of(estimates, LEVEL, TARGET).encode())
+    write_whole(
+        folder / "estimate.csv", table_of_estimates(estimates, LEVEL, TARGET).csv().encode()
+    )
     with contextlib.suppress(ImportError):  # the picture needs the extra 'plot'
         save(chart(estimates, truth=truths, target=TARGET), str(folder / "shares.png"))
 

@@ -251,22 +251,22 @@ def encoded(column: str, order: list[Any]) -> dict[str, Any]:
 
 
 # -----------------------------------------------------------------------------------------------
-# Estimates of several questions as one table, for CSV files.
+# Estimates of several questions as one table, for files.
 
 
 # Which summaries of an estimate stand in the table.
 Summaries = Callable[[Estimate], Sequence[Named]]
 
 
-def csv_of(
+def table_of_estimates(
     estimates: Sequence[Estimate],
     level: float,
     target: str,
     given_back: Sequence[Redistributed] = (),
     kind: str | None = None,
     summaries: Summaries | None = None,
-) -> str:
-    """The rows of several estimates as CSV."""
+) -> Table:
+    """The rows of several estimates."""
     rows = [
         row for result in estimates for row in estimate_rows(result, level, target, kind, summaries)
     ]
@@ -274,18 +274,18 @@ def csv_of(
         name, n = f"{shares.estimate.attribute} (tags given back)", shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
             rows.append({"attribute": name, "value": value, "estimate": p, "n": p * n})
-    return _csv((), rows, level, target, any(result.data.simulated for result in estimates))
+    return _table((), rows, level, target, any(result.data.simulated for result in estimates))
 
 
-def csv_of_groups(
+def table_of_groups(
     names: Sequence[str],
     estimates: Sequence[tuple[Sequence[Any], Estimate | str]],
     level: float,
     target: str,
     kind: str | None = None,
     summaries: Summaries | None = None,
-) -> str:
-    """The rows of groups as CSV, with public columns; a name is of what nobody of it was asked."""
+) -> Table:
+    """The rows of groups, with public columns; a name is of what nobody of it was asked."""
     taken = {key for column in _columns(level) for key in column.keys}
     names = [f"{name} (public)" if name in taken else name for name in names]
     rows = [
@@ -298,7 +298,7 @@ def csv_of_groups(
         )
     ]
     of_groups = [result for _, result in estimates if isinstance(result, Estimate)]
-    return _csv(names, rows, level, target, any(result.data.simulated for result in of_groups))
+    return _table(names, rows, level, target, any(result.data.simulated for result in of_groups))
 
 
 def _columns(level: float) -> list[Column]:
@@ -306,13 +306,13 @@ def _columns(level: float) -> list[Column]:
     return [Column("attribute"), *share_columns(level), *settings]
 
 
-def _csv(
+def _table(
     names: Sequence[str], rows: Sequence[dict[str, Any]], level: float, target: str, simulated: bool
-) -> str:
+) -> Table:
     columns = [*(Column(name) for name in names), *_columns(level)]
     empty = dict.fromkeys(key for column in columns for key in column.keys)
     settings = {"level": level, "target": target}
-    return Table(columns, [empty | row | settings for row in rows], simulated=simulated).csv()
+    return Table(columns, [empty | row | settings for row in rows], simulated=simulated)
 
 
 def estimate_rows(

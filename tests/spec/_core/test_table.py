@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import openpyxl  # type: ignore[import-untyped]
 import pytest
 
 from tests.refusals import refused
@@ -106,6 +107,35 @@ def test_csv_holds_data() -> None:
     assert header == ["value", "share", "low", "high", "n", "seed"]
     assert first == ["yes", "0.561", "0.5321", "0.5899", "1234.4", "1"]
     assert second == ["<b>", "", "", "", "3.0", "2"]
+
+
+def test_excel_holds_what_csv_holds() -> None:
+    shares, notes = openpyxl.load_workbook(io.BytesIO(TABLE.xlsx())).worksheets
+    assert list(shares.values) == [
+        ("value", "share", "low", "high", "n", "seed"),
+        ("yes", 0.561, 0.5321, 0.5899, 1234.4, 1),
+        ("<b>", None, None, None, 3, 2),
+    ]
+    assert list(notes.values) == [("Shares",), ("One sentence.",)]
+
+
+def test_no_cell_of_excel_is_a_formula_or_a_number_that_excel_changes() -> None:
+    """Rejects a writer that leaves the type of a cell to openpyxl: =1+1 is then run, and #N/A an error."""
+    values = ["=1+1", "#N/A", "007", "x\x1b[2J", 2**60, np.inf, np.nan, True, (1, "a")]
+    table = Table(["a"], [{"a": value} for value in values], simulated=True)
+    sheet, _ = openpyxl.load_workbook(io.BytesIO(table.xlsx())).worksheets
+    kinds = [cell.data_type for cell in sheet["A"]]
+    assert kinds == ["s", "s", "s", "s", "s", "s", "s", "n", "b", "s"]
+    texts = ["=1+1", "#N/A", "007", "x\\x1b[2J", str(2**60), "inf", None, True, '[1, "a"]']
+    assert [cell.value for cell in sheet["A"]] == ["a", *texts]
+    assert {cell.value for cell in sheet["B"]} == {"simulated", "yes"}
+
+
+def test_more_rows_than_excel_has_are_refused() -> None:
+    table = Table(["a"], [{"a": 1}] * 2**20)
+    refused(
+        errors.ArgumentError, "fewer than 1,048,576 rows for Excel.*Write it as .csv", table.xlsx
+    )
 
 
 def test_every_form_says_that_data_are_simulated() -> None:

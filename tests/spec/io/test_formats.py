@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -181,7 +183,8 @@ def test_no_file_has_the_name_of_another_format(
     [
         (["tally", "r.parquet", "-o", "t.csv"], "name it .json"),
         (["merge", "t.json", "-o", "t.xlsx"], "name it .json"),
-        (["estimate", "t.json", "-o", "r.xlsx"], "Name it .json or .csv, or .txt"),
+        (["estimate", "t.json", "-o", "r.parquet"], "Name it .json or .csv or .xlsx, or .txt"),
+        (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Name it .csv."),
         (["estimate", "t.json", "--json", "-o", "r.csv"], "Name it .json."),
     ],
 )
@@ -192,3 +195,37 @@ def test_commands_write_what_names_say(
     warner.io.write_reports(COIN.randomize(["no", "yes"]), "r.parquet")
     COIN.tally(COIN.randomize(["no", "yes"])).save("t.json")
     assert remedy in CliRunner().invoke(main, arguments).stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["estimate", "t.json"],
+        ["plan", "s.toml"],
+        ["plan", "draft.toml"],
+        ["audit", "s.toml"],
+        ["study", "check", "s.toml"],
+    ],
+)
+def test_commands_write_tables_for_spreadsheets(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects what a terminal shows under a name that ends in .csv, as plan and audit once wrote."""
+    monkeypatch.chdir(tmp_path)
+    COIN.tally(COIN.randomize(["no", "yes"] * 50)).save("t.json")
+    Path("draft.toml").write_text('[attributes.q]\nvalues = ["no", "yes"]\n')
+    whole = 'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    Path("s.toml").write_text(Path("draft.toml").read_text() + whole)
+    done = CliRunner().invoke(main, [*command, "-o", "r.csv", "-o", "r.xlsx"])
+    assert done.exit_code == 0, done.output
+    (header, *rows), *_ = [list(sheet.values) for sheet in openpyxl.load_workbook("r.xlsx")]
+    with open("r.csv") as file:
+        lines = list(csv.reader(file))
+    assert lines[0] == list(header) and "attribute" in header
+    assert len(lines) - 1 == len(rows) > 0
+    for line, row in zip(lines[1:], rows, strict=True):
+        for text, value in zip(line, row, strict=True):
+            if isinstance(value, float):
+                assert float(text) == pytest.approx(value, rel=1e-14)
+            elif isinstance(value, str):
+                assert text == value

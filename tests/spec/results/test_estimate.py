@@ -38,7 +38,7 @@ from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, Mismatch
 from warner.estimators import SampleMean, Uniform
 from warner.mechanisms import PersonalizedULDP, TruncatedGeometric
 from warner.results.estimate import Estimate
-from warner.results.named_summaries import csv_of
+from warner.results.named_summaries import table_of_estimates
 
 
 @pytest.fixture(scope="module")
@@ -337,7 +337,11 @@ def test_spreadsheets_do_not_run_labels_and_numbers_stay_numbers() -> None:
         "a=b",
         "it's",
     ]
-    rows = list(csv.reader(io.StringIO(csv_of([_estimate(labels, "=name")], 0.95, "population"))))
+    rows = list(
+        csv.reader(
+            io.StringIO(table_of_estimates([_estimate(labels, "=name")], 0.95, "population").csv())
+        )
+    )
     cells = [row[1] for row in rows[1:]]
     assert cells == ["'" + label for label in labels[:7]] + labels[7:]
     assert {row[0] for row in rows[1:]} == {"'=name"}

@@ -50,7 +50,7 @@ from warner.results.intervals import (
     score,
     wald,
 )
-from warner.results.named_summaries import csv_of
+from warner.results.named_summaries import table_of_estimates
 from warner.results.share_noise import _Levels
 
 SIZE, PEOPLE, RUNS = 4, 2000, 500
@@ -350,7 +350,9 @@ def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPa
     shown = CliRunner().invoke(main, ["estimate", str(path)]).output
     assert "* Shrunk towards the other shares" in shown and f"j00 {100 * unbiased:.1f}" in shown
     assert f"{100 * result.probabilities[0]:.1f} %  *" in shown
-    lines = list(csv.DictReader(io.StringIO(csv_of([result], 0.95, "population"))))
+    lines = list(
+        csv.DictReader(io.StringIO(table_of_estimates([result], 0.95, "population").csv()))
+    )
     assert float(lines[0]["shrunk_from"]) == unbiased and lines[30]["shrunk_from"] == ""
     frame = result.to_frame().to_pylist()
     assert frame[0]["shrunk_from"] == unbiased and np.isnan(frame[30]["shrunk_from"])

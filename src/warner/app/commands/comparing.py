@@ -13,7 +13,7 @@ from warner import io as files
 from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import Output, additions, attributes, csv_of_rows, written
+from warner.app.commands.options import Output, additions, attributes, table_of_rows, written
 from warner.app.draft import Draft, mechanism_of
 from warner.app.requested import asked_tallies, that_were_asked
 from warner.app.show_designs import show_table
@@ -102,7 +102,7 @@ _OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
     show_default=True,
     help="With --truth: the number of processes.",
 )
-@written("csv")
+@written
 @click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the errors: {FORMATS}.")
 @additions
 def benchmark(
@@ -169,9 +169,8 @@ def _write(results: Mapping[str, Comparison] | Mapping[str, Benchmark], output: 
     output.write(
         show,
         lambda: {name: result.to_json() for name, result in results.items()},
-        lambda: csv_of_rows(
-            ({"attribute": name, **row} for name, r in results.items() for row in r.rows()),
-            is_simulated=False,
+        lambda: table_of_rows(
+            ({"attribute": name, **row} for name, r in results.items() for row in r.rows())
         ),
     )
 

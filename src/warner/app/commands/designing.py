@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import Output, smallest_group, written
+from warner.app.commands.options import Output, smallest_group, table_of_rows, written
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
@@ -136,7 +136,7 @@ from warner.studies.study import Study
     help="For a pilot: the probability that independent attributes stay apart. A pair is joined "
     "only if a test of independence, corrected for all pairs, rejects.",
 )
-@written()
+@written
 def plan(study: str, output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
 
@@ -204,7 +204,13 @@ def plan(study: str, output: Output, **choices: Any) -> None:
         if not draws and (gain := _gain(draft)) > 1:
             show_gain(gain, draft.study.epsilon)
 
-    output.write(show, lambda: {name: result.to_json() for name, result in plans.items()})
+    output.write(
+        show,
+        lambda: {name: result.to_json() for name, result in plans.items()},
+        lambda: table_of_rows(
+            {"attribute": name, **row} for name, result in plans.items() for row in result.rows()
+        ),
+    )
 
 
 def _gain(draft: Draft) -> float:
@@ -255,7 +261,16 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         }
         show_proposals(planned, sizes, fixed, draft.total(planned), reason)
 
-    output.write(show, data)
+    output.write(
+        show,
+        data,
+        lambda: table_of_rows(
+            {"attribute": name, "proposed": offer is each.proposal.best}
+            | {key: value for key, value in offer.row().items() if not isinstance(value, dict)}
+            for name, each in planned.items()
+            for offer in each.proposal.offers
+        ),
+    )
     if (path := choices["write"]) is not None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
         Study.parse(text, path)
@@ -327,7 +342,7 @@ def _planned(
     help="Also draw this many reports per value, for a lower bound of epsilon from samples.",
 )
 @smallest_group
-@written()
+@written
 def audit(file: str, samples: int | None, smallest_group: int, output: Output) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
@@ -377,7 +392,13 @@ def audit(file: str, samples: int | None, smallest_group: int, output: Output) -
         if public:
             click.echo(audit_text(public, smallest_group, sizes))
 
-    output.write(show, data)
+    output.write(
+        show,
+        data,
+        lambda: table_of_rows(
+            {"attribute": name, **row} for name, result in results.items() for row in result.rows()
+        ),
+    )
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
@@ -405,4 +426,13 @@ def _group_attributes(
             for group in of_name:
                 click.echo(", ".join(group))
 
-    output.write(show, lambda: groups)
+    output.write(
+        show,
+        lambda: groups,
+        lambda: table_of_rows(
+            {"tally": name, "group": number, "attribute": attribute}
+            for name, of_name in groups.items()
+            for number, group in enumerate(of_name, 1)
+            for attribute in group
+        ),
+    )

@@ -18,11 +18,11 @@ from warner.app.commands.options import (
     additions,
     allow_implausible,
     attributes,
-    csv_of_rows,
     design_of,
     names_in,
     of_intervals,
     survey_design,
+    table_of_rows,
     written,
 )
 from warner.app.requested import (
@@ -65,7 +65,7 @@ from warner.results.charts import FORMATS, chart, save
 from warner.results.differences import compare_groups
 from warner.results.estimate import Estimate, estimate as estimate_groups
 from warner.results.intervals import at_every_look, with_plan
-from warner.results.named_summaries import csv_of, csv_of_groups, summary_rows
+from warner.results.named_summaries import summary_rows, table_of_estimates, table_of_groups
 from warner.results.pooling import POOLS
 from warner.results.recommend import method
 from warner.results.redistribution import has_tags
@@ -254,7 +254,7 @@ class EstimateRequest:
     "posterior for smooth numbers, else score.",
 )
 @summary
-@written("csv")
+@written
 @click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the shares: {FORMATS}.")
 @click.option(
     "--top",
@@ -382,7 +382,9 @@ def _estimate_shares(request: EstimateRequest) -> None:
         save(picture, request.plot_path)
         say_written(request.plot_path)
     output.write(
-        show, data, lambda: csv_of(estimates, level, target, shares, kind, summaries_of.named)
+        show,
+        data,
+        lambda: table_of_estimates(estimates, level, target, shares, kind, summaries_of.named),
     )
 
 
@@ -418,7 +420,7 @@ def _estimate_each_group(
             )
             for key, result in results
         ],
-        lambda: csv_of_groups(columns, results, *shown, summaries_of.named),
+        lambda: table_of_groups(columns, results, *shown, summaries_of.named),
     )
 
 
@@ -488,7 +490,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             else _json_of(result, request, summaries_of)
             for name, result in results.items()
         ],
-        lambda: csv_of_rows(rows(), any(r.data.simulated for r in results.values())),
+        lambda: table_of_rows(rows(), any(r.data.simulated for r in results.values())),
     )
 
 
@@ -554,7 +556,7 @@ def _estimate_by(request: EstimateRequest) -> None:
                 yield {"attribute": name, "group": "all, weighted", **shares}
 
     is_simulated = any(result.data.simulated for result in results.values())
-    request.output.write(show, data, lambda: csv_of_rows(rows(), is_simulated))
+    request.output.write(show, data, lambda: table_of_rows(rows(), is_simulated))
 
 
 def _compare_groups(request: EstimateRequest) -> None:
@@ -583,7 +585,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     request.output.write(
         show,
         lambda: [{"attribute": name, **result.to_json()} for name, result in results.items()],
-        lambda: csv_of_rows(rows, is_simulated),
+        lambda: table_of_rows(rows, is_simulated),
     )
 
 

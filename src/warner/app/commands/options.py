@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
-from warner._core.atomic_files import require_ending
+from warner._core.atomic_files import require_ending, write_whole
 from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
+from warner._core.extras import imported
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Table
 from warner.app.terminal import whole_lines
@@ -24,6 +25,7 @@ from warner.app.what_files_hold import (
     group_and_file,
     refuse_overwriting,
     refuse_shared_outputs,
+    say_written,
     write_text,
 )
 from warner.reports.public_columns import SMALLEST_GROUP
@@ -158,8 +160,8 @@ class Output:
     """Where a command writes its result, and in which form."""
 
     paths: tuple[str, ...] = ()  # the files; () for standard output
-    # the form of all of them. Without either, a name that ends in .json or .csv states it, and
-    # everything else is what a terminal shows
+    # the form of all of them. Without either, a name that ends in .json, .csv or .xlsx states it,
+    # and everything else is what a terminal shows
     as_json: bool = False
     as_csv: bool = False
     wide: bool = False  # whether lines are as long as they need to be
@@ -181,30 +183,37 @@ class Output:
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
-        ends = [".json"] if self.as_json else [".csv"] if self.as_csv else [".json", ".csv"]
+        ends = (
+            [".json"] if self.as_json else [".csv"] if self.as_csv else [".json", ".csv", ".xlsx"]
+        )
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
         for path in self.paths:
             require_ending(path, *ends, remedy=f"Name it {' or '.join(ends)}{text}")
+            if path.lower().endswith(".xlsx"):
+                imported("openpyxl", "an Excel file")
 
     def write(
         self,
         show: Callable[[], object],
         data: Callable[[], Any],
-        csv: Callable[[], str] | None = None,
+        table: Callable[[], Table],
     ) -> None:
         """Write the result to all files.
 
         Args:
             show: prints what a terminal shows.
             data: the result as JSON data.
-            csv: the result as CSV; None where there is none.
+            table: the result as a table, for CSV and Excel.
         """
         for path in self.paths or ("-",):
             ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""
             if self.as_json or ending == "json":
                 write_text(as_json(data()) + "\n", path)
-            elif csv is not None and (self.as_csv or ending == "csv"):
-                write_text(csv(), path)
+            elif self.as_csv or ending == "csv":
+                write_text(table().csv(), path)
+            elif ending == "xlsx":
+                write_whole(path, table().xlsx())
+                say_written(path)
             else:
                 with whole_lines(self.wide):
                     if path == "-":
@@ -219,43 +228,34 @@ class Output:
 _BY_ENDING = "Name both files with -o: their endings state their forms"
 
 
-def written(form: str = "json") -> Callable[[Command], Command]:
-    """The options of a result that is printed or written; the command receives ``output``.
+def written(command: Command) -> Command:
+    """The options of a result that is printed or written; the command receives ``output``."""
 
-    Args:
-        form: "json", or "csv" for results that can be either.
-    """
-    endings = ".json" if form == "json" else ".json or .csv"
-    csv = [click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets.")]
+    @functools.wraps(command)
+    def with_output(
+        *,
+        output_paths: tuple[str, ...],
+        as_json: bool,
+        as_csv: bool,
+        wide: bool,
+        **rest: Any,
+    ) -> None:
+        command(output=Output(output_paths, as_json, as_csv, wide), **rest)
 
-    def decorated(command: Command) -> Command:
-        @functools.wraps(command)
-        def with_output(
-            *,
-            output_paths: tuple[str, ...],
-            as_json: bool,
-            wide: bool,
-            as_csv: bool = False,
-            **rest: Any,
-        ) -> None:
-            command(output=Output(output_paths, as_json, as_csv, wide), **rest)
-
-        return options(
-            click.option(
-                "-o",
-                "--output",
-                "output_paths",
-                metavar="FILE",
-                multiple=True,
-                help=f"Write the result to this file: the form is that of {endings}, or else what "
-                "a terminal shows. May be repeated. Default: standard output.",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-            *(csv if form == "csv" else []),
-            click.option("--wide", is_flag=True, help="Show all columns, in lines of any length."),
-        )(with_output)  # type: ignore[return-value]
-
-    return decorated
+    return options(
+        click.option(
+            "-o",
+            "--output",
+            "output_paths",
+            metavar="FILE",
+            multiple=True,
+            help="Write the result to this file: the form is that of .json, .csv or .xlsx, or else "
+            "what a terminal shows. May be repeated. Default: standard output.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
+        click.option("--wide", is_flag=True, help="Show all columns, in lines of any length."),
+    )(with_output)  # type: ignore[return-value]
 
 
 def names_in(text: str | None) -> list[str]:
@@ -279,12 +279,11 @@ def generator(seed: int | None) -> np.random.Generator | None:
     return None if seed is None else np.random.default_rng(seed)
 
 
-def csv_of_rows(rows: Iterable[Mapping[str, Any]], is_simulated: bool) -> str:
-    """Rows as CSV, with the columns of all of them."""
+def table_of_rows(rows: Iterable[Mapping[str, Any]], is_simulated: bool = False) -> Table:
+    """Rows as a table for files, with the columns of all of them."""
     listed = list(rows)
     header = dict.fromkeys(key for row in listed for key in row)
-    whole = [{**header, **row} for row in listed]
-    return Table(list(header), whole, simulated=is_simulated).csv()
+    return Table(list(header), [{**header, **row} for row in listed], simulated=is_simulated)
 
 
 def as_json(data: Any) -> str:

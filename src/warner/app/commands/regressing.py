@@ -13,10 +13,10 @@ from warner._core.errors import ArgumentError
 from warner._core.text import meant
 from warner.app.commands.options import (
     Output,
-    csv_of_rows,
     design_of,
     level,
     survey_design,
+    table_of_rows,
     written,
 )
 from warner.app.what_files_hold import require_study, warn_of_simulation
@@ -55,7 +55,7 @@ _SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
 )
 @survey_design
 @level
-@written("csv")
+@written
 def regress(
     reports: str,
     formula: str,
@@ -129,7 +129,7 @@ def regress(
     output.write(
         lambda: click.echo(f"{name}\n{result.table(level)}"),
         lambda: {"attribute": name, **result.to_json(level)},
-        lambda: csv_of_rows(result.rows(level), result.simulated),
+        lambda: table_of_rows(result.rows(level), result.simulated),
     )
 
 

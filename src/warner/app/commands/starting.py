@@ -15,7 +15,15 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import meant, visible
 from warner.app import demo as demonstration
-from warner.app.commands.options import Output, force, generator, study_file, study_output, written
+from warner.app.commands.options import (
+    Output,
+    force,
+    generator,
+    study_file,
+    study_output,
+    table_of_rows,
+    written,
+)
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft
 from warner.app.new_study.dialogue import (
     as_public,
@@ -313,7 +321,7 @@ def study() -> None:
 
 @study.command()
 @study_file
-@written()
+@written
 def check(study: str, output: Output) -> None:
     """Check a study file, and show what it means: questions, values, mechanisms, budgets.
 
@@ -325,7 +333,9 @@ def check(study: str, output: Output) -> None:
     """
     output.check(study)
     meaning = Draft.load(study).meaning()
-    output.write(lambda: show_meaning(meaning), lambda: meaning)
+    output.write(
+        lambda: show_meaning(meaning), lambda: meaning, lambda: table_of_rows(meaning["questions"])
+    )
 
 
 @study.command("from-xlsform")

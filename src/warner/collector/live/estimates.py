@@ -40,7 +40,7 @@ from warner.collector.live.tables import (
 from warner.collector.survey_document import draw_of
 from warner.reports.tally import Tally, dump_tallies
 from warner.results.charts import chart, save
-from warner.results.named_summaries import csv_of
+from warner.results.named_summaries import table_of_estimates
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -97,14 +97,14 @@ def _estimates_json(questions: Sequence[Question], study: Study) -> str:
 def _estimates_csv(questions: Sequence[Question], study: Study) -> str:
     """The estimates as ``warner estimate --csv`` writes them, with the options of the page."""
     summaries = {q.name: q.summaries for q in questions}
-    return csv_of(
+    return table_of_estimates(
         [q.estimate for q in questions if q.estimate is not None],
         LEVEL,
         TARGET,
         (),
         kind_of_intervals(planned_of(study)),
         lambda result: summaries.get(str(result.attribute), ()),
-    )
+    ).csv()
 
 
 def _picture_png(questions: Sequence[Question], study: Study) -> bytes:
