@@ -13,6 +13,7 @@ The names here serve most studies. The packages below hold all of them:
     warner.io           report files and data frames
     warner.errors       every error that warner raises
     warner.metrics      losses between distributions
+    warner.designs      questions on paper: crosswise, forced response and others
     warner.design       comparisons of methods and of ways to ask
     warner.results      graphical models, tests between groups, progress of long work
     warner.spark        reports in a Spark cluster
@@ -31,7 +32,7 @@ __version__ = "0.1.0"
 __getattr__, _, _names = _attach(__name__, __file__)
 
 # Packages that are there without an import of their own, beside the names that serve most studies.
-_PACKAGES = ("design", "metrics", "results", "spark")
+_PACKAGES = ("design", "designs", "metrics", "results", "spark")
 _ROOMS = (
     "channels",
     "regression",

@@ -1,6 +1,7 @@
 from . import (
     channels as channels,
     design as design,
+    designs as designs,
     domains as domains,
     errors as errors,
     estimators as estimators,

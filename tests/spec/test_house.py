@@ -33,6 +33,7 @@ ROOMS = [
     "estimators",
     "io",
     "results",
+    "designs",
     "regression",
     "theory",
     "design",

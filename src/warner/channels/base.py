@@ -227,6 +227,7 @@ class LikelihoodOperator(ABC):
             nearly as many reports as any other two.
         is_keyed: whether the reports are about keys with values.
         tells_means_only: whether the reports about a key determine the mean of its values alone.
+        is_on_paper: whether people randomise themselves, by a design of :mod:`warner.designs`.
     """
 
     shape: tuple[int, int]
@@ -245,6 +246,7 @@ class LikelihoodOperator(ABC):
     supports_overlap_alike: bool = False
     is_keyed: bool = False
     tells_means_only: bool = False
+    is_on_paper: bool = False
 
     # Products
 

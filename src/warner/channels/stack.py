@@ -104,6 +104,7 @@ class StackedRows(Stacked):
         self.equal = equal
         self.has_closed_moments = all(channel.has_closed_moments for channel in channels)
         self.is_keyed = all(channel.is_keyed for channel in channels)
+        self.is_on_paper = all(channel.is_on_paper for channel in channels)
         self.tells_means_only = any(channel.tells_means_only for channel in channels)
         # Rows of group g times ``rows_per_report`` are n_g / n times the probabilities of its
         # reports.

@@ -13,7 +13,6 @@ from typing import Any
 from warner._core.checks import show
 from warner._core.errors import FrameWarning, warn
 from warner._core.table import as_text
-from warner.domains import Domain
 from warner.io.file_format import records_column
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally, require_same
@@ -80,8 +79,9 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
     listed = []
     for name, mechanism in list(mechanisms.items())[:_ATTRIBUTES]:
         domains = mechanism.attribute_domains or {"": mechanism.domain}
+        words = mechanism.report_words
         orders = [
-            f"{of}{' ' * bool(of)}{_order(domain)}"
+            f"{of}{' ' * bool(of)}{_order(words or domain.labels)}"
             for of, domain in list(domains.items())[:_ATTRIBUTES]
             if not domain.is_binned
         ]
@@ -94,13 +94,13 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
     return "; ".join([*listed, *([f"and {more} more"] if more > 0 else [])])
 
 
-def _order(domain: Domain) -> str:
-    """The first values of a domain and the last, with their codes."""
-    last = domain.size - 1
+def _order(words: Sequence[Any]) -> str:
+    """The first words and the last, with their codes."""
+    last = len(words) - 1
     some = [*range(last)] if last < _CODES else [0, 1, 2]
-    texts = [f"{i} = {as_text(value)}" for i, value in zip(some, domain.decode(some), strict=True)]
     gap = ["..."] if last >= _CODES else []
-    return ", ".join([*texts, *gap, f"{last} = {as_text(domain.decode([last])[0])}"])
+    texts = [f"{i} = {as_text(words[i])}" for i in some]
+    return ", ".join([*texts, *gap, f"{last} = {as_text(words[last])}"])
 
 
 def _attribute(

@@ -35,7 +35,7 @@ from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
 from warner._core.sampling import Source
-from warner._core.text import canonical, magnitude
+from warner._core.text import canonical, look, magnitude
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.device_program import columns_of, odds
@@ -91,6 +91,8 @@ _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the 
 _BITS = 5e8  # bits of reports that are drawn in a second; subsets and unary reports alike
 
 _LONG = 10.0  # seconds that are announced
+
+_LISTED = 12  # words in a message
 
 ENUMERABLE = 2**16  # probabilities that an audit compares one by one
 
@@ -335,6 +337,49 @@ class Mechanism(Hinting, ABC):
     def __repr__(self) -> str:
         more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())
         return f"{type(self).__name__}({self.domain!r}, {self.requested!r}{more})"
+
+    @property
+    def report_words(self) -> tuple[str, ...]:
+        """The words of reports, in the order of their codes 0, 1, ....
+
+        They are empty where a report is no single word. A crosswise design has "different" and
+        "same"; randomised response has its values, written as in a text file.
+        """
+        return ()
+
+    @property
+    def reads_as(self) -> Mapping[str, int]:
+        """Further words that are read as reports, with the codes of the reports."""
+        return {}
+
+    def report_code(self, word: Any) -> int:
+        """The code of the report that a word says; case, and spaces around, do not matter.
+
+        Args:
+            word: a word of ``report_words`` or ``reads_as``.
+
+        Raises:
+            ReportError: another word, or a mechanism whose reports are no single words.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> RandomizedResponse(Categorical(["no", "yes"]), 1.0).report_code("Yes")
+        1
+        """
+        if not self.report_words:
+            rule, name = "are no single words, and have no counts by word", type(self).__name__
+            remedy = "Count them with mechanism.tally(reports)"
+            raise ReportError("reports", rule, name, remedy)
+        code = self._code_of_look.get(look(str(word)))
+        if code is None:
+            words = _alternatives(self.report_words)
+            others = f", or {_alternatives(tuple(self.reads_as))}" if self.reads_as else ""
+            raise ReportError("report", f"must be {words}{others}", show(word))
+        return code
+
+    @cached_property
+    def _code_of_look(self) -> dict[str, int]:
+        words = {word: code for code, word in enumerate(self.report_words)}
+        return {look(word): code for word, code in (dict(self.reads_as) | words).items()}
 
     # The device: answers to reports.
 
@@ -870,6 +915,13 @@ class Mechanism(Hinting, ABC):
 def _finite(value: float) -> float | str:
     """The value, or "inf": JSON has no infinity."""
     return "inf" if math.isinf(value) else value
+
+
+def _alternatives(words: Sequence[str]) -> str:
+    """Words to choose from: "red or black"; of many, the first and the last."""
+    if len(words) > _LISTED:
+        return f"one of {', '.join(words[:3])}, ..., {words[-1]}"
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def refuse_column(column: ColumnNames) -> None:

@@ -17,13 +17,14 @@ from warner._core.checks import numbers_of
 from warner._core.errors import ArgumentError, BudgetError
 from warner._core.exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._core.sampling import Source
+from warner._core.table import as_text
 from warner._core.text import canonical
 from warner.channels import DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee, sensitive_mask
-from warner.privacy.report_laws import ExactTable, TwoProbabilities, epsilon_of, fractions
+from warner.privacy.report_laws import ExactTable, TwoProbabilities, epsilon_of, floats, fractions
 from warner.reports.rules import smallest_dtype
 from warner.reports.schema import IntegerColumns
 
@@ -121,6 +122,11 @@ class RandomizedResponse(Mechanism):
         widths = {"own": number(self._true_width), "other": number(self._other_width)}
         return program("direct", {"size": self.domain.size, **widths})
 
+    @property
+    def report_words(self) -> tuple[str, ...]:
+        words = () if self.domain.is_binned else tuple(map(as_text, self.domain.labels))
+        return words if len(set(words)) == len(words) else ()
+
     def channel(self) -> DirectChannel:
         return DirectChannel(
             self.domain.size, float(self.law.low), float(self.law.high - self.law.low)
@@ -130,7 +136,30 @@ class RandomizedResponse(Mechanism):
         return self.law.table(np.eye(self.domain.size, dtype=bool))
 
 
-class MatrixMechanism(Mechanism):
+class TableMechanism(Mechanism):
+    """A mechanism whose law is a table of exact probabilities. Abstract."""
+
+    law: ExactTable
+
+    @property
+    def guarantee(self) -> Guarantee:
+        if self.sensitive_mask is None:
+            return LDP(self.epsilon)
+        return (ULDP if self.law.unprotected_are_unique else OSLDP)(
+            self.epsilon, tuple(self.sensitive)
+        )
+
+    def protected(self) -> np.ndarray:
+        return self.law.protected.copy()
+
+    def channel(self) -> DenseChannel:
+        return DenseChannel(floats(self.law.numerators, self.law.total))
+
+    def probabilities(self) -> np.ndarray:
+        return fractions(self.law.numerators, self.law.total)
+
+
+class MatrixMechanism(TableMechanism):
     """Any finite channel given as a matrix: value x is reported as y with probability matrix[y, x].
 
     The matrix is rounded to integers over 2**64, column by column. Every column then sums to one
@@ -156,8 +185,6 @@ class MatrixMechanism(Mechanism):
     """
 
     references: ClassVar[tuple[str, ...]] = ("P4",)
-
-    law: ExactTable
 
     def __init__(
         self,
@@ -188,17 +215,6 @@ class MatrixMechanism(Mechanism):
     @cached_property
     def _realised_epsilon(self) -> float:
         return epsilon_of(self.law.ratio())
-
-    @property
-    def guarantee(self) -> Guarantee:
-        if self.sensitive_mask is None:
-            return LDP(self.epsilon)
-        return (ULDP if self.law.unprotected_are_unique else OSLDP)(
-            self.epsilon, tuple(self.sensitive)
-        )
-
-    def protected(self) -> np.ndarray:
-        return self.law.protected.copy()
 
     def parameters(self) -> dict[str, Any]:
         matrix = {"matrix": self._matrix.tolist()}
@@ -234,12 +250,6 @@ class MatrixMechanism(Mechanism):
     def _program_odds(self) -> dict[str, Any]:
         between = ANY if self.sensitive_mask is None else SENSITIVE
         return odds(self.law.ratio(), self.requested, between)
-
-    def channel(self) -> DenseChannel:
-        return DenseChannel((self._numerators / ONE).astype(np.float64))
-
-    def probabilities(self) -> np.ndarray:
-        return fractions(self._numerators, ONE)
 
 
 def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:

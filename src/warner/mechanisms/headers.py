@@ -27,13 +27,14 @@ LARGEST_PARTS = 10_000  # reports of one person, in all
 class _Registry(MutableMapping[str, type[Mechanism]]):
     """Mechanisms by the names of their classes. One of the package is imported when asked for."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, home: str, names: Iterable[str]) -> None:
+        self._home = home
         self._classes: dict[str, type[Mechanism] | None] = dict.fromkeys(names)
 
     def __getitem__(self, name: str) -> type[Mechanism]:
         cls = self._classes[name]
         if cls is None:
-            cls = self._classes[name] = getattr(import_module("warner.mechanisms"), name)
+            cls = self._classes[name] = getattr(import_module(self._home), name)
         return cls
 
     def __setitem__(self, name: str, cls: type[Mechanism]) -> None:
@@ -56,6 +57,7 @@ class _Registry(MutableMapping[str, type[Mechanism]]):
 
 # The name of a mechanism in headers and study files is the name of its class.
 MECHANISMS = _Registry(
+    "warner.mechanisms",
     (
         "RandomizedResponse",
         "UnaryEncoding",
@@ -84,7 +86,13 @@ MECHANISMS = _Registry(
         "Repeated",
         "KeyValue",
         "WithNonresponse",
-    )
+    ),
+)
+
+# Designs for paper. Headers name them by their classes; a study says design = "crosswise:1/4".
+DESIGNS = _Registry(
+    "warner.designs",
+    ("Warner", "ForcedResponse", "Crosswise", "Triangular", "Unrelated", "Kuk", "Mangat"),
 )
 
 
@@ -181,7 +189,7 @@ def _from_header(text: str) -> Mechanism:
     """Build and keep a mechanism: its header comes again with every file and estimate."""
     header = json.loads(text)
     name = header.get("mechanism")
-    cls = MECHANISMS.get(name) if isinstance(name, str) else None
+    cls = (MECHANISMS.get(name) or DESIGNS.get(name)) if isinstance(name, str) else None
     if cls is None or header.get("version") != cls.version:
         raise _unknown(name, header.get("version"), cls)
     try:

@@ -350,7 +350,7 @@ class GuardedBits(ReportDistribution):
 
 @dataclass(frozen=True, eq=False)
 class ExactTable(ReportDistribution):
-    """A table of exact probabilities: Pr(report y | value x) = numerators[y, x] / 2**64.
+    """A table of exact probabilities: Pr(report y | value x) = numerators[y, x] / total.
 
     With ``sensitive`` values, :meth:`ratio` is the ratio of ULDP if every unprotected report names
     one value. Otherwise it is the ratio of OSLDP [P2 defs 2, 6].
@@ -359,6 +359,7 @@ class ExactTable(ReportDistribution):
     numerators: np.ndarray  # (m, K) object array of Python integers
     # (K,) booleans, the values that are protected; None for all
     sensitive: np.ndarray | None = None
+    total: int = ONE  # the sum of every column
 
     @cached_property
     def protected(self) -> np.ndarray:

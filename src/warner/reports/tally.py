@@ -81,6 +81,7 @@ from warner.reports.tally_kinds import (
 
 SCHEMA = 6  # of tally files, the only one that is read
 MOST_PER_PERSON = 10_000  # reports of one person, in all
+_MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
 
 
@@ -200,6 +201,53 @@ class Tally(Hinting):
             and type(self.reports_per_person) is int
             and 1 <= self.reports_per_person <= MOST_PER_PERSON
         )
+
+    @classmethod
+    def from_counts(cls, mechanism: Any, counts: Mapping[Any, int]) -> Tally:
+        """The tally of reports that were counted by hand, such as ticks on paper.
+
+        Args:
+            mechanism: of the reports, such as a design of :mod:`warner.designs`.
+            counts: {word of a report: number of people}, for each of ``mechanism.report_words``.
+
+        Returns:
+            Tally: the same as of these reports one by one.
+
+        Raises:
+            ReportError: a word that is none of the mechanism's; or a mechanism whose reports are no
+                single words.
+            ArgumentError: a word that is missing or there twice, or a negative number.
+            ArgumentTypeError: no mapping, or a number of people that is no integer.
+            EmptyError: no people.
+
+        >>> from warner.designs import Crosswise
+        >>> said = Tally.from_counts(Crosswise("1/4"), {"same": 680, "different": 320})
+        >>> said.n, said.counts.tolist()
+        (1000, [320, 680])
+        """
+        if not hasattr(counts, "items"):
+            remedy = "Write {'yes': 40, 'no': 60}, with the words of the reports"
+            raise ArgumentTypeError("counts", "must be {word: people}", kind(counts), remedy)
+        people: dict[int, int] = {}
+        for word, number in counts.items():
+            code = mechanism.report_code(word)
+            if code in people:
+                rule = "have one report twice"
+                raise ArgumentError("counts", rule, show(mechanism.report_words[code]))
+            people[code] = integer(f"count of {word}", number, 0)
+        for code, word in enumerate(mechanism.report_words):
+            if code not in people:
+                rule, remedy = f"have none of {word!r}", f"Say {word}=0 if nobody said it"
+                raise ArgumentError("counts", rule, None, remedy)
+        total = sum(people.values())
+        if not total:
+            raise EmptyError("counts", "are of nobody")
+        if total > _MOST_PEOPLE:
+            raise ArgumentError("counts", f"must be of at most {_MOST_PEOPLE} people", str(total))
+        codes = np.arange(len(people))
+        repeats = np.array([people[code] for code in range(len(people))], dtype=np.int64)
+        tally: Tally = mechanism.count(mechanism.schema.parse(codes), repeats=repeats)
+        return tally
 
     @classmethod
     def from_tallies(

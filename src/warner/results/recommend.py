@@ -85,6 +85,8 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       the projected inversion from epsilon 0.5 to 4, and 1.14 times at 0.2; over a grid of the
       distributions of 3, 5 and 7 values, at most 1.20 and 1.26 times
       (bench/few_values_err_little, 2,000 people).
+    - Designs for paper (:mod:`warner.designs`): ``MaximumLikelihood()``. Its shares are those that
+      survey research reports: the moment estimate, within 0 and 1.
     - Answers that were sent unchanged: ``Inversion("project")``, which gives the answers' shares.
 
     >>> from warner import Categorical, Grid, Interval
@@ -96,6 +98,8 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     law = None if channel is None else channel.support_law()
     if channel is not None and channel.reports_are_values and law is not None and not law.q.any():
         return Inversion("project")
+    if channel is not None and channel.is_on_paper:
+        return estimators.MaximumLikelihood()
     if channel is not None and channel.is_keyed:
         return estimators.KeyMeans() if channel.tells_means_only else estimators.PerKey()
     if domain.is_ordered or (domain.answered.is_ordered and domain.size <= _MOST_WITH_NONRESPONSE):

@@ -1,0 +1,221 @@
+"""The base of designs for paper: an exact law, words of reports, and the card of instructions."""
+
+from __future__ import annotations
+
+import textwrap
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.sampling import Source
+from warner.channels import DenseChannel
+from warner.domains import Categorical, Domain
+from warner.mechanisms.base import Mechanism
+from warner.mechanisms.direct import TableMechanism
+from warner.privacy.report_laws import ExactTable, common_denominator, epsilon_of
+from warner.reports.rules import smallest_dtype
+from warner.reports.schema import IntegerColumns
+
+_MOST = 2**62  # the largest common denominator of a law
+_WIDTH = 76
+YES_OR_NO = ("no", "yes")
+_FIRST_YES = ("yes", "true", "1", "y")
+
+
+@dataclass(frozen=True)
+class Card:
+    """The instructions of a design, for the person who answers and for who asks.
+
+    Attributes:
+        title: the name of the design.
+        steps: what the person does, one sentence or more in each.
+        boxes: what can be ticked: ``(word, what it means)``; the words are the design's reports.
+        protects: what an answer gives away, in one sentence or two, for the consent.
+        brings: what the person who asks brings, and its chances.
+
+    >>> print(Card("Title", ("Do this.",), (("yes", ""),), "It protects.", "A die."))
+    Title
+    <BLANKLINE>
+    1. Do this.
+    2. Tick one box:
+       [ ] yes
+    <BLANKLINE>
+    It protects.
+    <BLANKLINE>
+    For the interviewer: A die.
+    """
+
+    title: str
+    steps: tuple[str, ...]
+    boxes: tuple[tuple[str, str], ...]
+    protects: str
+    brings: str
+
+    def __str__(self) -> str:
+        def folded(text: str, indent: str = "") -> str:
+            return textwrap.fill(text, _WIDTH, subsequent_indent=indent)
+
+        steps = [*self.steps, "Tick one box:"]
+        lines = [folded(f"{i}. {step}", "   ") for i, step in enumerate(steps, 1)]
+        boxes = [
+            folded(f"   [ ] {word}{f': {meaning}' if meaning else ''}", "       ")
+            for word, meaning in self.boxes
+        ]
+        end = folded(f"For the interviewer: {self.brings}")
+        return "\n".join([self.title, "", *lines, *boxes, "", folded(self.protects), "", end])
+
+
+class PaperDesign(TableMechanism):
+    """A question on paper that people randomise themselves, by a draw with exact chances. Abstract.
+
+        Pr(report y | answer x) = A[y, x],   Fractions
+
+    Where a report can rule an answer out, the design protects the other answers alone, and its
+    guarantee says which (ULDP or OSLDP).
+
+    Args:
+        domain: K answers; of a question with no and yes, no comes first.
+        table: A (m, K), rows in the order of ``words``.
+        words: of the reports, (m,).
+
+    Attributes:
+        short_name: the name in texts such as ``crosswise:1/4``.
+        report_words: the words of reports, in the order of their codes 0..m-1.
+        reads_as: further words that are read as reports: {word: code}.
+        text: the design as a text that :func:`~warner.designs.from_text` reads.
+
+    Raises:
+        ArgumentError: a law whose reports do not depend on the answer, that protects no answer (of
+            two, not "yes"), or whose chances have no common denominator below 2^62.
+    """
+
+    is_of_studies = False  # a study says design = "crosswise:1/4"
+    short_name: ClassVar[str]
+    references: ClassVar[tuple[str, ...]] = ("heck2018",)
+
+    def __init__(
+        self, domain: Domain, table: Sequence[Sequence[Fraction]], words: Sequence[str]
+    ) -> None:
+        exact = np.empty((len(table), len(table[0])), dtype=object)
+        exact[:] = [list(row) for row in table]
+        numerators, total = common_denominator(exact)
+        if total > _MOST:
+            rule = "have no common denominator below 2^62"
+            raise ArgumentError("chances", rule, None, "Use simpler fractions, or fewer draws")
+        if all(len(set(row)) == 1 for row in numerators.tolist()):
+            rule = "make reports that say nothing: each is equally likely under every answer"
+            raise ArgumentError("chances", rule, None, "Use others, such as 1/4 in place of 1/2")
+        mask = _protected_answers(numerators)
+        if not mask.any() or (domain.size == 2 and not mask[1]):
+            whom = "nobody" if not mask.any() else "nobody whose answer is yes"
+            rule = f"protect {whom}: a report shows the answer"
+            raise ArgumentError("chances", rule, None, "Use chances above 0 and below 1")
+        self.sensitive_mask = None if mask.all() else mask
+        self.law = ExactTable(numerators, self.sensitive_mask, total)
+        Mechanism.__init__(self, domain, epsilon_of(self.law.ratio()), infinite=True)
+        self.schema = IntegerColumns(("report",), (len(words),))
+        self._words = tuple(words)
+        self._edges = np.cumsum(numerators, axis=0)[:-1].astype(np.int64)
+        self.check_realisable()
+
+    @property
+    def report_words(self) -> tuple[str, ...]:
+        return self._words
+
+    @property
+    def text(self) -> str:
+        values = ",".join(str(value) for key, value in self.parameters().items())
+        return f"{self.short_name}:{values}"
+
+    def thresholds(self) -> dict[str, str]:
+        rows = [" ".join(map(str, row)) for row in self.probabilities().tolist()]
+        return {"table": "; ".join(rows)}
+
+    def channel(self) -> DenseChannel:
+        channel = super().channel()
+        channel.is_on_paper = True
+        return channel
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        return cls(**parameters, domain=domain)
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        drawn = source.uniform(self.law.total, len(index))
+        report = (drawn[:, None] >= self._edges.T[index]).sum(axis=1)
+        return {"report": report.astype(smallest_dtype(self.n_reports))}
+
+    def _no_program(self) -> ArgumentTypeError:
+        rule = "is a design for paper, where people make the draw themselves"
+        remedy = "Ask on paper, or use RandomizedResponse on devices"
+        return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{key}={value!r}" for key, value in self.parameters().items())
+        plain = self.domain == Categorical(YES_OR_NO)
+        return f"{type(self).__name__}({values}{'' if plain else f', domain={self.domain!r}'})"
+
+    @abstractmethod
+    def card(self, question: str | None = None, by: str | None = None) -> Card:
+        """The instructions for people and interviewers.
+
+        Args:
+            question: the sensitive question; None for "Question A".
+            by: what people draw with, see :func:`~warner.designs.draw_with`; None for the simplest
+                that has the exact chances.
+
+        Raises:
+            ArgumentError: a device that does not have the chances of the design.
+        """
+
+    def _protects(self) -> str:
+        """What one answer gives away, in words."""
+        odds = self.law.ratio()
+        most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"
+        if self.sensitive_mask is None:
+            return (
+                "No box shows your answer: each is ticked by people of every answer, at most "
+                f"{most} times as often under one answer as under another."
+            )
+        shown = " or ".join(
+            f'"{word}"'
+            for word, one in zip(self.report_words, self.law.protected, strict=True)
+            if not one
+        )
+        sensitive = " or ".join(f'"{value}"' for value in self.sensitive)
+        return (
+            f"No box shows that your answer is {sensitive}: the boxes that people with this answer "
+            f"tick are ticked by others too, at most {most} times as often under one answer as "
+            f"under another. The box {shown} shows that your answer is not {sensitive}."
+        )
+
+
+def _protected_answers(numerators: np.ndarray) -> np.ndarray:
+    """The answers all of whose reports can come from every answer.
+
+    Shapes: numerators (m, K) -> (K,).
+    """
+    possible = numerators > 0
+    from_all = np.all(possible, axis=1, keepdims=True)
+    return np.asarray(~(possible & ~from_all).any(axis=0))
+
+
+def two_answers(domain: Domain | None) -> Domain:
+    """The domain of a question with no and yes, refused where it has other values."""
+    domain = Categorical(YES_OR_NO) if domain is None else domain
+    if not isinstance(domain, Domain):
+        raise ArgumentTypeError("domain", "must be a Domain", show(domain), None)
+    if domain.size != 2:
+        rule = "must have two answers, no and yes"
+        raise ArgumentError("domain", rule, f"{domain.size}", "ForcedResponse takes several")
+    if str(domain.labels[0]).strip().lower() in _FIRST_YES:
+        rule = "must have the answer no first, and then yes"
+        labels = ", ".join(map(repr, domain.labels))
+        raise ArgumentError("domain", rule, labels, "Write values = ['no', 'yes']")
+    return domain

@@ -1,0 +1,208 @@
+"""Designs for paper: what they promise, what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from tests.refusals import refused
+from warner import Categorical, Tally, estimate
+from warner.designs import (
+    Crosswise,
+    ForcedResponse,
+    Kuk,
+    Mangat,
+    PaperDesign,
+    Triangular,
+    Unrelated,
+    Warner,
+    chance,
+    draw_with,
+    from_text,
+)
+from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
+from warner.mechanisms import from_header
+
+OFTEN = {"never": "1/10", "sometimes": "3/20", "often": "1/20"}
+DESIGNS: list[PaperDesign] = [
+    Warner("5/6"),
+    Warner(0.3),
+    ForcedResponse("1/6", "1/12"),
+    ForcedResponse(yes="1/6", no=0),
+    ForcedResponse(answers=OFTEN),
+    Crosswise("1/4"),
+    Triangular("91/365"),
+    Unrelated("2/3", "1/4"),
+    Kuk(0.8, 0.25),
+    Kuk("4/5", "1/4", draws=5),
+    Mangat(0.6),
+]
+EACH = pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.text)
+
+
+@EACH
+def test_a_design_comes_back_from_its_text_and_its_header(design: PaperDesign) -> None:
+    assert from_text(design.text, design.domain) == design
+    again = from_header(design.header)
+    assert again == design and type(again) is type(design)
+    names = {name: getattr(warner.designs, name) for name in warner.designs.__all__}
+    assert eval(repr(design), {**names, "Categorical": Categorical}) == design
+
+
+@EACH
+def test_the_guarantee_is_that_of_the_exact_table(design: PaperDesign) -> None:
+    """Rejects a law of rounded chances, and a one-sided design that claims both answers."""
+    table = design.probabilities()
+    assert (table.sum(axis=0) == 1).all()
+    result = warner.audit(design)
+    assert result.holds and result.epsilon == design.epsilon == design.law.worst_epsilon()
+    ruled_out = (table == 0).any()
+    assert bool(design.sensitive) == ruled_out
+    if ruled_out:
+        assert design.sensitive == ["yes"]
+        assert warner.audit(warner.MatrixMechanism(design.domain, table.astype(float))).epsilon == (
+            np.inf
+        )
+
+
+def test_odds_are_exact_fractions() -> None:
+    """Rejects odds of the nearest floats: 1/6 and 5/6 have none."""
+    assert Warner(5 / 6).law.ratio() == ForcedResponse(1 / 6, 1 / 6).law.ratio() == 5
+    assert Crosswise(0.25).law.ratio() == 3
+    assert Triangular("1/4").law.ratio() == 4 and Mangat("2/3").law.ratio() == 3
+    assert Kuk("4/5", "1/4", draws=3).law.ratio() == Fraction(15, 4) ** 3
+    assert ForcedResponse(answers=OFTEN).law.ratio() == 15
+    assert Unrelated("2/3", "1/4").law.ratio() == 9
+
+
+def test_chances_are_what_people_write() -> None:
+    for written in ("1/4", 0.25, ".25", "25 %", Fraction(1, 4), " 1/4 ", np.float64(0.25)):
+        assert chance("p", written) == Fraction(1, 4)
+    assert chance("p", 2 / 12) == Fraction(1, 6) and chance("p", 0.3333) == Fraction(3333, 10000)
+    for wrong in ("a quarter", "1/0", "", "nan", float("nan"), float("inf"), -0.1, 1.5, 0, 1, 25):
+        refused(ArgumentError, "p: must be a chance", chance, "p", wrong)
+    assert "25 % as '1/4'" in refused(ArgumentError, "", chance, "p", 25)
+    for wrong in (True, None, [0.25], 1j):
+        refused(ArgumentTypeError, "p: must be a chance", chance, "p", wrong)
+
+
+@EACH
+def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
+    """Rejects a table whose rows and columns are exchanged, and a sampler with others' chances."""
+    rng = np.random.default_rng(1)
+    for x, value in enumerate(design.domain.labels):
+        tally = design.tally(design.randomize([value] * 20_000, rng))
+        p = design.probabilities()[:, x].astype(float)
+        assert (np.abs(tally.counts - 20_000 * p) <= 6 * np.sqrt(20_000 * p * (1 - p))).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("crosswise:1/2", "say nothing"),
+        ("crosswise:0", "must be a chance"),
+        ("crosswise:", "crosswise has p; got 'crosswise:'. Write 'crosswise:1/4'"),
+        ("crosswise:1/4,1/4", "crosswise has p"),
+        ("crosswise:q=1/4", "crosswise has p"),
+        ("crossways:1/4", "Is 'crosswise' meant"),
+        ("forced:1/6,1/12", "forced:yes=1/6,no=1/12"),
+        ("forced:1/6", "yes and no"),
+        ("forced:yes=1/2,no=1/2", "leave a chance for the truth"),
+        ("forced:yes=0,no=1/6", "whose answer is yes"),
+        ("unrelated:.7,q=.2", "with a name each"),
+        ("kuk:4/5,1/4,two", "draws: must be an integer"),
+        ("kuk:4/5,4/5", "say nothing"),
+        ("kuk:4/5,0", "whose answer is yes"),
+        ("kuk:.123,.234,20", "no common denominator"),
+    ],
+)
+def test_texts_that_are_no_design_are_refused(text: str, wrong: str) -> None:
+    refused((ArgumentError, ArgumentTypeError), re.escape(wrong), from_text, text)
+
+
+def test_answers_stand_in_the_order_no_yes() -> None:
+    """Rejects a design that takes the first of yes and no for no: 0.86 for 0.14."""
+    refused(ArgumentError, "no first", Crosswise, "1/4", Categorical(["yes", "no"]))
+    refused(ArgumentError, "ForcedResponse takes several", Warner, 0.7, warner.Integers(0, 2))
+    used = Categorical(["never used", "used"])
+    said = Tally.from_counts(Crosswise("1/4", used), {"same": 680, "different": 320})
+    assert round(estimate(said)["used"], 4) == 0.14
+
+
+def test_counts_are_in_the_words_of_the_design() -> None:
+    said = {"same": 680, "different": 320}
+    tally = Tally.from_counts(Crosswise("1/4"), said)
+    assert tally.counts.tolist() == [320, 680] and tally.n == 1000
+    for words in ({"A": 680, "B": 320}, {" Different": 320, "SAME": 680}):
+        assert Tally.from_counts(Crosswise("1/4"), words) == tally
+    draws = Kuk("4/5", "1/4", draws=2)
+    assert Tally.from_counts(draws, {0: 1, 1: 2, 2: 3}).counts.tolist() == [1, 2, 3]
+    coin = warner.RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    assert Tally.from_counts(coin, {"yes": 17, "no": 13}).counts.tolist() == [13, 17]
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "wrong"),
+    [
+        ({"yes": 680, "no": 320}, ReportError, "must be different or same, or A or B; got 'yes'"),
+        ({"same": 680}, ArgumentError, "none of 'different'. Say different=0"),
+        ({"same": 1, "A": 2, "different": 3}, ArgumentError, "twice"),
+        ({"same": -1, "different": 3}, ArgumentError, "at least 0"),
+        ({"same": 1.0, "different": 3}, ArgumentTypeError, "an integer"),
+        ({"same": 0, "different": 0}, EmptyError, "nobody"),
+        ([680, 320], ArgumentTypeError, "must be {word: people}"),
+    ],
+)
+def test_counts_in_other_words_are_refused(counts: Any, error: type[Exception], wrong: str) -> None:
+    """Rejects counts by position: crosswise "yes", read the other way, gives 0.86 for 0.14."""
+    refused(error, re.escape(wrong), Tally.from_counts, Crosswise("1/4"), counts)
+
+
+def test_reports_without_words_have_no_counts_by_word() -> None:
+    bits = warner.UnaryEncoding(Categorical(["a", "b"]), 1.0)
+    refused(ReportError, "no single words", Tally.from_counts, bits, {"a": 1, "b": 2})
+
+
+@EACH
+def test_a_card_says_the_rule_and_has_a_box_for_each_report(design: PaperDesign) -> None:
+    card = design.card("Have you ever taken cannabis?")
+    assert "Have you ever taken cannabis?" in str(card)
+    assert len(card.boxes) == design.n_reports
+    assert {design.report_code(box.split(", ")[0]) for box, _ in card.boxes} == set(
+        range(design.n_reports)
+    )
+    assert all(len(line) <= 80 for line in str(card).splitlines())
+    assert ("shows that your answer is not" in card.protects) == bool(design.sensitive)
+
+
+def test_draws_have_exactly_their_chances() -> None:
+    """Rejects ranges of faces that overlap or miss one: the faces of each outcome are counted."""
+    chances = [Fraction(1, 6), Fraction(1, 3)]
+    assert draw_with(chances).when == ("the die shows 1", "the die shows 2 or 3")
+    assert draw_with(chances).otherwise == "it shows 4, 5 or 6"
+    sums = draw_with([Fraction(1, 6), Fraction(1, 12)])
+    ways = {total: 6 - abs(7 - total) for total in range(2, 13)}
+    assert sums.when == ("the sum is 2, 3 or 4", "the sum is 11 or 12")
+    assert ways[2] + ways[3] + ways[4] == 6 and ways[11] + ways[12] == 3
+    assert draw_with([Fraction(3, 20)]).when == ("the number is 1, 2 or 3",)
+    assert draw_with([Fraction(3, 20)]).brings.startswith("20 cards")
+    assert "60 degrees red" in draw_with([Fraction(1, 6)], "spinner").brings
+    assert draw_with([Fraction(123, 1000)]).what.startswith("Spin")
+    birthdays = draw_with([Fraction(31, 365), Fraction(28, 365)]).when
+    assert [text.partition(" is ")[2] for text in birthdays] == [
+        "from 1 January to 31 January",
+        "from 1 February to 28 February",
+    ]
+    text = refused(
+        ArgumentError, "no outcome with the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
+    )
+    assert "91/365 has birthdays. Use 'coin' or 'cards' or 'spinner'" in text
+
+
+def test_a_design_is_not_for_devices() -> None:
+    refused(ArgumentTypeError, "people make the draw themselves", Crosswise("1/4").device_program)
