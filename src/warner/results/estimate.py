@@ -692,7 +692,8 @@ class Estimate(Solution):
 
         Returns:
             Method, status, fit, domain, a ``"doubt"`` of the reports where there is one, and the
-            tables: ``"shares"`` of :meth:`rows`, ``"mean"`` of
+            tables: ``"shares"`` of :meth:`rows`, ``"unbiased"`` with the unbiased estimate of each
+            share and its standard error, where intervals are made of them, ``"mean"`` of
             :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
             reports are of keys with values.
         """

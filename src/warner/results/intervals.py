@@ -23,7 +23,7 @@ from warner.results.solution import Solution, Weights
 TARGETS = ("population", "respondents")
 KINDS = ("score", "wald", "average", "simultaneous", "anytime", "bootstrap", "fisher", "posterior")
 # Kinds of intervals that are made from the reports, whatever method made the estimate.
-_OF_REPORTS = ("score", "wald", "average", "simultaneous", "anytime")
+OF_REPORTS = ("score", "wald", "average", "simultaneous", "anytime")
 # Kinds that know the weights, clusters and strata of a survey.
 _OF_DESIGNS = ("score", "wald", "simultaneous")
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
@@ -46,7 +46,7 @@ def interval(
     kind, planned = with_plan(kind, planned)
     kind = choice("kind", default_kind(solution, target) if kind is None else kind, KINDS)
     bounds = _bounds(solution, level, target, kind, weights, replicates, rng, planned)
-    if kind == "wald" or kind not in _OF_REPORTS or solution.fit.probabilities is None:
+    if kind == "wald" or kind not in OF_REPORTS or solution.fit.probabilities is None:
         return bounds
     return holding(bounds, np.clip(solution.probabilities, 0.0, 1.0))
 
@@ -68,7 +68,7 @@ def intervals_of_table(
     name, planned = with_plan(kind)
     name = choice("kind", default_kind(solution, target) if name is None else name, KINDS)
     bounds = _bounds(solution, level, target, name, rng=rng, planned=planned)
-    if name in _OF_REPORTS:
+    if name in OF_REPORTS:
         given = np.clip(solution.probabilities, 0.0, 1.0)
         low, high = (bounds if name == "wald" else score(solution.data, None, level, target)).T
         outside = (given < low - _ROUNDING) | (given > high + _ROUNDING)

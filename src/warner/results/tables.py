@@ -14,10 +14,12 @@ from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
+from warner.metrics import project
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows
 from warner.results.intervals import (
     DESIGN_EFFECT,
+    OF_REPORTS,
     TARGETS,
     at_every_look,
     available_kind,
@@ -29,6 +31,7 @@ from warner.results.intervals import (
     share_row,
     with_plan,
 )
+from warner.results.share_noise import variances_of
 from warner.results.solution import Solution
 
 _MOST = 20  # rows in a notebook; of more values the largest shares are shown
@@ -171,10 +174,24 @@ def to_json(
         },
         "domain": solution.domain.spec(),
         "shares": rows(solution, level, target, kind),
+        **_unbiased(solution, target, kind),
         **({} if solution.fit.mean is None else {"mean": means(solution, level, target, kind)}),
         **({"keys": keys} if keys else {}),
         **_given(solution, level, target, at_every_look(kind)),
     }
+
+
+def _unbiased(solution: Solution, target: str, kind: str | None) -> dict[str, Any]:
+    """The unbiased estimates and their standard errors; {} where intervals are not made of them."""
+    if solution.fit.probabilities is None:
+        return {}
+    if available_kind(solution, target, kind) not in OF_REPORTS:
+        return {}
+    shares = solution.data.channel.invert(solution.data.weights)
+    variances = variances_of(solution.data, project(shares), target)
+    errors = np.sqrt(np.maximum(variances, 0.0))
+    each = zip(solution.domain.labels, shares.tolist(), errors.tolist(), strict=True)
+    return {"unbiased": [{"value": v, "estimate": t, "error": error} for v, t, error in each]}
 
 
 def _given(solution: Solution, level: float, target: str, kind: str | None) -> dict[str, Any]:

@@ -88,6 +88,21 @@ def test_an_estimate_is_json_and_frame_and_rows(tally: warner.Tally) -> None:
     assert "gap=" in repr(result) and "K=4" in repr(result)
 
 
+def test_json_has_unbiased_estimates_with_standard_errors() -> None:
+    """R's RRreg 0.7.6 gives .28833 (.03182) for Warner's design with p = .7; it divides by n - 1.
+
+    Rejects the error of the share of the reports, .0127, and that of the shrunk estimate.
+    """
+    coin = warner.RandomizedResponse(Categorical(["no", "yes"]), float(np.log(0.7 / 0.3)))
+    result = warner.estimate(coin.tally(coin.reports(np.repeat([0, 1], [877, 623]))))
+    no, yes = result.to_json()["unbiased"]
+    assert yes["value"] == "yes" and yes["estimate"] == pytest.approx(0.288333333, abs=1e-6)
+    assert yes["error"] == pytest.approx(0.0318193829 * np.sqrt(1499 / 1500), rel=1e-5)
+    assert no["error"] == pytest.approx(yes["error"])
+    smooth = warner.SquareWave(warner.Integers(0, 20), 1.0)
+    assert "unbiased" not in warner.estimate(smooth.tally(smooth.randomize([3] * 99))).to_json()
+
+
 def test_values_that_are_no_scalars_are_written_as_json_in_frames() -> None:
     mechanism = warner.RandomizedResponse(
         warner.Product(a=warner.Integers(0, 1), b=Categorical(["x", "y"])), 2.0
