@@ -14,6 +14,7 @@ help:
 	@echo "make quick   set up and pass a choice of the tests, in about two minutes"
 	@echo "make test-browser  the survey page in Chromium, and the browser module in node (sets them up)"
 	@echo "make test-spark  set up and pass the tests on Spark and Sail (needs Java)"
+	@echo "make test-r  build, check and test the package for R (installs R of Debian)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
 	@echo "make check   format, lint, types"
 	@echo "make reproduce  the experiments of the five papers, the quick form (about five minutes)"
@@ -95,6 +96,16 @@ tests/spark/.venv/.ready: tests/spark/requirements.lock pyproject.toml
 	@tests/spark/.venv/bin/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r tests/spark/requirements.lock
 	@tests/spark/.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+# The package for R, built and checked outside the tree.
+.PHONY: test-r
+test-r: $(READY)
+	@command -v Rscript >/dev/null || sh tests/install.sh r-base-core
+	@Rscript -e 'quit(status = !requireNamespace("jsonlite", quietly = TRUE))' || sh tests/install.sh r-cran-jsonlite
+	@folder=$$(mktemp -d) && source="$(CURDIR)/r/warner" && program="$(CURDIR)/$(BIN)/warner" && cd "$$folder" && \
+	  R CMD build "$$source" && WARNER="$$program" _R_CHECK_FORCE_SUGGESTS_=false \
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 R CMD check --no-manual warner_*.tar.gz; \
+	  status=$$?; rm -rf "$$folder"; exit $$status
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)
