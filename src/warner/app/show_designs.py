@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from textwrap import wrap
@@ -22,6 +22,7 @@ from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, 
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, odds_of
 from warner.design.proposal import Proposal
+from warner.design.shuffling import Shuffled
 from warner.domains import Categorical, Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedResponse, WithFakes
 from warner.mechanisms.covers import cover_of_pairs
@@ -221,6 +222,24 @@ def show_audits(
         Column("method", "how it was computed", priority=4),
     ]
     show(Table(columns, rows, notes))
+
+
+def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> list[str]:
+    """What is promised against who sees only published counts of each question."""
+    said = [f"{name}: {crowd}." for name, crowd in crowds.items()]
+    if len(crowds) > 1:
+        epsilon = sum(crowd.epsilon for crowd in crowds.values())
+        delta = sum(crowd.delta for crowd in crowds.values())
+        said.append(
+            f"All {len(crowds)} questions together: epsilon {epsilon:.4g} (delta {delta:.0e}) "
+            "against who sees only the counts of each question."
+        )
+    if crowds and public:
+        said.append(
+            "Public columns are published beside the counts, so people hide among those of their "
+            "own group: what is said holds for groups of so many people."
+        )
+    return said
 
 
 _SHOWN = 10  # blocks of questions that are listed

@@ -20,6 +20,7 @@ from warner._core.errors import MismatchError, WarnerError
 from warner.collector.live.state import LEVEL, LiveView, fewest_new, groups_come_late
 from warner.collector.survey_document import Question, different, draw_of, questions_of
 from warner.design.privacy_words import Strength, certainty, odds, of_guarantee, of_mechanism
+from warner.design.shuffling import protects_all_alike, shuffled
 from warner.mechanisms import Mechanism, OneOf
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import SMALLEST_GROUP
@@ -84,7 +85,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
                 "Estimates are computed from the counts of reports alone. So whatever is done with "
                 "them does not weaken the guarantee."
             ),
-            "amplification": "None is claimed: the guarantee holds against the collector itself.",
+            "amplification": _amplification(study),
         },
         "who_sees_what": _who_sees_what(study, view),
         "retention": _retention(study),
@@ -104,6 +105,30 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
         },
         "study": {"sha256": study.digest, "languages": list(study.languages)},
     }
+
+
+_SHUFFLED_DELTA = 1e-6
+
+
+def _amplification(study: Study) -> str:
+    """What is promised against who sees only published steps, where people hide among all."""
+    against_all = "The guarantee above holds against the collector itself."
+    step, mechanisms = study.collect.step, list(study.mechanisms.values())
+    guarantees = [mechanism.guarantee for mechanism in mechanisms]
+    if (
+        study.public
+        or study.groups
+        or step * _SHUFFLED_DELTA >= 1
+        or not all(protects_all_alike(promised) for promised in guarantees)
+    ):
+        return f"None is claimed. {against_all}"
+    crowds = [shuffled(mechanism, step, _SHUFFLED_DELTA) for mechanism in mechanisms]
+    epsilon = sum(crowd.epsilon for crowd in crowds)
+    return (
+        f"{against_all} Against who sees only the published steps, each of {step:,} people's "
+        f"reports, epsilon is at most {epsilon:.3g}, with delta "
+        f"{_SHUFFLED_DELTA * len(crowds):.0e} ({len(crowds)} x {_SHUFFLED_DELTA:.0e})."
+    )
 
 
 def _counted(n: int, name: str) -> str:

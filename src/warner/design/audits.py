@@ -16,6 +16,7 @@ from warner._core.names import explained
 from warner._core.sampling import Source
 from warner._core.table import Column, Table, Tabular, entry
 from warner._core.text import canonical
+from warner.design.shuffling import Shuffled, shuffled as of_crowd
 from warner.mechanisms import Device, Mechanism
 from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
@@ -58,6 +59,9 @@ class Audit(Tabular):
         influence: the number of people by which one forged report changes the count of a value that
             ``Inversion()`` estimates, at most; None where reports have no unbiased estimate of
             counts. See :func:`warner.theory.inversion.max_influence`.
+        shuffled: what is promised against who sees only the published counts of many people, with
+            ``people``, ``delta``, ``epsilon``, ``rounds`` and ``local``, the epsilon against who
+            sees the reports of a person arrive; None where it was not asked for.
     """
 
     mechanism: str
@@ -72,10 +76,13 @@ class Audit(Tabular):
     unit: float | None = None
     total: float | None = None
     influence: float | None = None
+    shuffled: Shuffled | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """The audit as a table of one row: the attributes by name."""
-        return [dict(vars(self))]
+        crowd = {} if self.shuffled is None else vars(self.shuffled)
+        of_crowd = {f"shuffled_{name}": value for name, value in crowd.items()}
+        return [{k: v for k, v in vars(self).items() if k != "shuffled"} | of_crowd]
 
     def table(self) -> Table:
         """The audit for people: the verdict, and all that was found."""
@@ -105,7 +112,10 @@ class Audit(Tabular):
             else f"; one report weighs at most {self.influence:.4g} people"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
-        return f"{self.mechanism}: {epsilons}; {self.guarantee} ({self.method}{lower}){weight}"
+        crowd = "" if self.shuffled is None else f"; {self.shuffled}"
+        return (
+            f"{self.mechanism}: {epsilons}; {self.guarantee} ({self.method}{lower}){weight}{crowd}"
+        )
 
 
 # -----------------------------------------------------------------------------------------------
@@ -485,7 +495,12 @@ def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes
 
 @explained
 def audit(
-    mechanism: Mechanism | Device, samples: int | None = None, claim: Guarantee | None = None
+    mechanism: Mechanism | Device,
+    samples: int | None = None,
+    claim: Guarantee | None = None,
+    shuffled: int | None = None,
+    delta: float = 1e-6,
+    rounds: int = 1,
 ) -> Audit:
     """The exact epsilon of a mechanism over whole reports, their length and order included.
 
@@ -512,6 +527,11 @@ def audit(
         claim: check this guarantee, by enumeration, instead of the one that the mechanism states.
             The result names the violation: an unprotected report that does not name one value, or a
             report and two values.
+        shuffled: how many people's reports are counted together. The result then also says what is
+            promised against who sees only the published counts, and neither who sent which report
+            nor when: a smaller epsilon, which may fail with probability ``delta`` [wang2024].
+        delta: of that promise, below one in the people.
+        rounds: how often the same people report, each time with new randomness.
 
     Returns:
         Audit: epsilon, whether it holds, and the method of the audit.
@@ -520,24 +540,29 @@ def audit(
         ArgumentTypeError: not a mechanism, or a claim that is no guarantee; samples or a claim for
             a device, because both compare chosen values.
         ArgumentError: a claim about a mechanism with too many reports to list, or about values that
-            it does not have; samples beside a claim.
+            it does not have; samples or shuffled beside a claim; shuffled where some values are not
+            protected, or not surely; a delta that is not below one in the people.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> result = audit(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
     >>> result.holds, round(result.epsilon, 9)
     (True, 1.0)
+    >>> four = RandomizedResponse(Categorical(["a", "b", "c", "d"]), 1.0)
+    >>> round(audit(four, shuffled=1000).shuffled.epsilon, 4)
+    0.1183
     """
     if isinstance(mechanism, Device):
-        if samples is not None or claim is not None:
-            rule = "is audited without samples and without a claim: both compare chosen values"
+        if (samples, claim, shuffled) != (None, None, None):
+            rule = "is audited without samples, claim and shuffled, which compare chosen values"
             raise ArgumentTypeError("device", rule, None, "Audit the common mechanism")
         return audit_device(mechanism)
     if not isinstance(mechanism, Mechanism):
         raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
     if claim is None:
-        return audit_exact(mechanism, samples)
-    if samples is not None:
-        rule = "do not go with a claim, which is checked by enumeration"
-        remedy = "Ask for one of the two"
-        raise ArgumentError("samples", rule, None, remedy)
+        crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
+        return replace(audit_exact(mechanism, samples), shuffled=crowd)
+    for name, value in (("samples", samples), ("shuffled", shuffled)):
+        if value is not None:
+            rule = "does not go with a claim, which is checked by enumeration"
+            raise ArgumentError(name, rule, None, "Ask for one of the two")
     return audit_claim(mechanism, claim)

@@ -71,6 +71,24 @@ def test_answers_may_come_from_parquet_or_as_bare_lines(here: Path) -> None:
     assert run("audit", "n.parquet").stdout.count(" yes ") == 4
 
 
+def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY, encoding="utf-8")
+    said = run("audit", str(study), "--shuffled", "500", "--rounds", "2").stdout
+    assert "smokes: epsilon 0." in said and "counts of 500 people, 2 times; 2 against" in said
+    assert "All 2 questions together: epsilon 0." in said
+    data = json.loads(run("audit", str(study), "--shuffled", "500", "--json").stdout)
+    assert 0 < data["smokes"]["shuffled_epsilon"] < data["smokes"]["epsilon"]
+    assert "counts of 500 people" in run("plan", str(study), "--people", "500", "--shuffled").stdout
+    refused = run("audit", str(study), "--shuffled", "2000000", ok=False)
+    assert "below one in the 2,000,000 people" in refused.output
+    study.write_text(UTILITY, encoding="utf-8")
+    assert (
+        "every answer is surely protected"
+        in run("audit", str(study), "--shuffled", "9", ok=False).output
+    )
+
+
 def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
     run("tally", "r.csv", "-o", "t.json")

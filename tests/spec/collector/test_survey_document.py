@@ -28,6 +28,7 @@ from warner.collector.refusals import Refused
 from warner.collector.stores import PostgresStore, SQLiteStore, Store
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
+from warner.design.shuffling import shuffled
 from warner.errors import ArgumentError, StudyError
 from warner.studies.study import Study
 from warner.theory.inversion import max_influence
@@ -380,6 +381,27 @@ def test_numbers_of_questions_are_those_of_the_law() -> None:
     sent, other = (100 * float(law[1, x]) for x in (1, 0))
     assert f"{sent:.0f} send the report" in said and f"{other:.0f} send the same" in said
     assert f"{math.e:.2f} times" in card["questions"][0]["in_words"][1]
+
+
+def test_published_steps_hide_people_among_others() -> None:
+    alike = Study.parse(
+        """
+        [attributes.smokes]
+        values = ["no", "yes"]
+        mechanism = "RandomizedResponse"
+        epsilon = 1.0
+        [collect]
+        people = 100000
+        """
+    )
+    said = deployment_card(alike)["accounting"]["amplification"]
+    crowd = shuffled(alike.mechanisms["smokes"], 1000)
+    assert "holds against the collector itself" in said and "each of 1,000 people's reports" in said
+    assert f"at most {crowd.epsilon:.3g}, with delta 1e-06" in said
+    # Public columns are published beside the counts, and some values are not protected at all.
+    for study in (STUDY, Study.parse(OTHERS)):
+        said = deployment_card(study)["accounting"]["amplification"]
+        assert said == "None is claimed. The guarantee above holds against the collector itself."
 
 
 def test_other_kinds_of_privacy_are_called_by_their_names() -> None:

@@ -63,7 +63,7 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
         warner.audit(warner.UnaryEncoding(Integers(0, 30), 1.0), claim=LDP(1.0))
     with pytest.raises(ArgumentTypeError, match="claim"):
         warner.audit(mixing, claim=1.0)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="do not go with a claim"):
+    with pytest.raises(ArgumentError, match="does not go with a claim"):
         warner.audit(mixing, samples=1000, claim=LDP(1.0))
     assert warner.audit(uninvertible, claim=ULDP(9.0, (0,))).epsilon == np.inf
     assert "1 sensitive value" in warner.audit(one_sided).guarantee and "one-sided" in str(

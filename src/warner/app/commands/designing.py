@@ -17,6 +17,7 @@ from warner.app.commands.options import Output, smallest_group, table_of_rows, w
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
+    about_crowds,
     comments,
     people_of_blocks,
     show_audits,
@@ -33,6 +34,7 @@ from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
 from warner.design.planning import Plan, plan as make_plan
 from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters, gain_of_one
+from warner.design.shuffling import shuffled
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
@@ -136,6 +138,12 @@ from warner.studies.study import Study
     help="For a pilot: the probability that independent attributes stay apart. A pair is joined "
     "only if a test of independence, corrected for all pairs, rejects.",
 )
+@click.option(
+    "--shuffled",
+    is_flag=True,
+    help="For a complete study: also say what its mechanisms promise against who sees only the "
+    "published counts of --people people.",
+)
 @written
 def plan(study: str, output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
@@ -171,6 +179,9 @@ def plan(study: str, output: Output, **choices: Any) -> None:
         _group_attributes(study, output, choices["threshold"], choices["largest"], choices["level"])
         return
     draft = Draft.load(study)
+    if draft.missing and choices["shuffled"]:
+        rule = "is for a complete study, and this draft lacks mechanisms or epsilons"
+        raise ArgumentError("--shuffled", rule, None, "Complete it with --write first")
     if draft.missing:
         _propose(draft, output, choices)
         return
@@ -194,6 +205,12 @@ def plan(study: str, output: Output, **choices: Any) -> None:
         if (result := _planned(attribute, mechanism, choices, people.get(attribute))) is not None
     }
 
+    of_study = grouped_mechanisms(draft.study) if choices["shuffled"] else {}
+    crowds = {
+        name: shuffled(mechanism, people.get(name, choices["people"]))
+        for name, mechanism in steps(of_study.items(), "hiding people among others")
+    }
+
     def show() -> None:
         for question, draw in draws.items():
             show_blocks(draw, choices["people"], question)
@@ -201,12 +218,18 @@ def plan(study: str, output: Output, **choices: Any) -> None:
             show_plan(attribute, result, chosen[attribute])
         if plans:
             click.echo(WEIGHT)
+        for line in about_crowds(crowds, draft.study.public):
+            click.echo(line)
         if not draws and (gain := _gain(draft)) > 1:
             show_gain(gain, draft.study.epsilon)
 
+    def data() -> dict[str, Any]:
+        planned = {name: result.to_json() for name, result in plans.items()}
+        return planned | ({"shuffled": {n: vars(c) for n, c in crowds.items()}} if crowds else {})
+
     output.write(
         show,
-        lambda: {name: result.to_json() for name, result in plans.items()},
+        data,
         lambda: table_of_rows(
             {"attribute": name, **row} for name, result in plans.items() for row in result.rows()
         ),
@@ -341,9 +364,38 @@ def _planned(
     type=click.IntRange(1000),
     help="Also draw this many reports per value, for a lower bound of epsilon from samples.",
 )
+@click.option(
+    "--shuffled",
+    "people",
+    type=click.IntRange(2),
+    metavar="PEOPLE",
+    help="Also say what is promised against who sees only the published counts of so many people.",
+)
+@click.option(
+    "--delta",
+    type=float,
+    default=1e-6,
+    show_default=True,
+    help="With --shuffled: how probable it may be that the promise does not hold.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --shuffled: how often the same people report.",
+)
 @smallest_group
 @written
-def audit(file: str, samples: int | None, smallest_group: int, output: Output) -> None:
+def audit(
+    file: str,
+    samples: int | None,
+    people: int | None,
+    delta: float,
+    rounds: int,
+    smallest_group: int,
+    output: Output,
+) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
     It also lists the public columns, which no epsilon protects, and warns where their values make
@@ -355,7 +407,7 @@ def audit(file: str, samples: int | None, smallest_group: int, output: Output) -
     output.check(file)
     mechanisms, simulated, most, public, sizes = mechanisms_of(file)
     results = {
-        attribute: audit_mechanism(m, samples)
+        attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
     }
     if simulated:
@@ -367,7 +419,7 @@ def audit(file: str, samples: int | None, smallest_group: int, output: Output) -
 
     def data() -> dict[str, Any]:
         audits: dict[str, Any] = {
-            attribute: {k: ("inf" if v == float("inf") else v) for k, v in vars(result).items()}
+            attribute: {k: ("inf" if v == float("inf") else v) for k, v in result.rows()[0].items()}
             for attribute, result in results.items()
         }
         for attribute, mechanism in mechanisms.items():
@@ -382,6 +434,9 @@ def audit(file: str, samples: int | None, smallest_group: int, output: Output) -
 
     def show() -> None:
         show_audits(results, samples, mechanisms)
+        crowds = {name: one.shuffled for name, one in results.items() if one.shuffled is not None}
+        for line in about_crowds(crowds, public):
+            click.echo(line)
         for line in unusual_budgets(mechanisms, most):
             click.echo(line)
         if most > 1:
