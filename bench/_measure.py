@@ -1,5 +1,5 @@
-"""What the benchmarks share: alternating timings, processes measured from outside, and the lines
-that say whether a claim holds.
+"""What the benchmarks share: alternating timings, processes measured from outside, results that are
+kept until what made them changes, and the lines that say whether a claim holds.
 
 Nothing heavy is imported here. On Linux a process inherits the peak memory of the one that started
 it, so whoever measures the memory of others must be small itself.
@@ -7,8 +7,10 @@ it, so whoever measures the memory of others must be small itself.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gc
+import hashlib
 import json
 import os
 import platform
@@ -16,12 +18,15 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 OUT = Path(__file__).parent / "out"
+RESULTS = Path(__file__).parent / "results"
+SRC = Path(__file__).parents[1] / "src"
 K = 256
 EPSILON = 1.0
 SEED = 20240229
@@ -145,8 +150,105 @@ def record(name: str, entry: Mapping[str, Any], packages: tuple[str, ...]) -> No
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
     }
-    with open(Path(__file__).parent / "results" / f"{name}.jsonl", "a") as file:
-        file.write(json.dumps(line) + "\n")
+    _append(RESULTS / f"{name}.jsonl", line)
+
+
+def _append(file: Path, line: Mapping[str, Any]) -> None:
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a") as lines:
+        lines.write(json.dumps(line) + "\n")
+
+
+def stored(file: Path) -> list[dict[str, Any]]:
+    """The lines of results that a file holds."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def resume(
+    file: Path,
+    cells: Iterable[Sequence[Any]],
+    work: Callable[..., Mapping[str, Any] | None],
+    made_of: Callable[..., str] | None = None,
+    processes: int = 1,
+) -> list[dict[str, Any]]:
+    """The lines of some cells, in their order; a cell that has no line in the file is done first.
+
+    Each line is written when its cell is done, so a script may be stopped at any time.
+
+    Args:
+        file: the results, one JSON line for each cell.
+        cells: strings and numbers each.
+        work: makes the rest of a line from a cell; None where its data are not there. With several
+            processes it must be importable. The line says its seconds, of the processor.
+        made_of: a digest of what a line depends on. A line with another digest is done again, and
+            replaced; without it a line stands whatever changes.
+        processes: how many share the work.
+    """
+    from warner._core.processes import Workers
+
+    asked = {tuple(cell): made_of(*cell) if made_of else None for cell in cells}
+    lines = {tuple(line["cell"]): line for line in stored(file)}
+    missing = [
+        cell
+        for cell, digest in asked.items()
+        if cell not in lines or (digest is not None and lines[cell].get("of") != digest)
+    ]
+    replaced = any(cell in lines for cell in missing)
+    with Workers(processes) as workers:
+        tasks = [(work, *cell) for cell in missing]
+        for number, ((_, *parts), result) in enumerate(workers.work(_timed, tasks), 1):
+            cell = tuple(parts)
+            if result is not None:
+                digest = {} if asked[cell] is None else {"of": asked[cell]}
+                lines[cell] = {"cell": cell, **digest, **result}
+                _append(file, lines[cell])
+            print(f"{number} of {len(missing)} done:", *cell, flush=True)
+    if replaced:
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines.values()))
+    return [lines[cell] for cell in asked if cell in lines]
+
+
+def _timed(work: Callable[..., Mapping[str, Any] | None], *cell: Any) -> dict[str, Any] | None:
+    start = time.process_time()
+    result = work(*cell)
+    return result and {"seconds": float(f"{time.process_time() - start:.3g}"), **result}
+
+
+def code_of(*modules: str, rooms: Sequence[str]) -> str:
+    """A digest of modules of the package and of all that they import from some of its rooms.
+
+    Comments and docstrings do not change it; a constant does.
+    """
+    names, waiting = set(), [*modules]
+    while waiting:
+        name = waiting.pop()
+        if name not in names:
+            names.add(name)
+            waiting += [each for each in _parsed(name)[1] if each.split(".")[1] in rooms]
+    dumps = [_parsed(name)[0] for name in sorted(names)]
+    return hashlib.sha256("\n".join(dumps).encode()).hexdigest()[:8]
+
+
+@cache
+def _parsed(module: str) -> tuple[str, tuple[str, ...]]:
+    """The code of a module, and the modules of the package that it imports."""
+    tree = ast.parse(_file_of(module).read_text())
+    imports: list[str] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Module() | ast.ClassDef() | ast.FunctionDef() if ast.get_docstring(node):
+                del node.body[0]
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "warner":
+            imports += [f"{node.module}.{each.name}" for each in node.names]
+            imports.append(str(node.module))
+    names = [each for each in imports if each.count(".") and _file_of(each).exists()]
+    return ast.dump(tree), tuple(names)
+
+
+def _file_of(module: str) -> Path:
+    path = SRC.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def resident() -> float:

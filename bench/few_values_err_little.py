@@ -8,8 +8,6 @@ For 3, 5 and 7 values the risks are means over simulated tallies, the same for b
 simplex: all distributions of M equal parts over the values, and rare values of 1 to 4 standard
 deviations of the noise beside one large value, or beside equal ones. The worst three of a grid are
 simulated again with ten times the tallies, and count with these.
-
-Last, laws and rivals for 2 to 7 values are those of bench/shrinkage_errs_least.py, with other draws.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from _measure import SEED, claim
-from shrinkage_errs_least import law, rivals
 from warner import Categorical, EmpiricalBayes, Inversion, RandomizedResponse
 from warner.channels import Channel
 from warner.estimators import Estimator
@@ -33,7 +30,6 @@ EPSILONS = (0.05, 0.1, 0.2, 0.5, 0.7, 1.0, 2.0, 4.0)
 GRIDS = {3: 10, 5: 6, 7: 5}
 GRID_EPSILONS = (0.2, 0.5, 1.0, 2.0, 4.0)
 GRID_RUNS, WORST = 40, 3
-CELLS, RUNS = 120, 20
 
 
 def bound(epsilon: float, values: int) -> float:
@@ -173,46 +169,6 @@ def over_the_simplex() -> None:
     )
 
 
-def few_values() -> None:
-    rng = np.random.default_rng([SEED, 7])
-    ratios: dict[str, list[float]] = {}
-    for _ in range(CELLS):
-        size, n = int(rng.integers(2, 8)), int(rng.choice([300, 1000, 10_000, 100_000]))
-        epsilon = float(rng.choice([0.25, 0.5, 1.0, 2.0, 4.0]))
-        theta = law(int(rng.integers(14)), size, rng)
-        theta = rng.permutation(theta / theta.sum())
-        domain = Categorical([str(i) for i in range(size)])
-        channel = RandomizedResponse(domain, epsilon).channel()
-        weights = np.stack([channel.simulate(theta, n, rng) for _ in range(RUNS)], axis=1)
-        errors = {
-            name: float(np.square(p - theta[:, None]).mean())
-            for name, p in rivals(channel, weights, n).items()
-        }
-        best = min(errors.values())
-        ours = [EmpiricalBayes().fit(LikelihoodData(channel, w, n, domain)) for w in weights.T]
-        errors["empirical Bayes"] = float(
-            np.square(np.stack([fit.shares for fit in ours], axis=1) - theta[:, None]).mean()
-        )
-        for name, value in errors.items():
-            ratios.setdefault(name, []).append(value / best)
-    print(f"2 to 7 values, {CELLS} cells: squared error over that of the best rival of the cell")
-    means = {name: float(np.exp(np.log(r).mean())) for name, r in ratios.items()}
-    for name in sorted(means, key=means.__getitem__):
-        r = np.array(ratios[name])
-        print(
-            f"  {name:<18} geometric mean {means[name]:6.2f}   within 10 % in {np.mean(r <= 1.1):4.0%}"
-            f"   19 of 20 below {np.quantile(r, 0.95):6.2f}   at most {r.max():8.2f}"
-        )
-    mean = means.pop("empirical Bayes")
-    least = min(means[name] for name, r in ratios.items() if name in means and len(r) == CELLS)
-    claim(
-        "2 to 7 values: squared error below that of every single rival over all",
-        mean < least,
-        f"{mean:.2f} against {least:.2f} times the best of each cell",
-    )
-
-
 if __name__ == "__main__":
     yes_or_no()
     over_the_simplex()
-    few_values()

@@ -6,9 +6,9 @@ the values (its standard error is below 0.7 % for each value). Away from the bor
 keep to the band. At a true share of 0 Wald intervals promise at least the level, which is shown;
 bootstrap and Fisher intervals promise nothing there.
 
-Intervals of average coverage are judged on the cells of the league (bench/accuracy.py): the part of
-the shares that they hold, and their mean width over that of Wald intervals, in each cell. Uniform
-data are left out, as in the league. Simultaneous intervals are judged on some of these cells by how
+Intervals of average coverage are judged on mechanisms of labels with many values, each with several
+budgets and numbers of people: the part of the shares that they hold, and their mean width over that
+of Wald intervals, in each cell. Uniform data are left out. Simultaneous intervals are judged on some of these cells by how
 often they hold all shares. ``--real`` takes the real data sets instead of the made-up ones, on which
 constants were chosen; ``--runs`` the tallies of each cell (with few, coverage over 60 values is
 uncertain by 1 %); ``--slice`` the cells; ``--only average`` leaves the rest out.
@@ -48,14 +48,14 @@ difference_intervals.jsonl.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
+from itertools import product
 
 import numpy as np
 
-from _measure import SEED, claim
-from accuracy import MAKERS, SYNTHETIC, Cell, cells, data_sets
+from _data import data_sets
+from _measure import RESULTS, SEED, claim, resume
 from warner import (
     Categorical,
     EmpiricalBayes,
@@ -79,12 +79,18 @@ from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
 from warner.results.named_summaries import bands
 
+MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
+    "GRR": RandomizedResponse,
+    "OUE": lambda d, e: UnaryEncoding(d, e, variant="oue"),
+    "OLH": lambda d, e: LocalHashing(d, e, seeds=1024),
+}
+PEOPLE: tuple[int | None, ...] = (10**3, 10**4, 10**5, None)  # None: those of the data set
+MADE_UP = ("Zipf", "Dirichlet", "uniform", "normal-shaped", "log-normal")
+Cell = tuple[str, str, int | None, float]  # mechanism, data set, people, epsilon
 RUNS, EPSILON, REPLICATES = 1000, 2.0, 100
 TRUTH = np.array([0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.05, 0.05])
 BORDER = np.array([0.5, 0.3, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
 SIZES = (10**4, 10**5, 10**6)
-MEANS = Path(__file__).parent / "results" / "mean_intervals.jsonl"
-SHARES = Path(__file__).parent / "results" / "share_intervals.jsonl"
 SHARE_RUNS, BAR = 1000, 0.93
 LABELS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "k-RR": RandomizedResponse,
@@ -125,7 +131,6 @@ CELLS = {  # of each mechanism: shape, people, epsilon
 }
 BINS, FINE, QUANTILES = 32, 8192, (0.1, 0.5, 0.9)
 SHAPES = ("beta", "normal", "exponential", "clipped")
-RANGES = MEANS.with_name("range_intervals.jsonl")
 AGES = [  # mechanism, shape, people, epsilon
     *(("SW", which, 4000, 1.0) for which in ("hump", "heaped:20:10:hump", "cut", "gumbel")),
     *(("SW", which, 1000, 2.0) for which in ("kink", "heaped:10:20:gumbel", "slope")),
@@ -244,8 +249,8 @@ def each_share() -> None:
     )
 
 
-def league_fits(cell: Cell, runs: int) -> Iterator[tuple[Estimate, str, np.ndarray]]:
-    """Default estimates of a cell of the league: the estimate, its target and the true shares."""
+def default_fits(cell: Cell, runs: int) -> Iterator[tuple[Estimate, str, np.ndarray]]:
+    """Default estimates of a cell: the estimate, its target and the true shares."""
     maker, name, n, epsilon = cell
     counts = data_sets()[name]
     mechanism = MAKERS[maker](Categorical([str(i) for i in range(len(counts))]), epsilon)
@@ -275,7 +280,7 @@ def on_average(chosen: list[Cell], runs: int) -> None:
     covered, widths = [], []
     for cell in chosen:
         rows = []
-        for result, target, truth in league_fits(cell, runs):
+        for result, target, truth in default_fits(cell, runs):
             bounds = result.interval(0.95, target, "average")
             wide = np.diff(result.interval(0.95, target, "wald")).mean()
             part = held(bounds, truth)
@@ -308,7 +313,7 @@ def together(chosen: list[Cell], runs: int) -> None:
     """How often simultaneous intervals hold all shares, over all cells, and a claim."""
     rows = []
     for cell in chosen:
-        for result, target, truth in league_fits(cell, runs):
+        for result, target, truth in default_fits(cell, runs):
             rows.append(held(result.interval(0.95, target, "simultaneous"), truth).all())
         print(f"  simultaneous {cell!s:<52} {np.mean(rows[-runs:]):.3f}", flush=True)
     found, error = float(np.mean(rows)), float(np.std(rows)) / len(rows) ** 0.5
@@ -353,7 +358,7 @@ def share_cell(name: str, size: int, n: int, epsilon: float, which: str) -> dict
             widths[kind].append(float(np.diff(bounds).mean()))
             if asked is None:
                 marked.append(not np.isnan(unbiased[truth.argmax()]))
-    row: dict[str, object] = {"cell": [name, size, n, epsilon, which], "runs": SHARE_RUNS}
+    row: dict[str, object] = {"runs": SHARE_RUNS}
     for kind in kinds:
         every = np.array(hits[kind])
         row[kind] = {
@@ -368,16 +373,11 @@ def share_cell(name: str, size: int, n: int, epsilon: float, which: str) -> dict
 
 def shares() -> None:
     """The rows of all cells, and a claim."""
-    lines = SHARES.read_text().splitlines() if SHARES.exists() else []
-    rows = [json.loads(line) for line in lines]
-    there = {tuple(row["cell"]) for row in rows}
-    for cell in SHARE_CELLS.split(", "):
-        name, size, n, epsilon, which = cell.split()
-        known = (name, int(size), int(n), float(epsilon), which)
-        if known not in there:
-            rows.append(share_cell(*known))
-            with SHARES.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
+    chosen = [
+        (name, int(size), int(n), float(epsilon), which)
+        for name, size, n, epsilon, which in (cell.split() for cell in SHARE_CELLS.split(", "))
+    ]
+    rows = resume(RESULTS / "share_intervals.jsonl", chosen, share_cell)
     print("  cell                              largest  reported  mean   worst value  width")
     for row in rows:
         for kind in ("default", "wald", "average"):
@@ -423,9 +423,11 @@ def of_numbers(name: str, epsilon: float) -> Mechanism:
     return makers[name](Interval(0, 1, bins), epsilon)
 
 
-def mean_cell(name: str, which: str, n: int, epsilon: float, runs: int) -> dict[str, object]:
+def mean_cell(
+    name: str, bins: int, which: str, n: int, epsilon: float, runs: int
+) -> dict[str, object]:
     """How often the intervals of the mean hold it, and their median width, in the range's unit."""
-    mechanism, bins = of_numbers(name, epsilon), NUMBERS[name]
+    mechanism = of_numbers(name, epsilon)
     domain, truth = mechanism.domain, shape(which, bins)
     assert domain.points is not None and domain.ends is not None
     mean, (low, high) = float(truth @ domain.points[:, 0]), domain.ends[0]
@@ -437,7 +439,7 @@ def mean_cell(name: str, which: str, n: int, epsilon: float, runs: int) -> dict[
         number = Estimate(LogSpline().fit(data), data, LogSpline()).mean()
         for kind, bounds in found.items():
             bounds.append(number.interval(kind=kind))  # type: ignore[union-attr]
-    row: dict[str, object] = {"cell": [name, bins, which, n, epsilon], "runs": runs}
+    row: dict[str, object] = {"runs": runs}
     for kind, bounds in found.items():
         ends = np.array(bounds)
         inside = (ends[:, 0] <= mean + 1e-12) & (mean - 1e-12 <= ends[:, 1])
@@ -449,18 +451,11 @@ def mean_cell(name: str, which: str, n: int, epsilon: float, runs: int) -> dict[
 def means(runs: int) -> None:
     """The rows of all cells, and two claims."""
     chosen = [
-        (name, which, int(n), float(epsilon))
+        (name, NUMBERS[name], which, int(n), float(epsilon))
         for name, cells_of in CELLS.items()
         for which, n, epsilon in (cell.split() for cell in cells_of.split(", "))
     ]
-    lines = MEANS.read_text().splitlines() if MEANS.exists() else []
-    rows = [json.loads(line) for line in lines]
-    there = {(cell[0], *cell[2:]) for cell in (row["cell"] for row in rows)}
-    for cell in chosen:
-        if cell not in there:
-            rows.append(mean_cell(*cell, runs))
-            with MEANS.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
+    rows = resume(RESULTS / "mean_intervals.jsonl", chosen, partial(mean_cell, runs=runs))
     for row in sorted(rows, key=lambda row: row["wald"]["holds"]):
         print(f"  mean {row['cell']!s:<36} wald {row['wald']} posterior {row['posterior']}")
     worst = min(row["wald"]["holds"] for row in rows)
@@ -508,10 +503,10 @@ def of_hidden(name: str, epsilon: float, bins: int) -> Mechanism:
 
 
 def number_cell(
-    name: str, which: str, n: int, epsilon: float, runs: int, variance: bool
+    name: str, bins: int, which: str, n: int, epsilon: float, runs: int, variance: bool
 ) -> dict[str, object]:
     """How often the intervals of the variance or of three quantiles hold it, and their widths."""
-    mechanism, law = of_hidden(name, epsilon, BINS), law_of_reports(name, which, epsilon)
+    mechanism, law = of_hidden(name, epsilon, bins), law_of_reports(name, which, epsilon)
     channel, domain = mechanism.channel(), mechanism.domain
     at = (np.arange(10**6) + 0.5) / 10**6
     values = np.clip(hidden(which).ppf(at), 0, 1)  # type: ignore[attr-defined]
@@ -528,7 +523,7 @@ def number_cell(
         bounds.append([number.interval() for number in asked])  # type: ignore[union-attr]
         if run % 10 == 0 and variance:
             before.append([number.interval(kind="posterior") for number in asked])  # type: ignore[union-attr]
-    row: dict[str, object] = {"cell": [name, BINS, which, n, epsilon], "runs": runs}
+    row: dict[str, object] = {"runs": runs}
     row["truth"] = [round(truth, 5) for truth in truths]
     row["estimate"] = np.mean(points, axis=0).round(5).tolist()
     row["error"] = np.sqrt(np.mean((np.array(points) - truths) ** 2, axis=0)).round(5).tolist()
@@ -542,14 +537,9 @@ def number_cell(
 
 def of_numbers_without_bins(what: str, runs: int) -> None:
     """The rows of all cells of variances or quantiles, and a claim."""
-    path = MEANS.with_name(f"{what}_intervals.jsonl")
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    there = {(cell[0], *cell[2:]) for cell in (row["cell"] for row in rows)}
-    for cell in HIDDEN:
-        if cell not in there:
-            rows.append(number_cell(*cell, runs, what == "variance"))
-            with path.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
+    chosen = [(name, BINS, *rest) for name, *rest in HIDDEN]
+    work = partial(number_cell, runs=runs, variance=what == "variance")
+    rows = resume(RESULTS / f"{what}_intervals.jsonl", chosen, work)
     for row in rows:
         print(f"  {what} {row['cell']!s:<40} {row['default']} {row.get('posterior', '')}")
     worst = min(min(row["default"]["holds"]) for row in rows)
@@ -613,7 +603,7 @@ def ages_cell(name: str, which: str, n: int, epsilon: float, runs: int) -> dict[
             ends = np.quantile(drawn @ weights.T, [0.025, 0.975], axis=0)
             hits[part].append(held(bounds, weights @ truth))
             ratios[part].append(float(np.median(np.diff(bounds)) / np.median(np.diff(ends.T))))
-    row: dict[str, object] = {"cell": [name, which, n, epsilon], "runs": runs}
+    row: dict[str, object] = {"runs": runs}
     for part, weights in parts.items():
         every = np.array(hits[part])
         row[part] = {
@@ -627,13 +617,7 @@ def ages_cell(name: str, which: str, n: int, epsilon: float, runs: int) -> dict[
 
 def of_ages(runs: int) -> None:
     """The rows of all cells of single numbers, bands and ranges, and two claims."""
-    rows = [json.loads(line) for line in RANGES.read_text().splitlines()] if RANGES.exists() else []
-    there = {tuple(row["cell"]) for row in rows}
-    for cell in AGES:
-        if cell not in there:
-            rows.append(ages_cell(*cell, runs))
-            with RANGES.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
+    rows = resume(RESULTS / "range_intervals.jsonl", AGES, partial(ages_cell, runs=runs))
     for row in rows:
         print(f"  {row['cell']!s:<40} {row['age']} {row['band']} {row['range']}")
     least = [
@@ -697,7 +681,7 @@ def difference_cell(
         ]
         widths.append(float(np.median(np.diff(ends)[1:4, 0] / (own[0] + own[1]))))
     each = np.mean(hits, axis=0).round(4).tolist()
-    row: dict[str, object] = {"cell": [name, one, other, n, epsilon], "runs": runs}
+    row: dict[str, object] = {"runs": runs}
     return row | {
         "holds": dict(zip(map(str, values), each, strict=True)),
         "width": round(float(np.median(widths)), 4),
@@ -706,14 +690,8 @@ def difference_cell(
 
 def of_differences(runs: int) -> None:
     """The rows of all cells of differences between groups, and a claim."""
-    path = MEANS.with_name("difference_intervals.jsonl")
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    there = {tuple(row["cell"]) for row in rows}
-    for cell in DIFFERENCES:
-        if cell not in there:
-            rows.append(difference_cell(*cell, runs))
-            with path.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
+    work = partial(difference_cell, runs=runs)
+    rows = resume(RESULTS / "difference_intervals.jsonl", DIFFERENCES, work)
     for row in rows:
         print(f"  {row['cell']!s:<40} {row['holds']} width {row['width']}")
     least = min(
@@ -739,10 +717,12 @@ def main() -> None:
     parser.add_argument("--real", action="store_true", help="the real data sets")
     arguments = parser.parse_args()
     first, step = map(int, arguments.slice.split("/"))
+    every = list(product(MAKERS, data_sets(), PEOPLE, (0.5, 1.0, 2.0, 4.0)))
+    # In chance order, so that a part of the cells speaks for all.
     chosen = [
         cell
-        for cell in cells()
-        if (cell[1] not in SYNTHETIC) == arguments.real and cell[1] != "uniform"
+        for cell in (every[i] for i in np.random.default_rng(SEED).permutation(len(every)))
+        if (cell[1] not in MADE_UP) == arguments.real and cell[1] != "uniform"
     ][first::step]
     if arguments.only in (None, "single"):
         each_share()

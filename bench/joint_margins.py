@@ -24,17 +24,16 @@ so the script may be stopped at any time. ``--slice I/N`` does every N-th cell f
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations, product
-from pathlib import Path
 from time import process_time
 
 import numpy as np
 
 from _data import rows
-from _measure import SEED, claim
+from _measure import RESULTS, SEED, claim, resume, stored
 from warner import Categorical, Product, RandomizedResponse
 from warner.channels import KroneckerChannel, summed
 from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood
@@ -45,7 +44,7 @@ from warner.results.recommend import fit_alone, recommended
 PEOPLE: tuple[int | None, ...] = (10**3, 10**4, None)
 EPSILONS = (0.5, 1.0, 2.0)
 RUNS, LARGE, MARGINS = 4, 2**14, 12
-FILE = Path(__file__).parent / "results" / "joint_margins.jsonl"
+FILE = RESULTS / "joint_margins.jsonl"
 SIZES = ((2, 2), (3, 4, 5), (2,) * 5, (2, 5, 8, 3), (16, 15), (2, 2, 5, 9, 7), (2,) * 8)
 SYNTHETIC = tuple(
     f"{kind} {'x'.join(map(str, sizes))}" for kind in ("mixture", "log-linear") for sizes in SIZES
@@ -158,11 +157,14 @@ def estimates(data: LikelihoodData) -> dict[str, np.ndarray]:
     }
 
 
-def judge(cell: Cell, runs: int) -> dict[str, object]:
-    """Mean squared errors of one cell: {margin: {method: error}}, and seconds of the default."""
-    name, n, epsilon = cell
+def judge(name: str, n: int | None, epsilon: float, runs: int) -> dict[str, object] | None:
+    """Mean squared errors of one cell: {margin: {method: error}}, and seconds of the default; None
+    where its data are not there.
+    """
     counts = counts_of(name, n)
-    assert counts is not None
+    if counts is None:
+        return None
+    runs = runs if counts.size <= LARGE else 1
     shape, truth = counts.shape, counts.ravel() / counts.sum()
     labels = {f"a{i:02}": Categorical([str(j) for j in range(k)]) for i, k in enumerate(shape)}
     domain = Product(**labels)
@@ -194,7 +196,7 @@ def judge(cell: Cell, runs: int) -> dict[str, object]:
                 tables["alone, ML"] = alone
             for method, table in tables.items():
                 cells[method] = cells.get(method, 0) + float(((table - true) ** 2).sum()) / runs
-    return {"cell": list(cell), "runs": runs, "errors": errors, "seconds": seconds}
+    return {"runs": runs, "errors": errors, "seconds": seconds}
 
 
 def ratios(
@@ -249,25 +251,15 @@ def main() -> None:
     only.add_argument("--real", action="store_true", help="only real ones")
     arguments = parser.parse_args()
     first, step = map(int, arguments.slice.split("/"))
-    FILE.parent.mkdir(exist_ok=True)
-    done = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
-    there = {tuple(line["cell"]) for line in done}
-    for cell in list(cells())[first::step]:
-        if (
-            cell in there
-            or (arguments.real and cell[0] in SYNTHETIC)
-            or (arguments.synthetic and cell[0] in REAL)
-            or (arguments.tables and cell[0] not in arguments.tables.split(","))
-        ):
-            continue
-        counts = counts_of(cell[0], cell[1])
-        if counts is None:
-            continue
-        line = judge(cell, arguments.runs if counts.size <= LARGE else 1)
-        with FILE.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        done.append(line)
-        print(*cell, f"default {line['seconds']:.2f} s", flush=True)
+    chosen = [
+        cell
+        for cell in list(cells())[first::step]
+        if not (arguments.real and cell[0] in SYNTHETIC)
+        and not (arguments.synthetic and cell[0] in REAL)
+        and (not arguments.tables or cell[0] in arguments.tables.split(","))
+    ]
+    resume(FILE, chosen, partial(judge, runs=arguments.runs))
+    done = stored(FILE)
     for title, names in (("made-up tables", SYNTHETIC), ("real tables", REAL)):
         part = [line for line in done if line["cell"][0] in names]  # type: ignore[index]
         if part:

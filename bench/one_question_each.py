@@ -26,13 +26,12 @@ import warnings
 from collections.abc import Callable
 from itertools import combinations, product
 from math import exp, log, sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from _data import rows
-from _measure import SEED, claim
+from _measure import RESULTS, SEED, claim, resume, stored
 from warner import Categorical, OneOf, PerAttribute, Product, RandomizedResponse, Tally, estimate
 from warner.mechanisms import cover_of_pairs
 from warner.mechanisms.one_of import best_mechanism
@@ -45,7 +44,7 @@ with warnings.catch_warnings():
     from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client
     from multi_freq_ldpy.pure_frequency_oracles.Variance_PURE import VAR_Pure
 
-FILE = Path(__file__).parent / "results" / "one_question_each.jsonl"
+FILE = RESULTS / "one_question_each.jsonl"
 RUNS, SURVEYS, TABLES = 10, 1000, 30
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 COLUMNS = [
@@ -307,12 +306,11 @@ def cells() -> list[Cell]:
     return [every[i] for i in np.random.default_rng(SEED).permutation(len(every))]
 
 
-def done_of(cell: Cell) -> dict[str, Any] | None:
-    """The line of a cell; None where its data are not there."""
-    kind, data, epsilon = cell
+def judge(kind: str, data: Any, epsilon: float) -> dict[str, Any] | None:
+    """The figures of a cell; None where its data are not there."""
     rng = np.random.default_rng([SEED, *map(ord, f"{kind} {data} {epsilon}")])
     if kind in ("fifty", "coverage"):
-        return {"cell": cell, **(fifty(rng) if kind == "fifty" else coverage(data, rng))}
+        return fifty(rng) if kind == "fifty" else coverage(data, rng)
     once: Callable[..., dict[str, float] | None] = one_way if kind == "one" else two_way
     runs = []
     for _ in range(RUNS):
@@ -320,7 +318,7 @@ def done_of(cell: Cell) -> dict[str, Any] | None:
         if errors is None:
             return None
         runs.append(errors)
-    return {"cell": cell, "runs": {name: [run[name] for run in runs] for name in runs[0]}}
+    return {"runs": {name: [run[name] for run in runs] for name in runs[0]}}
 
 
 def ratio(runs: dict[str, list[float]], ours: str, theirs: str) -> tuple[float, float]:
@@ -377,19 +375,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="one kind of cells: one, pairs, fifty, coverage")
     arguments = parser.parse_args()
     first, step = map(int, arguments.slice.split("/"))
-    FILE.parent.mkdir(exist_ok=True)
-    done = [json.loads(line) for line in FILE.read_text().splitlines()] if FILE.exists() else []
-    there = {tuple(line["cell"]) for line in done}
-    for cell in cells()[first::step]:
-        if cell in there or (arguments.only and cell[0] != arguments.only):
-            continue
-        line = done_of(cell)
-        if line is None:
-            continue
-        with FILE.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        done.append(line)
-        print("done:", *cell, flush=True)
+    chosen = [cell for cell in cells()[first::step] if arguments.only in ("", cell[0])]
+    resume(FILE, chosen, judge)
+    done = stored(FILE)
     of = {
         kind: [line for line in done if line["cell"][0] == kind]
         for kind in ("one", "pairs", "fifty", "coverage")

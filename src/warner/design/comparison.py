@@ -85,6 +85,12 @@ def _mean_error(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
     return float(np.linalg.norm(fit.mean.value - truth @ points))
 
 
+def _cumulative_error(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The sum over the steps of the distribution function of its squared errors."""
+    difference = (fit.shares - truth)[cumulative_on(domain).order]
+    return float(np.square(np.cumsum(difference)[:-1]).sum())
+
+
 def _range(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
     """The mean error of ranges of a tenth and of four tenths of the values [P3 sec VI-D]."""
     order = cumulative_on(domain).order
@@ -113,6 +119,9 @@ LOSSES: dict[str, Loss] = {
     "l1": Loss("sum of absolute errors", _of_shares(metrics.l1)),
     "l2": Loss("sum of squared errors", _of_shares(metrics.sum_of_squares)),
     "w1": Loss("Wasserstein-1 distance, in values", _of_shares(metrics.wasserstein1), "line"),
+    "cdf": Loss(
+        "sum of squared errors of the distribution function", _cumulative_error, "line"
+    ),
     "kl": Loss("Kullback-Leibler divergence, in nats", _of_distribution(_kl)),
     "js": Loss("Jensen-Shannon divergence, in nats", _of_distribution(metrics.jensen_shannon)),
     "mae_top": Loss(
@@ -120,6 +129,12 @@ LOSSES: dict[str, Loss] = {
         _of_shares(partial(metrics.mean_absolute_error, top=_TOP)),
     ),
     "mae_mean": Loss("absolute error of the mean", _mean_error, "places", of_mean=True),
+    "mse_mean": Loss(
+        "squared error of the mean",
+        lambda truth, fit, domain: _mean_error(truth, fit, domain) ** 2,
+        "places",
+        of_mean=True,
+    ),
     "mae_variance": Loss(
         "absolute error of the variance",
         # The spread within bins is the same in both.
@@ -348,9 +363,11 @@ def compare(
 
         "l2", "l1"      sums over values of squared and of absolute errors
         "w1"            Wasserstein-1 distance, in values
+        "cdf"           sum of squared errors of the distribution function
         "kl", "js"      Kullback-Leibler [P1 eq 7] and Jensen-Shannon [P1 eq 8] divergence, in nats
         "mae_top"       MAE over the tenth of the values that are most common in theta
         "mae_mean"      MAE of the mean, in the unit of the values; it ranks SampleMean() too
+        "mse_mean"      mean squared error of the mean, in squared units; so does it
         "mae_variance"  MAE of the variance, in squared units
         "mae_range"     MAE of the shares of all ranges of a tenth and of four tenths of the values
         "mae_quantile"  MAE of the nine deciles, in the unit of the values
@@ -362,8 +379,8 @@ def compare(
         tally: one tally, or several as for :func:`warner.estimate`.
         methods: the estimators to compare, at least one: objects, or names such as ``"mle"``. None
             for the usual ones, as :func:`usual_methods` lists them.
-        loss: one of the names above. "mae_mean" needs values with coordinates; "w1" and the last
-            three need values in an order.
+        loss: one of the names above. "mae_mean" and "mse_mean" need values with coordinates; "w1",
+            "cdf" and the last three need values in an order.
         runs: number of tallies simulated from the recommended estimate, at least 2. From each
             other truth it is a third of them, at least 2. From a given truth it is all of them.
         rng: the source of the simulated tallies; None for the same tallies at every call.
