@@ -52,7 +52,7 @@ from warner.domains import Domain  # noqa: E402
 from warner.estimators import ExpectationMaximization  # noqa: E402
 from warner.estimators.base import Estimator, Fit, LikelihoodData  # noqa: E402
 from warner.mechanisms import Mechanism, PlanarGeometric  # noqa: E402
-from warner.results.recommend import method, recommended_fit  # noqa: E402
+from warner.results.recommend import method, recommended, recommended_fit  # noqa: E402
 
 FILE, PAGE = RESULTS / "leaderboard.jsonl", ROOT / "docs" / "leaderboard.md"
 BUDGETS, PEOPLE = (0.5, 1.0, 2.0, 4.0), (1_000, 30_000)
@@ -64,7 +64,7 @@ CONTENDERS = (4, 2)  # for each loss: mechanisms, and estimators of each
 SLOW = ("mr", "bias", "em:histogram", "em:threshold")
 # The losses by their names in ``benchmark``, and in ``Optimal`` and the bounds.
 LOSSES = {"l2": "shares", "cdf": "distribution", "mse_mean": "mean"}
-P4 = "P4, figure 9"
+P4 = "P4"
 ROOMS = ("estimators", "channels", "mechanisms")
 
 
@@ -108,8 +108,15 @@ class Question:
 
     def methods(self) -> list[str]:
         """The names of the estimators that are asked."""
-        several = [m for m in self.estimators if m not in SLOW or self.scale < 2]
-        return [m for m in several if m != "mean" or "mse_mean" in self.losses]
+        left_out = {*(SLOW if self.scale == 2 else ())}
+        left_out |= {*(() if "mse_mean" in self.losses else ("mean",))}
+        left_out |= {*(() if self.domain.is_ordered else ("spline", "ems"))}
+        usual = recommended(self.domain)  # labels have no other default, so it stands there once
+        return [
+            name
+            for name, each in self.estimators.items()
+            if name not in left_out and (each != usual or self.domain.is_ordered)
+        ]
 
 
 def _labels(words: str, counts: np.ndarray, **more: Any) -> Question:
@@ -141,7 +148,7 @@ def _of_adult() -> dict[str, Question]:
         "income": _labels("Adult: income above 50,000 dollars", counts["income"][1]),
         "race": _labels("Adult: race", counts["race"][1]),
         "occupation": _labels("Adult: occupation", workers),
-        "occupation, some sensitive": Question(
+        "sensitive": Question(
             f"Adult: occupation, of which {', '.join(hidden)} are sensitive",
             Categorical([str(each) for each in jobs]),
             workers / workers.sum(),
@@ -451,7 +458,7 @@ change of the code has made old.
   and where some values are sensitive, the guarantee ULDP. Mechanisms of distances get the epsilon
   with which the two most distant values keep it.
 - **Estimators.** All of `warner estimate` for one question, by its names; `default` is what it takes
-  where none is named. Beyond {quick} values `mr`, `bias`, `em:histogram` and `em:threshold` are left
+  where none is named: `eb` for labels and `em:auto` for places, which do not stand there twice. Beyond {quick} values `mr`, `bias`, `em:histogram` and `em:threshold` are left
   out, because they take seconds for a fit.
 - **Losses.** *Shares*: the sum of the squared errors of all shares. *Distribution*: that of the
   distribution function, for values in an order. *Mean*: the squared error of the mean.

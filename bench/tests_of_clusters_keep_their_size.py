@@ -18,17 +18,15 @@ bench/results/cluster_sizes.jsonl is a cell of 20,000 surveys (standard error of
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 
-from _measure import SEED, claim
+from _measure import RESULTS, SEED, claim, resume
 from warner import Categorical, RandomizedResponse, compare_groups, regress
 from warner.errors import SmallGroupWarning
 
-OUT = Path(__file__).parent / "results" / "cluster_sizes.jsonl"
 CLUSTERS, EFFECTS = (20, 50, 200), (0.0, 0.4, 0.8)
 RUNS, TOGETHER, CHECKED, ONE_BY_ONE = 20_000, 1000, 5, 300
 PEOPLE, LOG_ODDS, EPSILON, LEVEL, GROUPS = 40, -0.5, 2.0, 0.05, 4
@@ -207,33 +205,29 @@ def one_by_one(clusters: int, effect: float, rng: np.random.Generator) -> float:
     return hits / ONE_BY_ONE
 
 
+def sizes(clusters: int, effect: float) -> dict[str, dict[str, float]]:
+    """The sizes of all tests in one cell."""
+    rng = np.random.default_rng([SEED, clusters, round(10 * effect)])
+    for _ in range(CHECKED):
+        p, counts = by_warner(clusters, effect, rng)
+        again = by_formulas(*counts)
+        for name in NAMES:
+            assert abs(p[name] - again[name][0]) < 1e-6, (name, p[name], again[name])
+    several = [by_formulas(*drawn(clusters, effect, rng)) for _ in range(RUNS // TOGETHER)]
+    shares = {n: float(np.mean([(p[n] < LEVEL).mean() for p in several])) for n in NAMES}
+    shares["one by one"] = one_by_one(clusters, effect, rng)
+    return {"size": {name: round(share, 5) for name, share in shares.items()}}
+
+
 def main() -> None:
     """The sizes of all cells, and the claim."""
-    OUT.touch()
-    done = [json.loads(line) for line in OUT.read_text().splitlines()]
-    there = {(row["clusters"], row["effect"]) for row in done}
-    for clusters, effect in ((c, e) for c in CLUSTERS for e in EFFECTS):
-        if (clusters, effect) in there:
-            continue
-        rng = np.random.default_rng([SEED, clusters, round(10 * effect)])
-        for _ in range(CHECKED):
-            p, counts = by_warner(clusters, effect, rng)
-            again = by_formulas(*counts)
-            for name in NAMES:
-                assert abs(p[name] - again[name][0]) < 1e-6, (name, p[name], again[name])
-        several = [by_formulas(*drawn(clusters, effect, rng)) for _ in range(RUNS // TOGETHER)]
-        sizes = {n: float(np.mean([(p[n] < LEVEL).mean() for p in several])) for n in NAMES}
-        sizes["one by one"] = one_by_one(clusters, effect, rng)
-        sizes = {name: round(size, 5) for name, size in sizes.items()}
-        row = {"clusters": clusters, "effect": effect, "size": sizes}
-        done.append(row)
-        with OUT.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+    done = resume(RESULTS / "cluster_sizes.jsonl", product(CLUSTERS, EFFECTS), sizes)
     print(f"size of tests of level {LEVEL}, of {RUNS:,} surveys each")
     print("clusters  effect  " + "  ".join(done[0]["size"]))
     for row in done:
         shown = "  ".join(f"{p:{len(name)}.3f}" for name, p in row["size"].items())
-        print(f"{row['clusters']:8d}  {row['effect']:6.1f}  {shown}")
+        clusters, effect = row["cell"]
+        print(f"{clusters:8d}  {effect:6.1f}  {shown}")
     found = [row["size"][name] for row in done for name in NAMES]
     claim(
         "tests of clusters reject true hypotheses 4 to 6.5 times in a hundred",

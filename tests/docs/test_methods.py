@@ -5,11 +5,10 @@ figure is the measured one.
 from __future__ import annotations
 
 import inspect
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -237,155 +236,15 @@ def test_the_variance_of_a_window_is_the_formula(make: type, v: float) -> None:
     assert written / (pi * (1 - omega)) ** 2 == pytest.approx(exact, rel=1e-3)
 
 
-# ---- docs/estimators.md
-
-LINES = (
-    "EB",
-    "EB median",
-    "EM(auto)",
-    "INV-N",
-    "IIW",
-    "emp+thr",
-    "MR",
-    "MLE",
-    "Norm-Sub",
-    "MR exact",
-    "EM(100)",
-    "EM(1000)",
-    "Base-Cut",
-    "inversion",
-)
-NAMED = {
-    "EB": "`EmpiricalBayes()`",
-    "EB median": '`EmpiricalBayes("absolute")`',
-    "EM(auto)": '`ExpectationMaximization("auto")`',
-    "INV-N": '`Inversion("normalize")`',
-    "IIW": "`WienerFilter()`",
-    "emp+thr": '`Inversion("threshold")`',
-    "MR": "`MixtureReduction()`",
-    "MLE": "`MaximumLikelihood()`",
-    "Norm-Sub": '`Inversion("project")`',
-    "MR exact": '`MixtureReduction("mle")`',
-    "EM(100)": "`ExpectationMaximization(100)`",
-    "EM(1000)": "`ExpectationMaximization(1000)`",
-    "Base-Cut": '`Inversion("base-cut")`',
-    "inversion": "`Inversion()`",
-}
-COLUMNS: dict[str, tuple[int, object] | None] = {
-    "all": None,
-    "RR": (0, "GRR"),
-    "OUE": (0, "OUE"),
-    "OLH": (0, "OLH"),
-    "n = 10^3": (2, 1000),
-    "n = 10^5": (2, 100_000),
-    "eps 0.5": (3, 0.5),
-    "eps 4": (3, 4.0),
-}
+# ---- docs/estimators.md, docs/leaderboard.md
 
 
-def cells() -> list[dict[str, Any]]:
-    """The stored results, one dict for each cell."""
-    return [
-        json.loads(line)
-        for line in (ROOT / "bench" / "results" / "accuracy.jsonl").read_text().splitlines()
-    ]
-
-
-def ratios(method: str, beside: str | None = None) -> list[tuple[list[Any], float]]:
-    """The cells where a method was run, and its error over the least of the cell; ``beside``: only
-    where that was run too.
-    """
-    found = []
-    for cell in cells():
-        losses = {m: v["MSE"] for m, v in cell["losses"].items() if m not in ("uniform", "ObfDat")}
-        if (
-            cell["cell"][1] != "uniform"
-            and method in losses
-            and (beside is None or beside in losses)
-        ):
-            found.append((cell["cell"], losses[method] / min(losses.values())))
-    return found
-
-
-def geometric(values: Iterable[float]) -> float:
-    """The geometric mean."""
-    return float(np.exp(np.mean(np.log(list(values)))))
-
-
-def league() -> dict[str, list[float]]:
-    """The numbers of the table of docs/estimators.md, from the stored results."""
-    table = {}
-    for method in LINES:
-        found = ratios(method)
-        shown = [
-            geometric(
-                ratio for cell, ratio in found if chosen is None or cell[chosen[0]] == chosen[1]
-            )
-            for chosen in COLUMNS.values()
-        ]
-        table[method] = [*shown, max(ratio for _, ratio in found), len(found)]
-    return table
-
-
-def written(table: dict[str, list[float]]) -> str:
-    """The table as it stands in the document."""
-    lines = [
-        f"| method | {' | '.join(COLUMNS)} | worst | cells |",
-        "|---" * (len(COLUMNS) + 3) + "|",
-    ]
-    for method, (*means, worst, count) in table.items():
-        lines.append(
-            f"| {NAMED[method]} | {' | '.join(f'{mean:.2f}' for mean in means)} | {worst:.3g} | {count} |"
-        )
-    return "\n".join(lines)
-
-
-def test_the_league_of_the_document_is_the_measured_one() -> None:
-    """The table between the two marks has the numbers of bench/results/accuracy.jsonl; the failure
-    shows the right one.
-    """
-    text = (DOCS / "estimators.md").read_text()
-    block = text.split("<!-- league: begin -->\n")[1].split("\n<!-- league: end -->")[0]
-    right = league()
-    advice = f"write this table into docs/estimators.md:\n{written(right)}"
-    assert block.splitlines()[:2] == written(right).splitlines()[:2], advice
-    rows = [
-        [part.strip() for part in line.strip("|").split("|")] for line in block.splitlines()[2:]
-    ]
-    assert [row[0] for row in rows] == [NAMED[method] for method in LINES], advice
-    for row, numbers in zip(rows, right.values(), strict=True):
-        *means, worst, count = (float(number) for number in row[1:])
-        assert means == pytest.approx(numbers[:-2], abs=0.0051), advice
-        assert worst == pytest.approx(numbers[-2], rel=0.0051) and count == numbers[-1], advice
-
-
-def test_figures_quoted_in_prose_are_the_measured_ones() -> None:
-    """Figures of the league in docs/methods.md, section 7, and in docs/estimators.md."""
-
-    def quoted(name: str, pattern: str) -> list[float]:
-        found = re.search(pattern, (DOCS / name).read_text(), flags=re.S)
-        assert found is not None, pattern
-        return [float(number) for number in found.groups()]
-
-    pattern = r"geometric mean is ([\d.]+) for empirical Bayes, ([\d.]+) for .*?, ([\d.]+) for Norm-Sub, and ([\d.]+) for"
-    measured = [
-        geometric(ratio for _, ratio in ratios(method))
-        for method in ("EB", "MLE", "Norm-Sub", "inversion")
-    ]
-    assert quoted("methods.md", pattern) == pytest.approx(measured, rel=0.006)
-    pattern = r"it has ([\d.]+), its form with exact fits ([\d.]+), and the maximum of the likelihood ([\d.]+)\."
-    measured = [
-        geometric(ratio for _, ratio in ratios(method, "MR"))
-        for method in ("MR", "MR exact", "MLE")
-    ]
-    assert quoted("estimators.md", pattern) == pytest.approx(measured, abs=0.0051)
-    even = [cell["losses"] for cell in cells() if cell["cell"][1] == "uniform"]
-    pattern = r"has ([\d.]+) times the mean squared error of Norm-Sub, the maximum of the likelihood ([\d.]+) times"
-    measured = [
-        geometric(loss[method]["MSE"] / loss["Norm-Sub"]["MSE"] for loss in even)
-        for method in ("EB", "MLE")
-    ]
-    assert quoted("estimators.md", pattern) == pytest.approx(measured, rel=0.2)
+def test_the_table_of_record_is_the_measured_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page has the numbers of bench/results/leaderboard.jsonl, and no others."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    script = import_module("leaderboard")
+    advice = "run python bench/leaderboard.py --page"
+    assert script.page(script.stored(script.FILE)) == script.PAGE.read_text(), advice
 
 
 def test_every_estimator_and_every_name_on_the_command_line_is_in_the_glossary() -> None:

@@ -1,8 +1,7 @@
 """Methods of the literature, kept for comparison and for reproducing published results.
 
 Each method works as its paper says. No method here is recommended, because those in the right
-column err less. ``docs/estimators.md`` has the figures, which are measured by
-``bench/accuracy.py``, ``python -m papers P1`` and ``bench/logspline_against_smoothed_em.py``.
+column err less. ``docs/leaderboard.md`` has the figures, and ``python -m papers P1``.
 
 | method here          | published in                    | use instead                          |
 | -------------------- | ------------------------------- | ------------------------------------ |

@@ -60,10 +60,8 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     """Return the estimator that :func:`warner.estimate` uses where none is named.
 
     - Numbers in order (Integers, Interval): ``LogSpline()``, because neighbouring values have
-      similar shares. It errs less than smoothed EM and maximum likelihood, except on a few isolated
-      spikes (bench/logspline_against_smoothed_em). With 500 to 5000 people and epsilon up to 1 its
-      Wasserstein distance from Adult's ages was 0.97 to 1.15 times that of smoothed EM, and from
-      weekly hours 0.73 to 1.02 times. If the reports contradict a smooth distribution,
+      similar shares. It errs less than smoothed EM and maximum likelihood in the distribution
+      function (bench/leaderboard). If the reports contradict a smooth distribution,
       :func:`warner.estimate` takes ``MaximumLikelihood()`` instead. Where nonresponse is a value of
       its own, it stands beside the smooth shares.
     - Places (Grid, Points): ``ExpectationMaximization("auto")``, because noise between places that
@@ -78,8 +76,8 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       (bench/joint_margins).
     - Several attributes in one report of a Product: ``EmpiricalBayes(order=False)``.
     - Labels: ``EmpiricalBayes()``, which learns from all shares how large shares are, and from
-      their order where the reports show that neighbours are alike. In the league (bench/accuracy)
-      its squared error is within 10 % of the best method's in nine cells of ten. Up to 7 values it
+      their order where the reports show that neighbours are alike. On real data no other
+      estimator errs less over all (bench/leaderboard). Up to 7 values it
       is the exact posterior under a mixture of Dirichlet distributions, in which values may be
       rare or absent. At every share of yes or no, its squared error is at most 1.12 times that of
       the projected inversion from epsilon 0.5 to 4, and 1.14 times at 0.2; over a grid of the

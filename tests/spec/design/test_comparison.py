@@ -365,6 +365,17 @@ def test_places_have_means_and_no_quantiles() -> None:
         warner.design.compare(_labels(), [Uniform()], loss="mae_mean")
 
 
+def test_squared_errors_of_the_distribution_function_and_of_the_mean() -> None:
+    """By hand, on shares that sum to 1 and on an unbiased estimate that does not stay in [0, 1]."""
+    truth, found = np.array([0.2, 0.3, 0.5]), np.array([0.3, -0.1, 0.8])
+    fit = replace(Uniform().fit(likelihood_data(_labels())), probabilities=found)
+    domain = Integers(0, 2)
+    assert LOSSES["cdf"].error(truth, fit, domain) == pytest.approx(0.1**2 + 0.3**2)
+    assert LOSSES["mse_mean"].error(truth, fit, domain) == pytest.approx(0.2**2)
+    with pytest.raises(ArgumentError, match="order"):
+        warner.design.compare(_labels(), [Uniform()], loss="cdf")
+
+
 def test_points_on_a_line_in_any_order_have_the_same_ranges_and_quantiles() -> None:
     """Integers, and the same numbers as points in another order, with the same reports."""
     rng = np.random.default_rng(4)
@@ -372,7 +383,7 @@ def test_points_on_a_line_in_any_order_have_the_same_ranges_and_quantiles() -> N
     shares = rng.dirichlet(np.ones(12))
     estimate = rng.dirichlet(np.ones(12))
     fit = Uniform().fit(likelihood_data(_labels()))
-    for loss in ("mae_range", "mae_quantile", "mae_variance", "mae_mean"):
+    for loss in ("mae_range", "mae_quantile", "mae_variance", "mae_mean", "mse_mean", "cdf"):
         error = LOSSES[loss].error
         straight = error(shares, replace(fit, probabilities=estimate), Integers(0, 11))
         points = warner.domains.Points(mixed[:, None].astype(float).tolist())
