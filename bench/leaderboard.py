@@ -457,15 +457,17 @@ change of the code has made old.
 - **Mechanisms.** All that `plan` compares for the question. Each keeps epsilon for any two values,
   and where some values are sensitive, the guarantee ULDP. Mechanisms of distances get the epsilon
   with which the two most distant values keep it.
-- **Estimators.** All of `warner estimate` for one question, by its names; `default` is what it takes
-  where none is named: `eb` for labels and `em:auto` for places, which do not stand there twice. Beyond {quick} values `mr`, `bias`, `em:histogram` and `em:threshold` are left
-  out, because they take seconds for a fit.
+- **Estimators.** All of `warner estimate` for one question, by its names. `default` is what it takes
+  where none is named: `eb` for labels and `em:auto` for places, which do not stand there twice, and
+  for numbers `spline`, or `mle` where the reports contradict it. Beyond {quick} values `mr`, `bias`,
+  `em:histogram` and `em:threshold` are left out, because they take seconds for a fit.
 - **Losses.** *Shares*: the sum of the squared errors of all shares. *Distribution*: that of the
   distribution function, for values in an order. *Mean*: the squared error of the mean.
 - **Runs.** First every mechanism with every estimator: {runs[0]} runs up to {small} values, {runs[1]} up to
-  {quick}, {runs[2]} beyond. Then, of each loss, the two best estimators of the {contenders} best mechanisms, and what
-  `plan` proposes with `default`, {fresh[0]}, {fresh[1]} and {fresh[2]} runs of other draws. What is said of the best is
-  from the second round, because among many that are equally good the first favours the lucky.
+  {quick}, {runs[2]} beyond. Then, for each loss, the {contenders[1]} best estimators of the {contenders[0]} best mechanisms, and
+  what `plan` proposes with `default`: {fresh[0]}, {fresh[1]} and {fresh[2]} runs of other draws. What is said of the
+  best is from this second round, because among many that are equally good the first favours the
+  lucky.
 - **Better** means by more than two standard errors of the difference on the same draws.
 """
 
@@ -637,12 +639,12 @@ def page(lines: Sequence[Mapping[str, Any]]) -> str:
     board = Board(lines)
     count, within, mean, largest = board.plans()
     head = INTRODUCTION.format(
-        quick=QUICK, small=SMALL, runs=RUNS, fresh=FRESH, contenders=CONTENDERS[0]
+        quick=QUICK, small=SMALL, runs=RUNS, fresh=FRESH, contenders=CONTENDERS
     )
-    hours = sum(line["seconds"] for line in lines) / 3600
+    minutes = sum(line["seconds"] for line in lines) / 60
     parts = [
         head,
-        f"All {len(lines):,} cells took {hours:.1f} hours of one core.\n",
+        f"The {len(lines):,} cells took {minutes:.0f} minutes of one core.\n",
         "## Estimators\n",
         "The error of an estimator over that of `default`, with the same mechanism and on the same "
         "draws: geometric means over all\nquestions and mechanisms, of the first round. The first "
@@ -686,10 +688,14 @@ def main() -> None:
             file = Path(folder) / FILE.name
             print(page(measure("education", file, only=[("education", 1_000, 1.0)])))
         return
-    if not asked.page:
-        for name in asked.only.split(",") if asked.only else questions():
-            measure(name, FILE, asked.processes)
     lines = stored(FILE)
+    if not asked.page:
+        names = asked.only.split(",") if asked.only else list(questions())
+        # Lines of questions whose data are not here stay; those that nothing asks for go.
+        lines = [line for line in lines if line["cell"][0] not in names]
+        for name in names:
+            lines += measure(name, FILE, asked.processes)
+        FILE.write_text("".join(json.dumps(line) + "\n" for line in lines))
     PAGE.write_text(page(lines))
     print(PAGE)
     judge(Board(lines))

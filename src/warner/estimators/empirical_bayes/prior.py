@@ -1,10 +1,9 @@
 """The prior of empirical Bayes: its tuned constants, how it is learnt, and what neighbours predict.
 
-Two benchmarks judge the constants and the method as a whole: ``bench/few_values_err_little.py``, and
-``bench/leaderboard.py`` on real data. "Tuned" below means: chosen in simulations during
-development, and judged since by benchmarks only. Where a test shows
-that another value does harm, the test is named. Where a constant follows from an argument, the
-argument stands there.
+Two benchmarks judge the constants and the method as a whole: ``bench/few_values_err_little.py``,
+and ``bench/leaderboard.py`` on real data. "Tuned" below means: chosen in simulations during
+development, and judged since by benchmarks only. Where a test shows that another value does harm,
+the test is named. Where a constant follows from an argument, the argument stands there.
 """
 
 from __future__ import annotations
