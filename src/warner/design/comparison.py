@@ -396,7 +396,7 @@ def compare(
     Raises:
         ArgumentError: no method can be used here, or the reports of the tally cannot be simulated.
 
-    Source: [P3 sec VII]; METHODS 5.
+    Source: [P3 sec VII]; METHODS 5 and 6b.
 
     >>> from warner import Categorical, Inversion, RandomizedResponse
     >>> from warner.estimators import Uniform
