@@ -428,12 +428,14 @@ def measure(
 
 NAMES = LOSSES | {"l1": "total variation"}
 # The distances under the maps of [P4 fig 9], by our names of the estimators.
+PRINTED = {"noisy": 0.4544, "project": 0.4567, "normalize": 0.4633, "EM as in P4": 0.2238}
 QUESTIONS = """\
 Bold: better than all others of the second round. *As good*: how many of the others are not worse.
 *Error* is with its relative standard error. *Its error*: what `plan` proposes with `default`, over
-the least error; `plan` ranks by the distribution for numbers, by the shares for labels. *Optimum*: the least error over the least variance, to first order, of unbiased
-estimates over all mechanisms with the same guarantee (the certificate of `Optimal` at the true
-shares), up to 16 values. It is a limit for many people; shrunken estimates of few go below it.
+the least error; `plan` ranks by the distribution for numbers, by the shares for labels. *Optimum*:
+the least error over the least variance, to first order, of unbiased estimates over all mechanisms
+with the same guarantee (the certificate of `Optimal` at the true shares), up to 16 values. It is a
+limit for many people; shrunken estimates of few go below it.
 """
 PAPERS = """\
 P4 alone prints numbers for a cell of this kind: the total variation of four estimates of check-ins in
@@ -442,7 +444,6 @@ its check-ins is at hand; see [P4](papers/P4.md). What P1, P2, P3 and P5 state o
 compared on their pages: [P1](papers/P1.md), [P2](papers/P2.md), [P3](papers/P3.md),
 [P5](papers/P5.md).
 """
-PRINTED = {"noisy": 0.4544, "project": 0.4567, "normalize": 0.4633, "EM as in P4": 0.2238}
 INTRODUCTION = """\
 # The table of record
 

@@ -119,9 +119,7 @@ LOSSES: dict[str, Loss] = {
     "l1": Loss("sum of absolute errors", _of_shares(metrics.l1)),
     "l2": Loss("sum of squared errors", _of_shares(metrics.sum_of_squares)),
     "w1": Loss("Wasserstein-1 distance, in values", _of_shares(metrics.wasserstein1), "line"),
-    "cdf": Loss(
-        "sum of squared errors of the distribution function", _cumulative_error, "line"
-    ),
+    "cdf": Loss("sum of squared errors of the distribution function", _cumulative_error, "line"),
     "kl": Loss("Kullback-Leibler divergence, in nats", _of_distribution(_kl)),
     "js": Loss("Jensen-Shannon divergence, in nats", _of_distribution(metrics.jensen_shannon)),
     "mae_top": Loss(
