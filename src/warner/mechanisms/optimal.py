@@ -133,7 +133,7 @@ class Optimal(MatrixMechanism):
         mask = None if sensitive is None else sensitive_mask(domain, sensitive)
         rows, weights = _solved(
             self.requested,
-            _loss_matrix(domain, loss).tobytes(),
+            loss_matrix(domain, loss).tobytes(),
             _priors(domain, prior).tobytes(),
             domain.size,
             None if mask is None else mask.tobytes(),
@@ -195,7 +195,7 @@ class Optimal(MatrixMechanism):
         e = float(_lowered(self.requested))
         problem = _problem(
             e,
-            _loss_matrix(self.domain, self._stated["loss"]),
+            loss_matrix(self.domain, self._stated["loss"]),
             _priors(self.domain, self._stated.get("prior")),
             self.sensitive_mask,
         )
@@ -214,15 +214,14 @@ def _lowered(epsilon: float) -> Decimal:
 
 
 def _problem(
-    e: float, losses: np.ndarray, priors: np.ndarray, sensitive: np.ndarray | None
+    e: float, loss: np.ndarray, priors: np.ndarray, sensitive: np.ndarray | None
 ) -> Problem:
-    """What is minimised. Shapes: losses (K, K), priors (C, K), sensitive (K,)."""
-    size = priors.shape[1]
-    shown = np.zeros(size, dtype=bool) if sensitive is None else ~sensitive
-    return Problem(e, priors, np.repeat(losses[None], len(priors), axis=0), shown)
+    """What is minimised. Shapes: loss (K, K), priors (C, K), sensitive (K,)."""
+    shown = np.zeros(priors.shape[1], dtype=bool) if sensitive is None else ~sensitive
+    return Problem.of(e, priors, loss, shown)
 
 
-def _loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
+def loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
     """W of a loss by name or as a matrix, (K, K)."""
     size = domain.size
     if not isinstance(loss, str):

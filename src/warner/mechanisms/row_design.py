@@ -6,7 +6,7 @@ Where only some values are protected, rows may name one other value too. With th
 
     J(w) = sum_i w_i q_i q_i' / (q_i . theta),     f(w) = tr(W J(w)^-1)
 
-is the variance of one report's contribution to the loss, but for a constant. So the best channel is
+is the variance of one report's contribution to the loss, where W theta = 0. So the best channel is
 
     minimise f(w)    subject to    sum_i w_i q_i = 1,   w >= 0
 
@@ -38,21 +38,24 @@ _WORK = 3e11  # multiplications after which a search that is not exhaustive ends
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is minimised: the largest over C pairs of shares and losses of tr(W_c J_c^-1) - o_c."""
+    """What is minimised: the largest over C pairs of shares and losses of tr(W_c J_c^-1)."""
 
     e: float
-    priors: np.ndarray  # (C, K) positive, rows sum to 1
-    losses: np.ndarray  # (C, K, K) positive semidefinite
+    priors: np.ndarray  # (C, K), rows sum to 1
+    losses: np.ndarray  # (C, K, K) positive semidefinite, with W theta = 0
     open_values: np.ndarray  # (K,) booleans: values that a row may name
 
     @property
     def size(self) -> int:
         return int(self.priors.shape[1])
 
-    @property
-    def offsets(self) -> np.ndarray:
-        """The variance that a report of the value itself would have, below zero: (C,)."""
-        return np.asarray(np.einsum("cx,cxy,cy->c", self.priors, self.losses, self.priors))
+    @classmethod
+    def of(cls, e: float, priors: np.ndarray, loss: np.ndarray, open_values: np.ndarray) -> Problem:
+        """The problem of one loss W (K, K) at several shares."""
+        # Errors of shares sum to 0, so that W and (1 - 1 theta')W(1 - theta 1') judge them alike,
+        # and J^-1 = V + theta theta' with the covariance V: of the latter the trace is tr(W V).
+        centres = np.eye(priors.shape[1]) - priors[:, None, :]
+        return cls(e, priors, centres @ loss @ centres.transpose(0, 2, 1), open_values)
 
     def solid(self) -> Problem:
         """The problem with a little of the loss of all shares."""
@@ -95,7 +98,7 @@ def variance(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> float:
         float(np.sum(loss * np.linalg.pinv(information(rows, weights, prior), hermitian=True)))
         for prior, loss in zip(problem.priors, problem.losses, strict=True)
     ]
-    return float((values - problem.offsets).max())
+    return max(values)
 
 
 def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solution:
@@ -106,7 +109,7 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
     (m, size), count = rows.shape, len(problem.priors)
     scaled = [rows / np.sqrt(rows @ prior)[:, None] for prior in problem.priors]
     w = np.full(m, size / rows.sum())
-    mixture, offsets = np.full(count, 1 / count), problem.offsets
+    mixture = np.full(count, 1 / count)
 
     def at(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         inverse = np.stack([np.linalg.inv((v * w[:, None]).T @ v) for v in scaled])
@@ -114,7 +117,7 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
         return inverse, inverse @ problem.losses @ inverse
 
     inverse, matrix = at(w)
-    value = np.einsum("cxy,cyx->c", problem.losses, inverse) - offsets
+    value = np.einsum("cxy,cyx->c", problem.losses, inverse)
     gains = np.stack(
         [np.einsum("ix,xy,iy->i", v, a, v) for v, a in zip(scaled, matrix, strict=True)]
     )
@@ -124,7 +127,7 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
     slack = top - value
     for _ in range(100):
         inverse, matrix = at(w)
-        value = np.einsum("cxy,cyx->c", problem.losses, inverse) - offsets
+        value = np.einsum("cxy,cyx->c", problem.losses, inverse)
         hessian, gains = np.diag(z / w), np.empty((count, m))
         for c, v in enumerate(scaled):
             heard = v @ matrix[c] @ v.T
@@ -132,7 +135,7 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
             hessian = hessian + mixture[c] * 2 * heard * (v @ inverse[c] @ v.T)
         stationary = rows @ mu - mixture @ gains - z
         feasible, level = 1 - rows.T @ w, value + slack - top
-        gap, scale = float(w @ z + mixture @ slack), float(np.abs(mixture @ (value + offsets)))
+        gap, scale = float(w @ z + mixture @ slack), float(np.abs(mixture @ value))
         off = max(np.abs(stationary).max(), np.abs(level).max())
         met = gap < tolerance * scale and off < tolerance * scale
         # Below the last digits of floats nothing more is gained.
@@ -161,8 +164,8 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
         mu, z, mixture = mu + dual * d_mu, z + dual * dz, mixture + dual * d_mixture
     else:
         inverse, matrix = at(w)
-        value = np.einsum("cxy,cyx->c", problem.losses, inverse) - offsets
-    return _Solution(w, mu, mixture, value + offsets, mixture[:, None, None] * matrix)
+        value = np.einsum("cxy,cyx->c", problem.losses, inverse)
+    return _Solution(w, mu, mixture, value, mixture[:, None, None] * matrix)
 
 
 def polished(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -349,14 +352,14 @@ def _start(size: int) -> np.ndarray:
     return np.unique(np.vstack([members, ~members]), axis=0)
 
 
-def best_design(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """The rows (m, K) and weights (m,) of the least variance."""
+def best_design(problem: Problem, gap: float = _GAP) -> tuple[np.ndarray, np.ndarray]:
+    """The rows (m, K) and weights (m,) of the least variance, up to this part of it."""
     size = problem.size
     solid = problem.solid()
     exhaustive = size <= EXHAUSTIVE
     members, named = _start(size), problem.named()
     rng = np.random.default_rng(0)
-    work, tolerance = 0.0, 1e-4
+    work, tolerance, before = 0.0, 1e-4, np.inf
     for _ in range(_ROUNDS):
         rows = np.vstack([problem.rows(members), named])
         solution = solve_weights(solid, rows, tolerance)
@@ -369,12 +372,15 @@ def best_design(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
             largest = float(excess(solid, solution, solid.rows(better)).max(initial=0.0))
         total = float(solution.multipliers.sum())
         apart = max(largest, 0.0) / total
-        if (apart < _GAP and tolerance <= _GAP) or work > _WORK:
+        if (apart < gap and tolerance <= gap) or work > _WORK:
             break
         if not exhaustive and apart < _LOCAL_GAP:
             break
-        if apart < 100 * tolerance or len(better) == 0:
-            tolerance = max(tolerance / 100, _GAP / 10)
+        value = float(solution.values.max())
+        # Where weights at this tolerance do not get better, rows come and go for ever.
+        if apart < 100 * tolerance or len(better) == 0 or value > before * (1 - tolerance):
+            tolerance = max(tolerance / 100, gap / 10)
+        before = value
         weights = solution.weights[: len(members)]
         heavy = members[weights > tolerance * weights.max()]
         members = np.unique(np.vstack([heavy, better]), axis=0)
@@ -397,8 +403,7 @@ def lower_bound(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> floa
     named = excess(problem, solution, problem.named()).max(initial=0.0)
     value, total = float(solution.mixture @ solution.values), float(solution.multipliers.sum())
     most = total + max(largest, float(named), 0.0)
-    offset = float(solution.mixture @ problem.offsets)
-    return value**2 / most - offset if most > 0 else None
+    return value**2 / most if most > 0 else None
 
 
 def multipliers(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> _Solution:
@@ -411,8 +416,7 @@ def multipliers(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> _Sol
     matrices = inverse @ problem.losses @ inverse
     values = np.einsum("cxy,cyx->c", problem.losses, inverse)
     # Only priors at which the variance is largest count. Their parts and mu solve linear equations.
-    judged = values - problem.offsets
-    counts = judged > judged.max() * (1 - 1e-5)
+    counts = values > values.max() * (1 - 1e-5)
     gained, root = _gains(problem, matrices, rows)[counts].T, np.sqrt(weights)[:, None]
     mixture = np.zeros(len(counts))
     if counts.sum() == 1:

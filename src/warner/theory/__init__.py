@@ -7,8 +7,9 @@ so.
 ``cramer_rao`` and ``effective_sample_size`` bound any unbiased estimate.
 ``maximum_likelihood_error``, ``second_order_error`` and ``reduction_error`` are of the maximum of
 the likelihood. ``inversion_squares``, ``independence_bound`` and ``rounding_error`` are of joint
-distributions, ``divergence_tail`` of many reports of one value, and the minimax figures of any
-mechanism. ``people_for_difference`` and ``power_for_difference`` are of a test between groups.
+distributions, ``divergence_tail`` of many reports of one value, ``local_bound`` and the minimax
+figures of any mechanism. ``people_for_difference`` and ``power_for_difference`` are of a test
+between groups.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ from warner.theory.inversion import (
     rounding_error,
     worst_case_loss,
 )
+from warner.theory.local_bounds import LocalBound, local_bound
 
 __all__ = [
+    "LocalBound",
     "cramer_rao",
     "divergence_tail",
     "effective_sample_size",
@@ -43,6 +46,7 @@ __all__ = [
     "fisher_information",
     "independence_bound",
     "inversion_squares",
+    "local_bound",
     "maximum_likelihood_error",
     "minimax_rate",
     "minimax_sample_size",

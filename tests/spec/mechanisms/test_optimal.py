@@ -81,7 +81,7 @@ def test_no_feasible_channel_is_below_the_bound() -> None:
     size, e = 5, exp(1.0)
     for name in ("shares", "distribution", "mean"):
         loss, theta = _loss(name, size), rng.dirichlet(np.full(size, 2.0))
-        problem = Problem(e, theta[None], loss[None], np.zeros(size, dtype=bool))
+        problem = Problem.of(e, theta[None], loss, np.zeros(size, dtype=bool))
         rows, weights = best_design(problem)
         least = lower_bound(problem, rows, weights)
         assert least is not None
@@ -153,16 +153,12 @@ def test_never_above_the_epsilon_asked_for(epsilon: float) -> None:
 def test_many_values_say_how_good_they_are() -> None:
     size = EXHAUSTIVE + 2
     theta = np.full((1, size), 1 / size)
-    problem = Problem(exp(1.0), theta, _loss("mean", size)[None], np.zeros(size, dtype=bool))
+    problem = Problem.of(exp(1.0), theta, _loss("mean", size), np.zeros(size, dtype=bool))
     rows, weights = best_design(problem)
     value, least = variance(problem, rows, weights), lower_bound(problem, rows, weights)
     assert least is not None and least <= value
-    two = Problem(
-        exp(1.0),
-        np.vstack([theta, theta]),
-        np.repeat(problem.losses, 2, axis=0),
-        problem.open_values,
-    )
+    both = np.vstack([theta, theta])
+    two = Problem.of(exp(1.0), both, _loss("mean", size), problem.open_values)
     assert lower_bound(two, rows, weights) is None
 
 
