@@ -375,7 +375,9 @@ def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     lacking = {}
     for name, table in tables.items():
         # Items that people tick have a mechanism by default, and need an epsilon.
-        if isinstance(table, Mapping) and name not in together and "items" not in table:
+        # A design for paper has both.
+        has_own = isinstance(table, Mapping) and ("items" in table or "design" in table)
+        if isinstance(table, Mapping) and name not in together and not has_own:
             lacks = tuple(key for key in _OPEN if key not in table)
             if lacks and not (draws and "epsilon" in table):
                 lacking[name] = lacks

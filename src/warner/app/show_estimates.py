@@ -46,6 +46,9 @@ from warner.results.weights import WeightedEstimate
 INTERVALS = {
     "score": "Each holds for its value, also for one that is read because its share is large.",
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
+    "likelihood": (
+        "Each has the shares that a likelihood-ratio test does not reject. It holds for its value."
+    ),
     "average": (
         "Together they hold as many of the values' shares as the percentage says, on average over "
         "the values. Of shares that fall like 1, 1/2, 1/3, the largest is missed in up to half of "

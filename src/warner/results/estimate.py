@@ -266,6 +266,9 @@ class Estimate(Solution):
                 - ``"wald"``: each share with probability ``level``. Around the unbiased estimate,
                   see :func:`warner.results.intervals.wald`. Of few people, and among the largest of
                   many estimates, they miss more often;
+                - ``"likelihood"``: each share with probability ``level``, of up to 16 values and
+                  for the population. The shares that a likelihood-ratio test does not reject, see
+                  :mod:`warner.results.likelihood_limits`;
                 - ``"average"``: the part ``level`` of all shares, on average over the values, large
                   shares less often than small ones. They are much shorter than Wald intervals
                   where there are many values, see
@@ -282,9 +285,9 @@ class Estimate(Solution):
                 - ``"posterior"``: each share, where the estimator has a posterior, see
                   :func:`warner.results.intervals.posterior`;
                 - None, which is ``"posterior"`` if the target is the population and the estimator
-                  has a posterior whose intervals keep their level, as LogSpline has. Otherwise it
-                  is ``"score"``, or ``"bootstrap"`` for sums over attributes whose variance is not
-                  known.
+                  has a posterior whose intervals keep their level, as LogSpline has. Of designs for
+                  paper it is ``"likelihood"``. Otherwise it is ``"score"``, or ``"bootstrap"`` for
+                  sums over attributes whose variance is not known.
 
             weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
                 For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Only for

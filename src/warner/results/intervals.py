@@ -17,13 +17,14 @@ from warner._core.progress import stage
 from warner._core.table import Column
 from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
 from warner.metrics import project
+from warner.results.likelihood_limits import MOST_VALUES, likelihood_ratio_limits
 from warner.results.share_noise import ShareNoise, average, least_share, simultaneous, student
 from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")
-KINDS = ("score", "wald", "average", "simultaneous", "anytime", "bootstrap", "fisher", "posterior")
 # Kinds of intervals that are made from the reports, whatever method made the estimate.
-OF_REPORTS = ("score", "wald", "average", "simultaneous", "anytime")
+OF_REPORTS = ("score", "wald", "likelihood", "average", "simultaneous", "anytime")
+KINDS = (*OF_REPORTS, "bootstrap", "fisher", "posterior")
 # Kinds that know the weights, clusters and strata of a survey.
 _OF_DESIGNS = ("score", "wald", "simultaneous")
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
@@ -115,6 +116,11 @@ def _bounds(
         return score(solution.data, solution.fit.probabilities, level, target)
     if kind == "wald":
         return wald(solution.data, level, target)
+    if kind == "likelihood":
+        if target != "population":
+            rule = "of kind 'likelihood' are for the population"
+            raise ArgumentError("intervals", rule, show(target), "Use kind='score'")
+        return likelihood_ratio_limits(solution.data, normal_quantile(level) ** 2)
     if kind == "average":
         return average(solution, level, target)
     if kind == "simultaneous":
@@ -153,6 +159,9 @@ def default_kind(solution: Solution, target: str) -> str:
         return "posterior"
     if solution.sums is not None:
         return solution.sums.kind
+    channel = solution.data.channel
+    if channel.is_on_paper and channel.shape[1] <= MOST_VALUES and target == "population":
+        return "likelihood"
     return "score"
 
 

@@ -14,6 +14,7 @@ from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
 from warner._core.names import called_here
 from warner._core.text import meant
+from warner.designs import PaperDesign, from_text
 from warner.domains import NO_ANSWER, Categorical, Domain, Items, Missing, Product, with_missing
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Repeated, with_nonresponse
 from warner.mechanisms.one_of import best_mechanism
@@ -33,6 +34,8 @@ def built(
 ) -> Mechanism:
     """The mechanism of one table for one row of answers, ``joint`` the domain of a joint one."""
     form = ATTRIBUTE if joint is None else JOINT
+    if joint is None and "design" in spec:
+        return _of_design(where, spec)
     if joint is None and "items" in spec:
         return _of_items(where, spec, rows)
     if problems := table_problems(where, spec, form=form, has_domain=joint is None):
@@ -74,6 +77,26 @@ def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
     if domain.attributes:
         rule = rule.replace("list", "list all combinations with")
     return broken(("sensitive",), rule, None, remedy, where)
+
+
+def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
+    """The design for paper of a question."""
+    rule = "does not go with design, which says how people randomise themselves"
+    others = ("mechanism", "epsilon", "reports", "keys", "tags", "items", "each", "split")
+    problems = [
+        Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
+        for key in (*others, *ATTRIBUTE.options(spec))
+        if key in spec
+    ]
+    if problems := problems or domain_problems(where, spec):
+        raise StudyProblems(problems)
+    try:
+        return from_text(spec["design"], stated_domain(spec))
+    except WarnerError as error:
+        # A design refuses its own chances by their names.
+        key = "design" if not str(error).startswith("domain") else _key_of(spec, "", BY_KEY)[0]
+        problem = Problem((key,), f"{where}.{key}: {error}".replace(": design:", ":"))
+    raise StudyProblems([problem])
 
 
 def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
@@ -287,7 +310,7 @@ def _labels(values: list[Any], missing: Missing) -> Domain:
 def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Path) -> Product:
     """The domain of attributes that are randomised as one value."""
     log = ProblemLog()
-    elsewhere = ("mechanism", "epsilon", "reports", "keys", "tags")
+    elsewhere = ("mechanism", "epsilon", "design", "reports", "keys", "tags")
     for i, name in enumerate(names):
         with log.within():
             listed, where = (*path, "attributes", i), f"{in_words(path)}.attributes"
@@ -383,6 +406,7 @@ _BLOCKS: dict[Any, tuple[Any, int]] = {"pair": ("pairs", 1), 2: ("attributes", 2
 def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Problem]:
     """What in the table of an attribute does not go with [ask]."""
     rules = {
+        "design": "does not go with [ask]: on paper each person is asked every question",
         "reports": "does not go with [ask], where each person sends one report",
         "keys": "does not go with [ask], where each answer is one value",
         "items": "does not go with [ask]: of items, too, each person is asked some by chance",

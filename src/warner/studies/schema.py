@@ -366,6 +366,11 @@ ATTRIBUTE = Table(
         ),
         "mechanism": _MECHANISM,
         "epsilon": _EPSILON,
+        "design": Key(
+            str,
+            "in place of a mechanism and an epsilon, the design by which people randomise "
+            "themselves on paper, such as crosswise:1/4 or forced:1/6,1/6",
+        ),
         "reports": _REPORTS,
         "keys": Key(_LABELS, "for KeyValue: labels of the keys that values go with"),
         "tags": Key(

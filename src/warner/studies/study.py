@@ -264,6 +264,8 @@ class Study(Hinting):
                 else Fraction(1)
             )
             table = self._tables[name]
+            if "design" in table:
+                continue
             least = Fraction(float(table["epsilon"])) - excess / scale
             # Sums and products of floats are rounded up once more, so a few steps may be needed.
             for steps in range(4):
@@ -283,7 +285,8 @@ class Study(Hinting):
     def _written(self, name: str) -> Fraction:
         """The epsilon of an attribute between its two most distant values, from the decimal."""
         promised = self.mechanisms[name].guarantee
-        epsilon = _decimal(self._tables[name]["epsilon"])
+        stated = self._tables[name].get("epsilon", promised.epsilon)  # that of a design follows
+        epsilon = _decimal(stated)
         return (
             epsilon * Fraction(promised.diameter) / _decimal(self._unit(name))
             if promised.diameter is not None

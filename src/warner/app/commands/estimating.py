@@ -94,10 +94,10 @@ _NOT_OF_GROUPS = (
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A kind of intervals: one of three words, or anytime:N."""
+    """A kind of intervals: one of five words, or anytime:N."""
 
     name = "interval"
-    _kinds = ("score", "wald", "average", "simultaneous")
+    _kinds = ("score", "wald", "likelihood", "average", "simultaneous")
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """What the help shows in place of the value."""
@@ -248,10 +248,11 @@ class EstimateRequest:
     "kind",
     type=IntervalKind(),
     help="What the intervals hold: score each share, also the largest ones; wald each share by "
-    "itself, around its unbiased estimate; average the stated part of all shares on average; "
-    "simultaneous all shares together; anytime:N each share, mean and quantile at every look while "
-    "reports come in, of which N were planned. Charts have anytime:N or the default. Default: "
-    "posterior for smooth numbers, else score.",
+    "itself, around its unbiased estimate; likelihood each share, by the likelihood ratio; average "
+    "the stated part of all shares on average; simultaneous all shares together; anytime:N each "
+    "share, mean and quantile at every look while reports come in, of which N were planned. Charts "
+    "have anytime:N or the default. Default: posterior for smooth numbers, likelihood for designs "
+    "on paper, else score.",
 )
 @summary
 @written
