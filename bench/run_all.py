@@ -25,6 +25,7 @@ SCRIPTS = {
     "time_does_not_grow_with_people": ONE,
     "intervals_cover_the_truth": ONE,
     "regression_covers_the_truth": ONE,
+    "two_group_intervals_cover_the_truth": ONE,
     "tests_of_clusters_keep_their_size": ONE,
     "products_grow_with_the_domain": ONE,
     "choice_of_steps": ONE,
