@@ -1,4 +1,16 @@
 from .chances import Draw as Draw, chance as chance, draw_with as draw_with
+from .latent_classes import (
+    ClassShares as ClassShares,
+    EstimatedShare as EstimatedShare,
+    GroupLaw as GroupLaw,
+    LatentClasses as LatentClasses,
+    ShareOf as ShareOf,
+)
+from .list_experiment import (
+    DesignEffect as DesignEffect,
+    ListExperiment as ListExperiment,
+    ListShares as ListShares,
+)
 from .one_group import (
     Crosswise as Crosswise,
     ForcedResponse as ForcedResponse,
@@ -10,3 +22,10 @@ from .one_group import (
 )
 from .paper import Card as Card, PaperDesign as PaperDesign
 from .texts import from_text as from_text
+from .two_groups import (
+    Cheating as Cheating,
+    ExtendedCrosswise as ExtendedCrosswise,
+    StochasticLieDetector as StochasticLieDetector,
+    SymmetricCheating as SymmetricCheating,
+    UnrelatedUnknown as UnrelatedUnknown,
+)

@@ -12,7 +12,7 @@ hide it [Blair and Imai 2012]. Its law here is
 
     Y ~ Binomial(J, h), or beta-binomial with the mean J h and the correlation rho of two items
 
-Source: Miller (1984); Imai (2011); Blair and Imai (2012).
+Source: Miller (1984); Imai (2011); Blair and Imai (2012); METHODS 10.11.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import numpy as np
 from warner._core.checks import choice, confidence_level, integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError
 from warner._core.names import Hinting
+from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray, IntArray
 from warner.designs.latent_classes import EstimatedShare, counts_in_words, share_rows, shares_table
@@ -71,6 +72,10 @@ class ListExperiment(Hinting):
 
     def __repr__(self) -> str:
         return f"ListExperiment({self.items})"
+
+    def bibtex(self) -> str:
+        """The sources of the method as BibTeX entries."""
+        return bibtex_of(self.references)
 
     def counts(self, counts: Sequence[Mapping[Any, int]]) -> tuple[FloatArray, FloatArray]:
         """The counts (J + 1,) of the control group and (J + 2,) of the treated group."""

@@ -260,7 +260,7 @@ class ExtendedCrosswise(_TwoGroups):
     (0.15, 0.74)
     """
 
-    references: tuple[str, ...] = ("heck2018extended", "yu2008")
+    references: tuple[str, ...] = ("heckhoffmann2018", "yu2008")
 
     def __init__(self, p: Any) -> None:
         first = chance("p", p)

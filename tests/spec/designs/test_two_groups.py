@@ -10,7 +10,7 @@ import pytest
 
 from tests.refusals import refused
 from tests.spec.designs._by_r import AT_THE_EDGE, INSIDE, TwoGroups, word_counts
-from warner import Categorical, MatrixMechanism, designs, estimate
+from warner import Categorical, MatrixMechanism, Tally, designs, estimate
 from warner.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -108,10 +108,11 @@ def test_mistakes_are_refused() -> None:
     refused(ArgumentError, "2 groups", cheating.estimate, [one])
     refused(ArgumentTypeError, "list", cheating.estimate, one)
     refused(
-        ArgumentError, "must be of 'no', 'yes'; got 'same'", cheating.estimate, [one, {"same": 1}]
+        ArgumentError, "each of 'no', 'yes' once; got 'same'", cheating.estimate, [one, {"same": 1}]
     )
-    refused(ArgumentError, "number of people", cheating.estimate, [one, {"yes": 0.5, "no": 1}])
-    refused(ArgumentError, "number of people", cheating.estimate, [one, {"yes": -1, "no": 1}])
+    refused(ArgumentTypeError, "an integer", cheating.estimate, [one, {"yes": 0.5, "no": 1}])
+    refused(ArgumentError, "at least 0", cheating.estimate, [one, {"yes": -1, "no": 1}])
+    refused(ArgumentError, "Say 0 where nobody said 'no'", cheating.estimate, [one, {"yes": 1}])
     refused(EmptyError, "group 2", cheating.estimate, [one, {"yes": 0, "no": 0}])
     result = cheating.estimate([{"yes": 41, "no": 59}, {"yes": 75, "no": 25}])
     refused(ArgumentError, "'cheats'", result.__getitem__, "cheaters")
@@ -127,5 +128,18 @@ def test_groups_in_the_wrong_order_are_noticed() -> None:
         cheating.estimate,
         [{"yes": 752, "no": 248}, {"yes": 410, "no": 590}],
     )
-    swapped = cheating.estimate([{"yes": 430, "no": 570}, {"yes": 380, "no": 620}], trusted=True)
-    assert swapped.doubt == "" or "order" in swapped.doubt
+    doubtful = cheating.estimate([{"yes": 480, "no": 520}, {"yes": 370, "no": 630}])
+    assert "almost no" not in doubtful.doubt and "order of the design" in str(doubtful.table())
+
+
+def test_tallies_of_the_cards_are_counts_too() -> None:
+    case = INSIDE["cdm_seed1"]
+    cards = [designs.ForcedResponse(yes=p, no=0) for p in ("1/4", "3/4")]
+    tallies = [Tally.from_counts(card, c) for card, c in zip(cards, case.counts, strict=True)]
+    assert case.design.estimate(tallies).rows() == case.design.estimate(case.counts).rows()
+    refused(MismatchError, "card of this group", case.design.estimate, tallies[::-1])
+    pair = designs.ExtendedCrosswise("1/4")
+    first, second = (designs.Crosswise(p) for p in ("1/4", "3/4"))
+    said = {"same": 34, "different": 66}, {"same": 60, "different": 40}
+    crosswise = [Tally.from_counts(c, s) for c, s in zip((first, second), said, strict=True)]
+    assert pair.estimate(crosswise)["yes"] == pair.estimate(said)["yes"]
