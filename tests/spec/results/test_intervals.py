@@ -814,7 +814,9 @@ def test_the_command_line_writes_them(tmp_path: Path) -> None:
     assert "Each holds for its value at all numbers of reports together" in shown
     for wrong in ("anytime", "anytime:x", "bootstrap"):
         said = run("estimate", path, "--interval", wrong, ok=False).output
-        assert "one of score, wald, likelihood, average, simultaneous, or anytime:N" in " ".join(said.split())
+        assert "one of score, wald, likelihood, average, simultaneous, or anytime:N" in " ".join(
+            said.split()
+        )
 
 
 # Ranks of values: what they promise, one sentence a test.
