@@ -397,6 +397,8 @@ def uniform_subsets(
     >>> np.unpackbits(found, axis=1).sum(axis=1).tolist()
     [4, 3]
     """
+    if size == 0:
+        return np.zeros((len(fewer), width), dtype=np.uint8)
     if 2 * size > total + 1:
         # The complements are smaller: total - size members, or one more.
         others = uniform_subsets(source, total, total - size + 1, ~fewer, width)

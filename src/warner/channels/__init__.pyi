@@ -32,6 +32,8 @@ from .base import (
     weighted_counts as weighted_counts,
 )
 from .derived import (
+    HiddenAmongChannel as HiddenAmongChannel,
+    HiddenAmongRows as HiddenAmongRows,
     LiftedChannel as LiftedChannel,
     MergedChannel as MergedChannel,
     SomeValues as SomeValues,
@@ -64,6 +66,7 @@ from .support import (
     DirectChannel as DirectChannel,
     SliceChannel as SliceChannel,
     SupportChannel as SupportChannel,
+    SupportInverse as SupportInverse,
     SupportRows as SupportRows,
 )
 from .tuples import (

@@ -93,7 +93,7 @@ class SupportLaw:
         """
         if self.ones is None:
             return self.alike
-        k, p, size = self.ones, float(self.q[0] + self.gap[0]), self.q.size
+        k, p, size = self.ones, float(self.q[0] + self.gap[0]), max(self.q.size, 2)
         others = (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((size - 1) * max(size - 2, 1))
         return p * (k - 1) / (size - 1), others
 
@@ -622,6 +622,14 @@ class LikelihoodOperator(ABC):
     def support_law(self) -> SupportLaw | None:
         """The exact law of the support counts; None where reports do not support values."""
         return None
+
+    def binomial_law(self, theta: FloatArray) -> SupportLaw | None:
+        """The law of counts whose estimates have the variances of the inverse at theta (K,).
+
+        It is the support law; or one like it, where several other values support a value with
+        several chances. None where reports do not support values.
+        """
+        return self.support_law()
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         """S (K,): the share of the reports that support each value.

@@ -1,16 +1,21 @@
-"""Operators made from another one: of merged or chosen values, of fewer or more attributes."""
+"""Operators made from another one: of merged or chosen values, of fewer or more attributes, and of
+a value that is hidden among others.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError
 from warner.channels.base import (
     LARGEST_DENSE,
     Channel,
+    CompositeChannel,
     FloatArray,
     IntArray,
     LikelihoodOperator,
@@ -21,7 +26,15 @@ from warner.channels.base import (
     summed,
     weighted_counts,
 )
-from warner.channels.support import slice_squares
+from warner.channels.support import (
+    DirectChannel,
+    SupportChannel,
+    SupportInverse,
+    SupportRows,
+    normalized,
+    slice_squares,
+    support_information,
+)
 
 
 class MergedChannel(LikelihoodOperator):
@@ -413,3 +426,231 @@ class LiftedChannel(Channel):
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         of_asked = summed(people.astype(np.float64), self._sizes, self.keep)
         return self.channel.simulate_from_values(of_asked.astype(np.int64), rng)
+
+
+# -----------------------------------------------------------------------------------------------
+# Reports that name a value which is not sensitive, or are sets of sensitive values.
+
+
+class _HiddenAmong(SupportInverse):
+    """What the reports of utility-optimised subset selection say of each value.
+
+        A = B D,   D = q 1' + gap I a :class:`DirectChannel` with q > 0 for the values of S alone
+
+    First D draws a value z. If it is not in S, the report is the set of z alone. If it is, the
+    report is a uniform set of d values of S with z among them. So a report supports j in S with one
+    probability under another value of S, and with a smaller one under a value that is not in S. The
+    share T of the reports that are sets of values of S makes up for the difference:
+
+        (S_j - r T - (1 - r) q) / ((1 - r) gap),   r = (d - 1) / (s - 1) for j in S, else 0
+
+    is unbiased, S_j the share of the reports that support j.
+    """
+
+    first: DirectChannel
+    members: IntArray  # S, (s,) indices
+    subset: int  # d
+
+    def _set_stages(self, first: DirectChannel, subset: int) -> None:
+        self.first, self.subset, self.members = first, subset, np.flatnonzero(first.q > 0)
+        raised = (subset - 1) / max(self.members.size - 1, 1)
+        self._second = SupportChannel(self.members.size, raised, 1 - raised, ones=subset)
+        self._raised = np.where(first.q > 0, raised, 0.0)
+        hidden = 1 - self._raised
+        self._set_support_law(first.shape[1], hidden * first.q, hidden * first.gap)
+
+    def support_law(self) -> SupportLaw | None:
+        return None  # no one chance is that of all other values
+
+    def binomial_law(self, theta: FloatArray) -> SupportLaw:
+        # q (1 - q) / gap^2 and (1 - 2 q) / gap are the exact variance at 0, and its slope.
+        total, at_value = self.inverse_moments(theta)
+        null = np.maximum((total - theta * at_value) / np.maximum(1 - theta, 1e-12), 0.0)
+        null[self.first.q <= 0] = 0.0
+        gap = 1 / np.sqrt((at_value - null) ** 2 + 4 * null)
+        return SupportLaw(np.where(null > 0, (1 - (at_value - null) * gap) / 2, 0.0), gap)
+
+    def _supported(self, theta: FloatArray) -> FloatArray:
+        """The chances that a report supports each value, (K,) or (K, B)."""
+        drawn = self.first.matvec(theta).T
+        among = drawn[..., self.members].sum(axis=-1, keepdims=True)
+        return np.asarray((drawn * (1 - self._raised) + among * self._raised).T)
+
+    @abstractmethod
+    def _counted_shares(self, w: FloatArray) -> FloatArray:
+        """The share of the reports that support each value."""
+
+    @abstractmethod
+    def _counting(self, u: FloatArray) -> FloatArray:
+        """The transpose of :meth:`_counted_shares`."""
+
+    def support_shares(self, w: FloatArray) -> FloatArray:
+        # Without those that other values of S raise, in units of q and gap.
+        counted = self._counted_shares(w).T
+        sets = counted[..., self.members].sum(axis=-1, keepdims=True) / self.subset
+        return np.asarray((counted - self._raised * sets).T)
+
+    def _supporting(self, u: FloatArray) -> FloatArray:
+        moved = u.copy()
+        moved[self.members] -= (self._raised @ u) / self.subset
+        return self._counting(moved)
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        return normalized(self._counted_shares(w))
+
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        shares = self._counted_shares(w)
+        return self.complete(), np.concatenate([shares, 1 - shares]) / self.shape[1]
+
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # Of (b - r t - q) / gap with bits b and t, which is 1 where b is.
+        q, r = self.q, self._raised
+        slope, of_set = 1 - 2 * (q + r), r * (r + 2 * q)
+        counted = self._supported(theta).T
+        sets = counted[..., self.members].sum(axis=-1, keepdims=True) / self.subset
+        everyone = theta.sum(axis=0)[..., None]
+        total = (slope * counted + of_set * sets + q**2 * everyone) / self.gap**2
+        return total.T, (slope * (q + r + self.gap) + of_set + q**2) / self.gap**2
+
+    def inverse_range(self) -> tuple[FloatArray, FloatArray]:
+        least = -(self.q + self._raised) / self.gap
+        return least, least + 1 / self.gap
+
+    def _mixed_moments(
+        self, w: FloatArray, members: slice, columns: FloatArray, squares: FloatArray
+    ) -> FloatArray:
+        # E[g h] = (E (g + h)^2 - E (g - h)^2) / 4
+        channel, inside = self.complete(), np.zeros((self.shape[1], members.stop - members.start))
+        inside[members] = np.eye(inside.shape[1])
+        g = channel.influence(inside).T / channel.rows_per_report
+        h = g.sum(axis=0)
+        moments = channel.second_moments(g + h) - channel.second_moments(g - h)
+        return np.asarray(moments @ columns / 4)
+
+
+class HiddenAmongChannel(_HiddenAmong, CompositeChannel):
+    """The channel of bit sums of reports that name a value, or are d of the values of a set S.
+
+    Rows are those of :class:`SupportChannel`: bit j is 1 for every j, then bit j is 0.
+
+    Args:
+        first: D, by which a value is drawn first; its q is above 0 for the values of S alone.
+        subset: d.
+
+    >>> first = DirectChannel(4, np.array([0.2, 0.2, 0.2, 0.0]), 0.4)
+    >>> channel = HiddenAmongChannel(first, 2)
+    >>> channel.matvec(np.array([0.0, 0.0, 0.5, 0.5])).round(3).tolist()
+    [0.125, 0.125, 0.15, 0.05, 0.125, 0.125, 0.1, 0.2]
+    >>> channel.invert(channel.matvec(np.array([0.1, 0.2, 0.3, 0.4]))).round(3).tolist()
+    [0.1, 0.2, 0.3, 0.4]
+    """
+
+    has_closed_inverse = True
+    rows_are_bit_sums = True
+    has_information = True
+
+    def __init__(self, first: DirectChannel, subset: int) -> None:
+        self._set_stages(first, subset)
+        size = first.shape[1]
+        self.shape, self.rows_per_report = (2 * size, size), size
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        counted = self._supported(theta)
+        return np.concatenate([counted, theta.sum(axis=0) - counted]) / self.shape[1]
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        yes, no = np.split(r, 2)
+        u = ((yes - no).T * (1 - self._raised)).T
+        u[self.members] += self._raised @ (yes - no)
+        return (self.first.rmatvec(u) + no.sum(axis=0)) / self.shape[1]
+
+    def _counted_shares(self, w: FloatArray) -> FloatArray:
+        return w[: self.shape[1]] * self.shape[1]
+
+    def _counting(self, u: FloatArray) -> FloatArray:
+        return np.concatenate([self.shape[1] * u, np.zeros(u.shape)])
+
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        """That of the values drawn first, whose estimates add up to 1, divided by gap^2."""
+        drawn = self.first.matvec(theta)
+        of_sets = drawn[self.members]
+        second, within = np.diag(drawn), np.ix_(self.members, self.members)
+        sets = float(of_sets.sum())
+        given = of_sets / sets
+        second[within] = sets * (self._second.covariance(given) + np.multiply.outer(given, given))
+        return np.asarray((second - np.multiply.outer(drawn, drawn)) / self.first.gap[0] ** 2)
+
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        yes, no = np.split(weights, 2, axis=1)
+        single = (no.sum(axis=1, keepdims=True) + yes - no) ** 2
+        # The weights of the bits outside S, which a set leaves at 0, are added to those inside.
+        s = self.members
+        rest = (no.sum(axis=1) - no[:, s].sum(axis=1))[:, None] / s.size
+        single[:, s] = self._second.second_moments(np.hstack([yes[:, s] + rest, no[:, s] + rest]))
+        return self.first.rmatvec(single.T).T
+
+    @property
+    def gain_of_whole_reports(self) -> float:
+        return 0.0  # at equal shares, as of all sets of a fixed size
+
+    def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.subset == 1:
+            return self.first.information(theta)
+        law = SupportLaw(self.q + self._raised, self.gap, ones=self.subset)
+        return support_information(law, theta)
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        n, size = int(people.sum()), self.shape[1]
+        sums = np.rint(self.first.simulate_from_values(people, rng) * n).astype(np.int64)
+        of_sets = sums[self.members]
+        if (sets := int(of_sets.sum())) > 0:
+            bits = self._second.simulate_from_values(of_sets, rng)[: of_sets.size]
+            sums[self.members] = np.rint(bits * (sets * of_sets.size))
+        return np.concatenate([sums, n - sums]) / (n * size)
+
+    def sample_marks(self, index: IntArray, rng: np.random.Generator) -> FloatArray:
+        size, drawn = self.shape[1], self.first.sample_rows(index, rng)
+        bits = np.eye(size)[drawn]
+        rank = np.full(size, -1)
+        rank[self.members] = np.arange(self.members.size)
+        sets = np.flatnonzero(rank[drawn] >= 0)
+        marks = self._second.sample_marks(rank[drawn[sets]], rng)[:, : self.members.size]
+        bits[np.ix_(sets, self.members)] = marks
+        return np.concatenate([bits, 1 - bits], axis=1)
+
+
+class HiddenAmongRows(_HiddenAmong, SupportRows):
+    """The observed reports of :class:`HiddenAmongChannel`, each a row.
+
+    A set of values of S has the entries 1 + (e - 1) b, any other report those of its one value.
+
+    Args:
+        channel: the channel of bit sums.
+        bits: (m, ceil(K / 8)) uint8, the reports.
+        ratio: e.
+        log_factors: (m,), see :class:`LikelihoodOperator`.
+    """
+
+    def __init__(
+        self,
+        channel: HiddenAmongChannel,
+        bits: NDArray[np.uint8],
+        ratio: float,
+        log_factors: FloatArray | float = 0.0,
+    ) -> None:
+        named = np.any(bits & np.packbits(channel.first.q <= 0), axis=1)
+        base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, ratio - 1)
+        super().__init__(bits, channel.shape[1], base, gain, log_factors=log_factors)
+        self._set_stages(channel.first, channel.subset)
+
+    def complete(self) -> HiddenAmongChannel:
+        return HiddenAmongChannel(self.first, self.subset)
+
+    def _counted_shares(self, w: FloatArray) -> FloatArray:
+        return SupportRows.support_shares(self, w)
+
+    def _counting(self, u: FloatArray) -> FloatArray:
+        return self._counted_bits().matvec(u)
+
+    def _rows_of(self, reports: NDArray[np.uint8], ratio: float) -> SupportRows:
+        return HiddenAmongRows(self.complete(), reports, ratio)

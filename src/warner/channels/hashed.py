@@ -465,6 +465,8 @@ class WindowRows(SupportRows):
     cheaper.
     """
 
+    draws_reports = False
+
     def __init__(self, windows: WindowChannel, index: IntArray) -> None:
         law, shape = windows.reports, (len(index), windows.shape[1])
         scale = windows.members[index] / law.functions
@@ -501,6 +503,8 @@ class WindowRows(SupportRows):
 
 class HashedRows(SupportRows):
     """Whole reports a, b, z (m,) of local hashing that a tally keeps, one row each."""
+
+    draws_reports = False
 
     def __init__(self, reports: HashedReports, a: IntArray, b: IntArray, z: IntArray) -> None:
         n, law = reports.functions, reports.support

@@ -51,13 +51,15 @@ def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray,
     #     f_x = E_0[a_x exp(-t theta_x a_x)] / m_x
     # with f_x^2 replaced by E_0[a_x^2 exp(-t theta_x a_x)] / m_x on the diagonal. For fixed d, P0
     # is independent bits of mean d / K given their sum, by a finite Fourier transform. Reports that
-    # one value alone makes (q_x = 0) add p_x / theta_x to the diagonal.
+    # one value alone makes (q_x = 0) add p_x / theta_x to the diagonal; of fixed d, K is the number
+    # of the other values.
     size, p = theta.size, law.q + law.gap
     named = law.q <= 0
-    q = law.q if law.ones is None else np.full(size, law.ones / size)
+    shared = size - int(named.sum())
+    q = law.q if law.ones is None else np.where(named, 0.0, law.ones / shared)
     low = (1 - p) / (1 - q)
     high = np.divide(p, q, out=low.copy(), where=q > 0)
-    spins, picks = _sum_of_bits(law, size)
+    spins, picks = _sum_of_bits(law, shared)
     if _NODES.size * spins.size * size**2 > _WORK:
         rule = "has too many values for the information of such reports"
         raise ArgumentError("domain", rule, str(size), "Use a coarser domain")
@@ -751,6 +753,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
     has_fast_gram = True
     has_row_blocks = True
     lists_all_reports = False
+    draws_reports = True  # whether others than those observed can be simulated
 
     def __init__(
         self,
@@ -835,7 +838,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
     def _simulated(
         self, people: People, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        if type(self) is not SupportRows or not self.steady.any():
+        if not self.draws_reports or not self.steady.any():
             return super()._simulated(people, rng)
         # Other reports than those observed come out, so the rows are others too.
         channel, size = self.complete(), self.shape[1]
@@ -847,20 +850,45 @@ class SupportRows(SupportInverse, NearlyConstantRows):
             marks = channel.sample_marks(index[block], rng)[:, :size]
             packed[block] = np.packbits(marks.astype(bool), axis=1)
         rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
-        alone = np.packbits(self.q <= 0)  # bits that their own value alone raises
-        named = np.any(rows & alone, axis=1)
-        ratio = float(self.gain[self.steady][0] / self.base[self.steady][0])
-        drawn = SupportRows(
-            np.where(named[:, None], rows & alone, rows & ~alone),
-            size,
-            np.where(named, 0.0, 1.0),
-            np.where(named, 1.0, ratio),
-            self.q,
-            self.gap,
-            counted=rows,
-            ones=self.ones,
+        ratio = 1 + float(self.gain[self.steady][0] / self.base[self.steady][0])
+        return self._rows_of(rows, ratio), counts / len(packed)
+
+    def _rows_of(self, reports: NDArray[np.uint8], ratio: float) -> SupportRows:
+        """The rows of other reports of the same law, (m, bytes)."""
+        return SupportRows.of_reports(reports, ratio, self.support_law())
+
+    @classmethod
+    def of_reports(
+        cls,
+        reports: NDArray[np.uint8],
+        ratio: float,
+        law: SupportLaw,
+        log_factors: FloatArray | float = 0.0,
+    ) -> SupportRows:
+        """Rows 1 + (ratio - 1) b of reports b; those of one value, where it alone raises a bit.
+
+        The inversion counts all bits of a report that names its value. The likelihood counts that
+        value's alone.
+
+        Shapes: reports (m, bytes), law (K,).
+        """
+        alone = np.packbits(law.q <= 0)
+        named = np.any(reports & alone, axis=1)
+        bits = reports
+        if named.any():
+            bits = np.where(named[:, None], reports & alone, reports)
+        base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, ratio - 1)
+        return SupportRows(
+            bits,
+            law.q.size,
+            base,
+            gain,
+            law.q,
+            law.gap,
+            counted=reports if named.any() else None,
+            log_factors=log_factors,
+            ones=law.ones,
         )
-        return drawn, counts / len(packed)
 
     def merge_unsupported_values(
         self, w: FloatArray

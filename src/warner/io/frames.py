@@ -439,13 +439,13 @@ class GroupedFrame:
         np.add.at(table, where, repeats)
         return table
 
-    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+    def any_breaks(self, rule: BitRule, names: Sequence[str]) -> bool:
         import narwhals.stable.v2 as nw
 
         if self._lazy.implementation.is_duckdb():  # whose expressions of many terms are slow
-            broken_rows = self._lazy.to_native().filter(rule.broken_in_duckdb(masks))
+            broken_rows = self._lazy.to_native().filter(rule.broken_in_duckdb(names))
             return bool(broken_rows.aggregate("count(*)").fetchall()[0][0])
-        ones = self._lazy.select(rule.ones_in_frames(masks).alias("ones"))
+        ones = self._lazy.select(rule.ones_in_frames(names).alias("ones"))
         broken = (nw.col("ones") < rule.least) | (nw.col("ones") > rule.most)
         return bool(ones.filter(broken).select(nw.len()).collect().item())
 

@@ -69,8 +69,8 @@ class StreamedColumns:
         table = count_columns(self._paths, columns) if self.groups() is None else None
         return self._otherwise.counts(columns) if table is None else table[None]
 
-    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        return self._otherwise.any_breaks(rule, masks)
+    def any_breaks(self, rule: BitRule, names: Sequence[str]) -> bool:
+        return self._otherwise.any_breaks(rule, names)
 
 
 def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarray | None:

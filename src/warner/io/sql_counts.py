@@ -398,7 +398,13 @@ class _Writer:
 
     def _check(self, rule: BitRule, names: Sequence[str]) -> str:
         """1 for a row that breaks a rule, and else 0."""
-        ones = _sum([one for i, mask in rule.masks.items() for one in self._ones(names[i], mask)])
+        ones = _sum(
+            [
+                one if times == 1 else f"{times} * {one}"
+                for i, mask, times in rule.terms
+                for one in self._ones(names[i], mask)
+            ]
+        )
         holds = f"{ones} BETWEEN {rule.least} AND {rule.most}"
         return self._cast(f"CASE WHEN {holds} THEN 0 ELSE 1 END")
 
@@ -693,7 +699,7 @@ class _Counts:
         self.table.require_all(self.attribute, name, table.sum(axis=1), self.sizes)
         return table.reshape(groups, *columns.values())
 
-    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+    def any_breaks(self, rule: BitRule, names: Sequence[str]) -> bool:
         broken = self.table.broken(self.attribute, rule, self.group_of, self.sizes)
         if broken:
             where = f"{self.table.path}: {self.attribute}"

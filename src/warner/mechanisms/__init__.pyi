@@ -32,4 +32,5 @@ from .planar import PlanarGeometric as PlanarGeometric, PlanarLaplace as PlanarL
 from .utility_optimized import (
     UtilityOptimizedRappor as UtilityOptimizedRappor,
     UtilityOptimizedRR as UtilityOptimizedRR,
+    UtilityOptimizedSubset as UtilityOptimizedSubset,
 )

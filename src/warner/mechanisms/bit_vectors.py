@@ -20,7 +20,7 @@ from warner._core.errors import (
 )
 from warner._core.exact import ONE, check_representable, divide, down, exp, up
 from warner._core.sampling import Source, uniform_subsets
-from warner.channels import LikelihoodOperator, SupportChannel, SupportRows
+from warner.channels import HiddenAmongChannel, LikelihoodOperator, SupportChannel, SupportRows
 from warner.domains import Domain
 from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.mechanisms.device_program import number, program
@@ -41,7 +41,7 @@ class BitMechanism(Mechanism):
     schema: BitVector
 
     @abstractmethod
-    def channel(self) -> SupportChannel: ...
+    def channel(self) -> SupportChannel | HiddenAmongChannel: ...
 
     def keeps_reports(self, n: int) -> bool:
         # The default method of places takes many steps, whose time grows with the reports.
@@ -81,16 +81,8 @@ def reports_of_bits(mechanism: Mechanism, rows: np.ndarray) -> SupportRows:
     support, law = mechanism.channel().support_law(), mechanism.law
     assert isinstance(law, UnsupportedLikelihood) and support is not None
     ones = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
-    return SupportRows(
-        rows,
-        mechanism.domain.size,
-        1.0,
-        float(law.ratio() - 1),
-        support.q,
-        support.gap,
-        log_factors=law.log_unsupported(ones, mechanism.domain.size),
-        ones=support.ones,
-    )
+    factors = law.log_unsupported(ones, mechanism.domain.size)
+    return SupportRows.of_reports(rows, float(law.ratio()), support, factors)
 
 
 def true_bit_probability(variant: str | float, epsilon: float) -> Decimal:
@@ -294,13 +286,10 @@ class SubsetSelection(BitMechanism):
         #
         # The last value stands in the place of the true value, so the subset is drawn, by the same
         # random words, for every true value alike.
-        n, last = len(index), self.domain.size - 1
-        include = source.below(self._include, n)
+        include = source.below(self._include, len(index))
+        last = self.domain.size - 1
         packed = uniform_subsets(source, last, self.subset, include, self.schema.bytes)
-        where, mask = (np.arange(n), index >> 3), (128 >> (index & 7)).astype(np.uint8)
-        stands_in = packed[where] & mask != 0
-        packed[:, last >> 3] |= stands_in * np.uint8(128 >> (last & 7))
-        packed[where] = (packed[where] & ~mask) | include * mask
+        insert_value(packed, index, last, include)
         return {"bits": packed}
 
     def _program(self) -> dict[str, Any]:
@@ -322,19 +311,37 @@ class SubsetSelection(BitMechanism):
     def n_reports(self) -> int:
         return math.comb(self.domain.size, self.subset)
 
-    def _members(self) -> np.ndarray:
-        """All subsets, (m, K) zeros and ones."""
-        chosen = list(combinations(range(self.domain.size), self.subset))
-        members = np.zeros((len(chosen), self.domain.size), dtype=np.uint8)
-        np.put_along_axis(members, np.array(chosen), 1, axis=1)
-        return members
-
     def outputs(self) -> Mapping[str, np.ndarray]:
-        return {"bits": np.packbits(self._members(), axis=1)}
+        return {"bits": np.packbits(all_subsets(self.domain.size, self.subset), axis=1)}
 
     def probabilities(self) -> np.ndarray:
         # A subset with the true value is one of C(K-1, d-1), one without it one of C(K-1, d).
         others = self.domain.size - 1
         high = Fraction(self._include, ONE * math.comb(others, self.subset - 1))
         low = Fraction(ONE - self._include, ONE * math.comb(others, self.subset))
-        return TwoProbabilities(high, low).table(self._members() == 1)
+        return TwoProbabilities(high, low).table(all_subsets(self.domain.size, self.subset) == 1)
+
+
+def insert_value(
+    packed: np.ndarray, index: np.ndarray, last: int, include: np.ndarray | bool
+) -> None:
+    """Put the values into subsets, or leave them out, where ``last`` stood in for each value.
+
+    Shapes: packed (n, bytes), index (n,), include (n,).
+    """
+    where, mask = (np.arange(len(index)), index >> 3), (128 >> (index & 7)).astype(np.uint8)
+    stands_in = packed[where] & mask != 0
+    packed[:, last >> 3] |= stands_in * np.uint8(128 >> (last & 7))
+    packed[where] = (packed[where] & ~mask) | include * mask
+
+
+def all_subsets(size: int, ones: int) -> np.ndarray:
+    """All subsets of ``ones`` of ``size`` values, (m, size) zeros and ones.
+
+    >>> all_subsets(3, 2).tolist()
+    [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
+    """
+    chosen = list(combinations(range(size), ones))
+    members = np.zeros((len(chosen), size), dtype=np.uint8)
+    np.put_along_axis(members, np.array(chosen), 1, axis=1)
+    return members

@@ -69,6 +69,7 @@ MECHANISMS = _Registry(
         "Optimal",
         "UtilityOptimizedRR",
         "UtilityOptimizedRappor",
+        "UtilityOptimizedSubset",
         "SquareWave",
         "Piecewise",
         "StochasticRounding",

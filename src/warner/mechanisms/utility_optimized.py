@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 
+from warner._core.checks import integer
 from warner._core.exact import ONE, check_representable, divide, exp, up
-from warner._core.sampling import Source
-from warner.channels import DirectChannel, SupportChannel, SupportRows
+from warner._core.sampling import Source, uniform_subsets
+from warner.channels import (
+    DirectChannel,
+    HiddenAmongChannel,
+    HiddenAmongRows,
+    SupportChannel,
+    SupportRows,
+)
 from warner.domains import Domain, Tagged
-from warner.mechanisms.base import Mechanism
+from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.mechanisms.bit_vectors import (
     BitMechanism,
     all_patterns,
+    all_subsets,
     bit_thresholds,
     independent_bit_table,
+    insert_value,
 )
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, odds, program
 from warner.mechanisms.direct import two_widths
@@ -55,12 +66,17 @@ class UtilityOptimized(Mechanism):
     def _utility_program(self, sampler: str, **integers: int) -> dict[str, Any]:
         """A device program with the sensitive values and the integers of a sampler."""
         fields = {name: number(value) for name, value in integers.items()}
-        members = np.flatnonzero(self.sensitive_mask).tolist()
+        members = self._members.tolist()
         return program(sampler, {"size": self.domain.size, "sensitive": members, **fields})
 
     def _program_odds(self) -> dict[str, Any]:
         between = ANY if self.sensitive_mask.all() else SENSITIVE
         return odds(self.law.ratio(), self.requested, between)
+
+    @property
+    def _members(self) -> np.ndarray:
+        """The sensitive values, (s,) indices."""
+        return np.flatnonzero(self.sensitive_mask)
 
     @classmethod
     def from_study(
@@ -110,6 +126,37 @@ class UtilityOptimized(Mechanism):
         return {k: v for k, v in self.parameters().items() if k != "sensitive"}
 
 
+def named_widths(epsilon: float, members: int, odds: Decimal) -> tuple[int, int]:
+    """Widths of the cells of a sensitive value's own name, and of each other sensitive name."""
+    share = divide(1, odds + members - 1)
+    rarest = min(share, divide(odds - 1, odds + members - 1))
+    check_representable(epsilon, rarest, "the rarest report of a value")
+    return two_widths(share, odds)
+
+
+def named_values(
+    index: np.ndarray, mask: np.ndarray, own: int, other: int, source: Source
+) -> np.ndarray:
+    """The values that people name: those of k-RR among the sensitive, or their own.
+
+    Shapes: index (n,), mask (K,) -> (n,).
+    """
+    # Drawn from the same cells for every value: |S| cells of ``other``, then the rest. A sensitive
+    # value takes the first |S| - 1 cells for the other members, numbered without itself. The rest,
+    # of ``own``, is for itself. Another value takes all |S| cells for the members and the rest for
+    # itself. So no random word and no operation depends on the kind of a value.
+    members = np.flatnonzero(mask)
+    count = members.size
+    cell = source.cells(other, count, own - other, len(index))
+    # The rank of a value among the members; a value that is no member ranks after all.
+    rank = np.full(mask.size, count, dtype=cell.dtype)
+    rank[members] = np.arange(count)
+    cells = (count - mask).astype(cell.dtype)[index]
+    named = members[np.minimum(cell + (cell >= rank[index]), count - 1)]
+    # By arithmetic: a choice by condition takes less time where all conditions are equal.
+    return np.asarray(index + (cell < cells) * (named - index))
+
+
 class UtilityOptimizedRR(UtilityOptimized):
     """Utility-optimised randomised response (uRR): k-RR among the sensitive values S.
 
@@ -146,17 +193,13 @@ class UtilityOptimizedRR(UtilityOptimized):
 
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
         super().__init__(domain, epsilon, sensitive)
-        e, self._members = exp(self.requested), int(self.sensitive_mask.sum())
-        share = divide(1, e + self._members - 1)
-        check_representable(
-            self.requested,
-            min(share, divide(e - 1, e + self._members - 1)),
-            "the rarest report of a value",
-        )
+        members = int(self.sensitive_mask.sum())
         # Numbers beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
         # kinds of value share one total: true + (|S| - 1) other = |S| other + (true - other).
-        self._true_width, self._other_width = two_widths(share, e)
-        total = self._true_width + (self._members - 1) * self._other_width
+        self._true_width, self._other_width = named_widths(
+            self.requested, members, exp(self.requested)
+        )
+        total = self._true_width + (members - 1) * self._other_width
         self.schema = IntegerColumns(("report",), (domain.size,))
         self.law = TwoProbabilities(
             Fraction(self._true_width, total), Fraction(self._other_width, total)
@@ -174,22 +217,8 @@ class UtilityOptimizedRR(UtilityOptimized):
         return {"own": hex(self._true_width), "other": hex(self._other_width)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Draw from the same cells for every value: |S| cells of other_width, then the rest."""
-        # A sensitive value takes the first |S| - 1 cells for the other members, numbered without
-        # itself. The rest, of true_width, is for itself. Another value takes all |S| cells for the
-        # members and the rest for itself. So no random word and no operation depends on the kind of
-        # a value.
-        members, size = np.flatnonzero(self.sensitive_mask), self.domain.size
-        cell = source.cells(
-            self._other_width, self._members, self._true_width - self._other_width, len(index)
-        )
-        # The rank of a value among the members; a value that is no member ranks after all.
-        rank = np.full(size, self._members, dtype=cell.dtype)
-        rank[members] = np.arange(self._members)
-        cells = (self._members - self.sensitive_mask).astype(cell.dtype)[index]
-        named = members[np.minimum(cell + (cell >= rank[index]), self._members - 1)]
-        # By arithmetic: a choice by condition takes less time where all conditions are equal.
-        return {"report": index + (cell < cells) * (named - index)}
+        widths = self._true_width, self._other_width
+        return {"report": named_values(index, self.sensitive_mask, *widths, source)}
 
     def _program(self) -> dict[str, Any]:
         return self._utility_program(
@@ -258,7 +287,52 @@ def _largest(loss: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
     return np.asarray(np.max(ends, axis=0))
 
 
-class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
+class UtilityOptimizedBits(UtilityOptimized, BitMechanism):
+    """A utility-optimised mechanism that reports K bits. Abstract."""
+
+    schema: BitVector
+
+    @property
+    def guarantee(self) -> ULDP:
+        return ULDP(
+            self.epsilon, tuple(self.sensitive), "reports with no bit of a non-sensitive value set"
+        )
+
+    def _bit_schema(self, ones: int | None = None) -> BitVector:
+        """The schema of K bits, of which at most one is of a value that is not sensitive."""
+        outside = ~self.sensitive_mask
+        mask = np.packbits(outside).tobytes() if outside.any() else b""
+        return BitVector(self.domain.size, ones, mask)
+
+    def _placed(self, bits: Callable[[slice], np.ndarray], n: int) -> np.ndarray:
+        """Packed reports (n, bytes) of bits of the sensitive values, and no others.
+
+        ``bits`` makes those of some people, (people, s).
+        """
+        packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
+        # Only bytes with a sensitive bit are made, a few rows at a time.
+        held = np.unique(self._members >> 3)
+        bit = np.searchsorted(held, self._members >> 3) * 8 + (self._members & 7)
+        step = max(1, _BITS // (8 * held.size))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            several = np.zeros((rows.stop - rows.start, 8 * held.size), dtype=np.uint8)
+            several[:, bit] = bits(rows)
+            packed[rows, held] = np.packbits(several, axis=1)
+        return packed
+
+    @abstractmethod
+    def _patterns(self) -> np.ndarray:
+        """The bits of :meth:`outputs`, (m, K) zeros and ones."""
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        return {"bits": np.packbits(self._patterns(), axis=1)}
+
+    def protected(self) -> np.ndarray:
+        return np.asarray(~self._patterns()[:, ~self.sensitive_mask].any(axis=1))
+
+
+class UtilityOptimizedRappor(UtilityOptimizedBits):
     """Utility-optimised RAPPOR (uRAP): K bits, of which only those of sensitive values S are noisy.
 
         j in S:      Pr(bit j is 1 | value x) = t if j = x, else d1
@@ -293,7 +367,6 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
 
     references = ("P2",)
 
-    schema: BitVector
     law: GuardedBits
 
     def __init__(
@@ -319,8 +392,7 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         others = int((~self.sensitive_mask).sum())
         if others:
             check_representable(self.requested, 1 - dropped, "naming a value that is not sensitive")
-        mask = np.packbits(~self.sensitive_mask)
-        self.schema = BitVector(domain.size, exclusive_mask=mask.tobytes() if others else b"")
+        self.schema = self._bit_schema()
         self.law = GuardedBits(
             self._keep_threshold,
             self._raise_threshold,
@@ -329,12 +401,6 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             others,
         )
         self.check_realisable()
-
-    @property
-    def guarantee(self) -> ULDP:
-        return ULDP(
-            self.epsilon, tuple(self.sensitive), "reports with no bit of a non-sensitive value set"
-        )
 
     def parameters(self) -> dict[str, Any]:
         return {"sensitive": self.sensitive, "variant": self.variant}
@@ -354,22 +420,15 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         }
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        n, members = len(index), np.flatnonzero(self.sensitive_mask)
-        packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
-        # Only bytes with a sensitive bit are drawn, a few rows at a time.
-        held = np.unique(members >> 3)
-        bit = np.searchsorted(held, members >> 3) * 8 + (members & 7)
-        step = max(1, _BITS // (8 * held.size))
-        width = -(-members.size // 8)
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
+        n, members = len(index), int(self.sensitive_mask.sum())
+        width = -(-members // 8)
+
+        def noise(rows: slice) -> np.ndarray:
             count = rows.stop - rows.start
-            noise = np.unpackbits(
-                source.bits(self._raise_threshold, count * width).reshape(count, width), axis=1
-            )[:, : members.size]
-            bits = np.zeros((count, 8 * held.size), dtype=np.uint8)
-            bits[:, bit] = noise
-            packed[rows, held] = np.packbits(bits, axis=1)
+            drawn = source.bits(self._raise_threshold, count * width).reshape(count, width)
+            return np.unpackbits(drawn, axis=1, count=members)
+
+        packed = self._placed(noise, n)
         everyone, byte = np.arange(n), index >> 3
         mask = (128 >> (index & 7)).astype(np.uint8)
         # A value that is not sensitive keeps its bit where it is not dropped.
@@ -415,11 +474,8 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             The channel (m, K). Its row y is proportional to Pr(report y | value).
         """
         self.schema.check({"bits": rows})
-        inside, outside = self._masks()
+        inside, outside = np.packbits(self.sensitive_mask), np.packbits(~self.sensitive_mask)
         named = np.any(rows & outside, axis=1)
-        bits = np.where(named[:, None], rows & outside, rows & inside)
-        support = self.channel()
-        base, gain = np.where(named, 0.0, 1.0), np.where(named, 1.0, float(self.law.ratio() - 1))
         # All values set the bits of S with equal probability, except the bit of the value itself. A
         # value outside S keeps or drops its bit.
         ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
@@ -431,38 +487,18 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             (ONE - self._keep_threshold) / (ONE - self._raise_threshold),
         )
         factors = ones * raised + (int(self.sensitive_mask.sum()) - ones) * clear + np.log(stays)
-        # The inversion counts all bits, also those of S in a report that names its value.
-        return SupportRows(
-            bits,
-            self.domain.size,
-            base,
-            gain,
-            support.q,
-            support.gap,
-            counted=rows,
-            log_factors=factors,
-        )
-
-    def _masks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Packed bits of the sensitive values, and of the others."""
-        return np.packbits(self.sensitive_mask), np.packbits(~self.sensitive_mask)
-
-    def protected(self) -> np.ndarray:
-        return np.asarray(~np.any(self.outputs()["bits"] & self._masks()[1], axis=1))
+        law = self.channel().support_law()
+        return SupportRows.of_reports(rows, float(self.law.ratio()), law, factors)
 
     @property
     def n_reports(self) -> int:
         members = int(self.sensitive_mask.sum())
         return (1 << members) * (1 + self.domain.size - members)
 
-    def outputs(self) -> Mapping[str, np.ndarray]:
+    def _patterns(self) -> np.ndarray:
         # All possible reports: any sensitive bits, and at most one other bit.
         #
         # [P2] also lists strings of bits that cannot occur.
-        return {"bits": np.packbits(self._patterns(), axis=1)}
-
-    def _patterns(self) -> np.ndarray:
-        """The bits of :meth:`outputs`, (m, K) zeros and ones."""
         members, others = np.flatnonzero(self.sensitive_mask), np.flatnonzero(~self.sensitive_mask)
         inside = all_patterns(members.size)
         patterns = np.zeros((1 + others.size, len(inside), self.domain.size), dtype=np.uint8)
@@ -481,3 +517,175 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         for x in range(size):
             chance[x, x] = keep if self.sensitive_mask[x] else 1 - drop
         return independent_bit_table(self._patterns(), chance)
+
+
+# -----------------------------------------------------------------------------------------------
+# A value is named as by uRR, and a sensitive one is then hidden among others.
+
+
+def best_subset(members: int, size: int, epsilon: float) -> int:
+    """The d of UtilityOptimizedSubset with the least sum of variances where all shares are equal.
+
+    >>> best_subset(76, 400, 1.0), best_subset(2, 8, 1.0)
+    (20, 1)
+    """
+    # With c = s / (u + s), u = d (e - 1), and D = P (s - 1) (d - 1) / (s - d), the variances sum to
+    #     (1 + D - P^2 / s - (K - s) ((1 - c) / K)^2) / (1 - c)^2,   P = c + (1 - c) s / K
+    # where P is the share of the reports that are sets. [METHODS 1]
+    s, d = members, np.arange(1, max(members, 2))
+    u = d * math.expm1(epsilon)
+    c, named = s / (u + s), u / (u + s)
+    sets = c + named * s / size
+    hidden = sets * (s - 1) * (d - 1) / np.maximum(s - d, 1)
+    variances = (1 + hidden - sets**2 / s) / named**2 - (size - s) / size**2
+    return int(d[np.argmin(variances)])
+
+
+class UtilityOptimizedSubset(UtilityOptimizedBits):
+    """Utility-optimised subset selection: a set of d of the s sensitive values S, or one other.
+
+        x in S:      a set of d values of S, e times as likely where it holds x
+        x not in S:  the set of x alone with probability 1 - c, else a uniform set of d values of S
+        c = s / (d e + s - d),   e = exp(epsilon)
+
+    So Pr(x in the report | x in S) = d e / (d e + s - d). A report that is a set of sensitive
+    values is protected. Any other report reveals its value. With d = 1 reports say what those of
+    UtilityOptimizedRR say, and if all values are sensitive those of SubsetSelection. No
+    utility-optimised mechanism has a smaller sum of variances where all shares are equal, up to
+    the rounding of d to a whole number.
+
+    Args:
+        domain: K values.
+        epsilon: budget in nats, of the sensitive values.
+        sensitive: the values to protect, at least one.
+        size: d in 1..s-1, or 1 of one sensitive value; None for the d with the least sum of
+            variances where all shares are equal.
+
+    A report is K bits, packed 8 to a byte. Its tally is the K bit sums, or whole reports
+    (``keep_reports``).
+
+    Raises:
+        ArgumentError: no sensitive value, one outside the domain, or one twice; a size outside
+            1..s-1.
+        BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
+
+    Source: [uobd2025]; the guarantee is that of [P2].
+
+    >>> from warner import Integers
+    >>> places = UtilityOptimizedSubset(Integers(1, 400), 1.0, sensitive=range(1, 77))
+    >>> places.subset, round(float(places.channel().variance([1 / 400] * 400).sum()))
+    (26, 199)
+    """
+
+    references = ("uobd2025", "P2")
+
+    law: TwoProbabilities
+
+    def __init__(
+        self,
+        domain: Domain,
+        epsilon: float,
+        sensitive: Sequence[Any],
+        size: int | None = None,
+    ) -> None:
+        super().__init__(domain, epsilon, sensitive)
+        self._argument, members = size, int(self.sensitive_mask.sum())
+        self.subset = (
+            best_subset(members, domain.size, self.requested)
+            if size is None
+            else integer("size", size, 1, max(members - 1, 1))
+        )
+        d = self.subset
+        # A set that holds x comes from d names, of which x is the likeliest; any other set from d
+        # names that are all alike. So a name's odds 1 + d (e - 1) make the set's odds e.
+        self._own, self._other = named_widths(
+            self.requested, members, 1 + d * (exp(self.requested) - 1)
+        )
+        self.schema = self._bit_schema(d)
+        total = self._own + (members - 1) * self._other
+        self.law = TwoProbabilities(
+            Fraction(self._own + (d - 1) * self._other, total),
+            Fraction(d * self._other, total),
+            math.lgamma(d) + math.lgamma(members - d + 1) - math.lgamma(members),
+        )
+        self.check_realisable()
+
+    def parameters(self) -> dict[str, Any]:
+        return {"sensitive": self.sensitive, "size": self.subset}
+
+    def options(self) -> dict[str, Any]:
+        """The argument ``size`` as it was given: the best one depends on the sensitive values."""
+        return {"size": self._argument}
+
+    def thresholds(self) -> dict[str, str]:
+        return {"own": hex(self._own), "other": hex(self._other)}
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        n, members = len(index), int(self.sensitive_mask.sum())
+        named = named_values(index, self.sensitive_mask, self._own, self._other, source)
+        # A set is drawn for every report, so that no random word tells who named what.
+        rank = np.cumsum(self.sensitive_mask)[named] - 1
+        is_set, last = self.sensitive_mask[named], members - 1
+        sets = uniform_subsets(
+            source, last, self.subset - 1, np.zeros(n, dtype=bool), -(-members // 8)
+        )
+        insert_value(sets, last + is_set * (rank - last), last, True)
+        sets *= is_set[:, None]
+        packed = self._placed(lambda rows: np.unpackbits(sets[rows], axis=1, count=members), n)
+        packed[np.arange(n), named >> 3] |= (128 >> (named & 7)).astype(np.uint8)
+        return {"bits": packed}
+
+    def _program(self) -> dict[str, Any]:
+        return self._utility_program(
+            "utility_subset", members=self.subset, own=self._own, other=self._other
+        )
+
+    def channel(self) -> HiddenAmongChannel:
+        members = int(self.sensitive_mask.sum())
+        total = self._own + (members - 1) * self._other
+        first = DirectChannel(
+            self.domain.size,
+            np.where(self.sensitive_mask, self._other / total, 0.0),
+            (self._own - self._other) / total,
+        )
+        return HiddenAmongChannel(first, self.subset)
+
+    def report_channel(self, rows: np.ndarray) -> HiddenAmongRows:
+        """The channel whose rows are the given reports, as that of UtilityOptimizedRappor."""
+        self.schema.check({"bits": rows})
+        channel = self.channel()
+        named = np.any(rows & np.packbits(~self.sensitive_mask), axis=1)
+        factors = np.where(
+            named,
+            math.log(channel.first.gap[0]),
+            self.law.log_unsupported(named, self.domain.size),
+        )
+        return HiddenAmongRows(channel, rows, float(self.law.ratio()), factors)
+
+    @property
+    def is_enumerable(self) -> bool:
+        # Beyond 2^8 values the binomial need not be computed.
+        return self.domain.size**2 <= ENUMERABLE and super().is_enumerable
+
+    @property
+    def n_reports(self) -> int:
+        members = int(self.sensitive_mask.sum())
+        return math.comb(members, self.subset) + self.domain.size - members
+
+    def _patterns(self) -> np.ndarray:
+        members, others = self._members, np.flatnonzero(~self.sensitive_mask)
+        sets = all_subsets(members.size, self.subset)
+        patterns = np.zeros((len(sets) + others.size, self.domain.size), dtype=np.uint8)
+        patterns[: len(sets), members] = sets
+        patterns[np.arange(len(sets), len(patterns)), others] = 1
+        return patterns
+
+    def probabilities(self) -> np.ndarray:
+        members, patterns = int(self.sensitive_mask.sum()), self._patterns() == 1
+        total = self._own + (members - 1) * self._other
+        around = math.comb(members - 1, self.subset - 1)
+        law = TwoProbabilities(self.law.high / around, self.law.low / around)
+        table = law.table(patterns)
+        named = ~self.protected()
+        table[named] = np.where(patterns[named], Fraction(self._own - self._other, total), 0)
+        return table

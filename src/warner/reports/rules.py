@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -176,6 +176,8 @@ def _gap(name: str, dtype: Any) -> ReportError:
 class BitRule:
     """A rule of packed bits: between ``least`` and ``most`` of the bits under a mask are 1.
 
+    A bit under ``heavy`` counts ``times`` times.
+
     >>> rule = BitRule(bytes([0b1000, 0b11]), 0, 1, "at most one bit may be set")
     >>> rule.broken_by(np.array([[8, 0], [8, 2], [7, 3]], dtype=np.uint8)).tolist()
     [False, True, True]
@@ -186,44 +188,56 @@ class BitRule:
     most: int
     text: str  # the rule in words, for messages
     remedy: str = "Were they made by this mechanism?"  # what may have made reports that break it
+    heavy: bytes = b""
+    times: int = 1
 
     @cached_property
-    def masks(self) -> dict[int, int]:
-        """The bytes of the mask that are not 0: {index of the byte: mask}."""
-        return {i: byte for i, byte in enumerate(self.mask) if byte}
+    def terms(self) -> list[tuple[int, int, int]]:
+        """The bytes of the masks that are not 0: index of the byte, mask, and what a bit counts."""
+        masks = ((self.mask, 1), (self.heavy, self.times))
+        return [(i, byte, times) for mask, times in masks for i, byte in enumerate(mask) if byte]
+
+    @cached_property
+    def positions(self) -> set[int]:
+        """The indices of the bytes that the rule looks at."""
+        return {i for i, _, _ in self.terms}
 
     def broken_by(self, packed: np.ndarray) -> np.ndarray:
         """Which reports break the rule.
 
         Returns (n,).
         """
-        first, last = min(self.masks), max(self.masks)
-        some, mask = packed[:, first : last + 1], self.mask[first : last + 1]
-        if any(byte != 255 for byte in mask):
-            some = some & np.frombuffer(mask, np.uint8)
-        ones = np.bitwise_count(some).sum(axis=1, dtype=np.int64)
+        ones = np.zeros(len(packed), dtype=np.int64)
+        for whole, times in ((self.mask, 1), (self.heavy, self.times)):
+            mask = whole.strip(b"\0")
+            first = len(whole) - len(whole.lstrip(b"\0"))
+            some = packed[:, first : first + len(mask)]
+            if any(byte != 255 for byte in mask):
+                some = some & np.frombuffer(mask, np.uint8)
+            ones += times * np.bitwise_count(some).sum(axis=1, dtype=np.int64)
         return np.asarray((ones < self.least) | (ones > self.most))
 
     @cached_property
     def broken_bytes(self) -> np.ndarray:
         """bool (256,): which values of a byte break the rule, if the mask covers only one byte."""
-        (mask,) = self.masks.values()
-        ones = np.bitwise_count(np.arange(256, dtype=np.uint8) & np.uint8(mask))
-        return np.asarray((ones < self.least) | (ones > self.most))
+        (only,) = self.positions
+        values = np.zeros((256, only + 1), dtype=np.uint8)
+        values[:, only] = np.arange(256)
+        return self.broken_by(values)
 
-    def broken_in_duckdb(self, masks: Mapping[str, int]) -> str:
-        """The condition that a row breaks the rule, in DuckDB; ``masks`` are {column: mask}."""
+    def broken_in_duckdb(self, names: Sequence[str]) -> str:
+        """The condition that a row breaks the rule, in DuckDB; ``names`` are the columns."""
         # A bit_count is a byte: a sum of bytes would overflow.
+        columns = [f'"{name.replace(chr(34), 2 * chr(34))}"' for name in names]
         terms = (
-            f'bit_count("{name.replace(chr(34), 2 * chr(34))}"::UTINYINT & {mask})::INTEGER'
-            for name, mask in masks.items()
+            f"{times} * bit_count({columns[i]}::UTINYINT & {mask})::INTEGER"
+            for i, mask, times in self.terms
         )
         return f"{' + '.join(terms)} NOT BETWEEN {self.least} AND {self.most}"
 
-    @staticmethod
-    def ones_in_frames(masks: Mapping[str, int]) -> Any:
-        """The number of ones of a row under masks of its columns, in Narwhals."""
-        terms = [term for name, mask in masks.items() for term in _ones(name, mask)]
+    def ones_in_frames(self, names: Sequence[str]) -> Any:
+        """What the ones of a row count, in Narwhals; ``names`` are the columns."""
+        terms = [term * times for i, mask, times in self.terms for term in _ones(names[i], mask)]
         while len(terms) > 1:  # in pairs: engines limit how deep a sum may be nested
             terms = [sum(terms[i + 1 : i + 2], terms[i]) for i in range(0, len(terms), 2)]
         return terms[0]

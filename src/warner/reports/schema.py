@@ -375,7 +375,9 @@ class BitVector(_OneArray):
 
     width: int  # K, the number of bits of a report; the last byte is padded with 0
     ones: int | None = None  # the number of bits that are 1 in every report; None where it varies
-    exclusive_mask: bytes = b""  # packed bytes under which at most one bit is 1; empty for none
+    # Packed bytes under which at most one bit is 1; empty for none. With ``ones``, such a bit is
+    # then the only one.
+    exclusive_mask: bytes = b""
 
     array: ClassVar[str] = "bits"
     can_keep_reports = True
@@ -422,18 +424,25 @@ class BitVector(_OneArray):
                 "more values, or with the lowest bit first?"
             )
             rules.append(BitRule(mask, 0, 0, "padding bits must be 0", remedy))
+        heavy, remedy = (
+            self.exclusive_mask,
+            "Were they made with another epsilon, or for other values?",
+        )
         if self.ones is not None:
             text = f"every report must have {self.ones} bits set"
-            remedy = "Were they made with another epsilon, or for other values?"
-            rules.append(BitRule(b"\xff" * self.bytes, self.ones, self.ones, text, remedy))
-        if any(self.exclusive_mask):
+            mask = b"\xff" * self.bytes
+            if any(heavy):
+                text += ", or the bit of a non-sensitive value alone"
+                mask = bytes(~byte & 255 for byte in heavy)
+            rules.append(BitRule(mask, self.ones, self.ones, text, remedy, heavy, self.ones))
+        elif any(heavy):
             text = "at most one bit of a non-sensitive value may be set"
-            rules.append(BitRule(self.exclusive_mask, 0, 1, text))
+            rules.append(BitRule(heavy, 0, 1, text))
         return tuple(rules)
 
     @property
     def row_rules(self) -> tuple[BitRule, ...]:
-        return tuple(rule for rule in self.rules if len(rule.masks) > 1)
+        return tuple(rule for rule in self.rules if len(rule.positions) > 1)
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
         return {"bits": np.empty((n, self.bytes), np.uint8)}
@@ -470,8 +479,11 @@ class BitVector(_OneArray):
         return BitSums()
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
-        fits = self.ones is None or int(counts.sum()) == n * self.ones
-        return fits and super().may_have(counts, n)
+        if self.ones is None:
+            return super().may_have(counts, n)
+        heavy = np.frombuffer(self.exclusive_mask or bytes(self.bytes), np.uint8)
+        times = np.where(np.unpackbits(heavy, count=self.width), self.ones, 1)
+        return int(counts @ times) == n * self.ones and super().may_have(counts, n)
 
     def total(self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> np.ndarray:
         """How many reports set every bit, (K,)."""
@@ -493,13 +505,12 @@ class BitVector(_OneArray):
         sums, sizes = [], np.zeros(0, dtype=np.int64)
         for i, histogram in enumerate(self._histograms(source, names)):
             for rule in self.rules:
-                if list(rule.masks) == [i] and histogram[:, rule.broken_bytes].any():
+                if rule.positions == {i} and histogram[:, rule.broken_bytes].any():
                     raise ReportError("reports", rule.text, None, rule.remedy)
             sums.append(histogram @ bits)
             sizes = histogram.sum(axis=1)
         for rule in self.row_rules:
-            masks = {names[i]: mask for i, mask in rule.masks.items()}
-            if source.any_breaks(rule, masks):
+            if source.any_breaks(rule, names):
                 raise ReportError("reports", rule.text, None, rule.remedy)
         return Counted(BitSums(), np.concatenate(sums, axis=1)[:, : self.width], sizes)
 

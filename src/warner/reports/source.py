@@ -44,8 +44,8 @@ class Histograms(Protocol):
             columns: {name: how many values it may take}.
         """
 
-    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        """Whether any row breaks a rule of bits; ``masks`` are {column: mask}."""
+    def any_breaks(self, rule: BitRule, names: Sequence[str]) -> bool:
+        """Whether any row breaks a rule of bits; ``names`` are the columns."""
 
 
 class Batch(NamedTuple):
