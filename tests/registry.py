@@ -55,6 +55,12 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(
         d, e, sensitive=d.labels[-1:]
     ),
+    "UtilityOptimizedSubset": lambda d, e: warner.mechanisms.UtilityOptimizedSubset(
+        d, e, sensitive=d.labels[: max(1, 2 * d.size // 3)]
+    ),
+    "UtilityOptimizedSubset of two": lambda d, e: warner.mechanisms.UtilityOptimizedSubset(
+        d, e, sensitive=d.labels[:-1], size=min(2, max(1, d.size - 2))
+    ),
     "UtilityOptimizedRappor": lambda d, e: warner.mechanisms.UtilityOptimizedRappor(
         d, e, sensitive=d.labels[::3]
     ),

@@ -12,6 +12,7 @@ import numpy as np
 import warner
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
+from warner.mechanisms.utility_optimized import UtilityOptimized
 
 Make = Callable[[np.random.Generator], Mechanism]
 
@@ -111,9 +112,16 @@ def _utility_rappor(rng: np.random.Generator) -> Mechanism:
     )
 
 
+def _utility_subset(rng: np.random.Generator) -> Mechanism:
+    domain = labels(rng)
+    sensitive = _some(rng, domain)
+    size = int(rng.integers(1, max(len(sensitive), 2))) if rng.random() < 0.7 else None
+    return warner.mechanisms.UtilityOptimizedSubset(domain, epsilon(rng), sensitive, size)
+
+
 def _personalized(rng: np.random.Generator) -> Mechanism:
-    common = (_utility_rr, _utility_rappor)[rng.integers(2)](rng)
-    assert isinstance(common, warner.UtilityOptimizedRR | warner.mechanisms.UtilityOptimizedRappor)
+    common = (_utility_rr, _utility_rappor, _utility_subset)[rng.integers(3)](rng)
+    assert isinstance(common, UtilityOptimized)
     return warner.mechanisms.PersonalizedULDP(
         common, ["home", "work"][: rng.integers(1, 3)]
     ).mechanism
@@ -177,6 +185,7 @@ SINGLE: dict[str, Make] = {
     "ProjectiveGeometryResponse": _projective,
     "UtilityOptimizedRR": _utility_rr,
     "UtilityOptimizedRappor": _utility_rappor,
+    "UtilityOptimizedSubset": _utility_subset,
     "PersonalizedULDP": _personalized,
     "SquareWave": lambda r: warner.SquareWave(numbers(r), epsilon(r), cells=int(r.integers(2, 20))),
     "Piecewise": lambda r: warner.mechanisms.Piecewise(

@@ -15,7 +15,17 @@ from tests.js._node import HERE, node
 from tests.js.test_law import mechanisms
 from warner.mechanisms import Mechanism
 
-WITHOUT = ("table", "window", "noise", "exponential", "gaussian", "planar", "repeated", "silence")
+WITHOUT = (
+    "table",
+    "utility_subset",
+    "window",
+    "noise",
+    "exponential",
+    "gaussian",
+    "planar",
+    "repeated",
+    "silence",
+)
 KINDS = tuple(name for name in mechanisms(1.0) if name not in WITHOUT)
 
 

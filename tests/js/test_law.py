@@ -41,6 +41,7 @@ def mechanisms(epsilon: float) -> dict[str, Mechanism]:
             three, warner.RandomizedResponse(three, epsilon).channel().dense()
         ),
         "utility_direct": warner.UtilityOptimizedRR(three, epsilon, ["a", "b"]),
+        "utility_subset": warner.mechanisms.UtilityOptimizedSubset(five, epsilon, [0, 1, 2, 4], 2),
         "utility_bits": warner.mechanisms.UtilityOptimizedRappor(three, epsilon, ["a", "b"]),
         "projective": warner.mechanisms.ProjectiveGeometryResponse(five, epsilon, prime=2),
         "window": warner.SquareWave(five, epsilon, cells=12),

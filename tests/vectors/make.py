@@ -69,6 +69,17 @@ def mechanisms() -> dict[str, Mechanism]:
         "utility_direct": warner.UtilityOptimizedRR(six, 1.0, sensitive=[1, 4]),
         "utility_direct, one sensitive": warner.UtilityOptimizedRR(six, 0.5, sensitive=[5]),
         "utility_direct, all sensitive": warner.UtilityOptimizedRR(two, 1.0, ["no", "yes"]),
+        "utility_subset": warner.mechanisms.UtilityOptimizedSubset(six, 1.0, [0, 1, 3, 4], 2),
+        "utility_subset, ten of 17": warner.mechanisms.UtilityOptimizedSubset(
+            seventeen, 0.5, sensitive=range(3, 13)
+        ),
+        "utility_subset, by its complement": warner.mechanisms.UtilityOptimizedSubset(
+            six, 1.0, [1, 2, 3, 4, 5], 4
+        ),
+        "utility_subset, one sensitive": warner.mechanisms.UtilityOptimizedSubset(six, 0.5, [5]),
+        "utility_subset, all sensitive": warner.mechanisms.UtilityOptimizedSubset(
+            six, 1.0, range(6), 3
+        ),
         "utility_bits": warner.mechanisms.UtilityOptimizedRappor(six, 1.0, sensitive=[1, 4]),
         "utility_bits, nine of 17": warner.mechanisms.UtilityOptimizedRappor(
             seventeen, 2.0, sensitive=list(range(2, 11)), variant=0.7
@@ -381,6 +392,9 @@ def _refused_of_others(known: dict[str, dict[str, Any]]) -> Iterator[tuple[str, 
     p = known["utility_direct"]
     yield "utility_direct: an order", altered(p, sensitive=[4, 1]), "not_a_law"
     yield "utility_direct: other", altered(p, other=_more(p["other"], -1)), "odds_differ"
+    p = known["utility_subset"]
+    yield "utility_subset: members", altered(p, members=4), "not_a_law"
+    yield "utility_subset: own", altered(p, own=_more(p["own"], -1)), "odds_differ"
     p = known["utility_bits"]
     yield "utility_bits: dropped", altered(p, dropped=_more(p["dropped"], -(2**60))), "odds_differ"
     yield "utility_bits: dropped is zero", altered(p, dropped=0), "not_a_law"

@@ -27,7 +27,7 @@ from warner.studies.public import described
 from warner.studies.study import Study
 
 _OPEN = ("mechanism", "epsilon")
-_PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedRappor")
+_PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedSubset", "UtilityOptimizedRappor")
 LEAST_TO_ASK_ONE = 3  # questions, from which on asking one of them is proposed
 _DIGITS = 1000  # parts of a nat to which a part of a budget is rounded down
 

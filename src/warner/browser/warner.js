@@ -973,25 +973,54 @@ const SAMPLERS = {
   utility_direct(entries) {
     const [own, other] = [entries.integer("own"), entries.integer("other")];
     const { size, members, ranks } = sensitiveEntries(entries);
-    const total = own + BigInt(members.length - 1) * other;
-    entries.law(other >= 1n && own > other && total <= RANGE, "must have 1 <= other < own");
+    const total = namedTotal(entries, members, own, other);
     return {
       ...BY_INDEX,
       size,
       columns: [integers("report", size)],
       odds: ratio(own, other),
       between: members.length === size ? "any" : "sensitive",
-      draw: (index, next) => {
-        const drawn = Number(cell(next, other, BigInt(members.length), own - other));
-        const rank = ranks.get(index);
-        const named = rank !== undefined && drawn >= rank ? drawn + 1 : drawn;
-        return { report: [BigInt(named < members.length ? members[named] : index)] };
-      },
+      draw: (index, next) => (
+        { report: [BigInt(namedValue(index, next, members, ranks, own, other))] }),
       law: (index) => ({
         kind: "names",
         same: ratio(ranks.has(index) ? own : own - other, total),
         other: ratio(ranks.has(index) ? other : 0n, total),
       }),
+    };
+  },
+
+  utility_subset(entries) {
+    const [own, other] = [entries.integer("own"), entries.integer("other")];
+    const wanted = entries.count("members");
+    const { size, members, ranks } = sensitiveEntries(entries);
+    namedTotal(entries, members, own, other);
+    const last = members.length - 1;
+    entries.law(
+      wanted >= 1 && wanted <= Math.max(last, 1), "must have fewer members than sensitive values",
+    );
+    const d = BigInt(wanted);
+    return {
+      ...BY_INDEX,
+      size,
+      columns: [bitColumn(size)],
+      odds: ratio(own + (d - 1n) * other, d * other),
+      between: members.length === size ? "any" : "sensitive",
+      draw: (index, next) => {
+        const named = namedValue(index, next, members, ranks, own, other);
+        // Drawn for every value, so that the words that are used do not tell the kind of a value.
+        const inside = subset(next, last, wanted - 1, 2 * (wanted - 1) > members.length);
+        const rank = ranks.get(named);
+        const bits = new Array(size).fill(false);
+        if (rank !== undefined) {
+          // The last sensitive value stood in the place of the one that is named.
+          inside.push(rank < last && inside[rank]);
+          members.forEach((member, i) => { bits[member] = inside[i]; });
+        }
+        bits[named] = true;
+        return { bits: packed(bits) };
+      },
+      law: null,
     };
   },
 
@@ -1963,6 +1992,37 @@ function subset(next, total, members, complement) {
     bits[bits[drawn] ? top : drawn] = true;
   }
   return complement ? bits.map((bit) => !bit) : bits;
+}
+
+/**
+ * The sum of the cells of `namedValue`, where they are a law.
+ *
+ * @param {Entries} entries
+ * @param {readonly number[]} members
+ * @param {bigint} own
+ * @param {bigint} other
+ */
+function namedTotal(entries, members, own, other) {
+  const total = own + BigInt(members.length - 1) * other;
+  entries.law(other >= 1n && own > other && total <= RANGE, "must have 1 <= other < own");
+  return total;
+}
+
+/**
+ * The value that a person names: a sensitive one, or the person's own.
+ *
+ * @param {number} index
+ * @param {Words} next
+ * @param {readonly number[]} members the sensitive values.
+ * @param {ReadonlyMap<number, number>} ranks
+ * @param {bigint} own
+ * @param {bigint} other
+ */
+function namedValue(index, next, members, ranks, own, other) {
+  const drawn = Number(cell(next, other, BigInt(members.length), own - other));
+  const rank = ranks.get(index);
+  const named = rank !== undefined && drawn >= rank ? drawn + 1 : drawn;
+  return named < members.length ? members[named] : index;
 }
 
 /**

@@ -215,6 +215,10 @@ class SomeValues(LikelihoodOperator):
         law = self.inner.support_law()
         return None if law is None else SupportLaw(law.q[self.values], law.gap[self.values])
 
+    def binomial_law(self, theta: FloatArray) -> SupportLaw | None:
+        law = self.inner.binomial_law(self._whole(theta))
+        return None if law is None else SupportLaw(law.q[self.values], law.gap[self.values])
+
     def support_shares(self, w: FloatArray) -> FloatArray:
         of_values: FloatArray = self.inner.support_shares(w)[self.values]
         return of_values
@@ -459,7 +463,7 @@ class _HiddenAmong(SupportInverse):
         hidden = 1 - self._raised
         self._set_support_law(first.shape[1], hidden * first.q, hidden * first.gap)
 
-    def support_law(self) -> SupportLaw | None:
+    def support_law(self) -> None:  # type: ignore[override]
         return None  # no one chance is that of all other values
 
     def binomial_law(self, theta: FloatArray) -> SupportLaw:
@@ -562,7 +566,7 @@ class HiddenAmongChannel(_HiddenAmong, CompositeChannel):
         yes, no = np.split(r, 2)
         u = ((yes - no).T * (1 - self._raised)).T
         u[self.members] += self._raised @ (yes - no)
-        return (self.first.rmatvec(u) + no.sum(axis=0)) / self.shape[1]
+        return np.asarray((self.first.rmatvec(u) + no.sum(axis=0)) / self.shape[1])
 
     def _counted_shares(self, w: FloatArray) -> FloatArray:
         return w[: self.shape[1]] * self.shape[1]
@@ -587,7 +591,7 @@ class HiddenAmongChannel(_HiddenAmong, CompositeChannel):
         s = self.members
         rest = (no.sum(axis=1) - no[:, s].sum(axis=1))[:, None] / s.size
         single[:, s] = self._second.second_moments(np.hstack([yes[:, s] + rest, no[:, s] + rest]))
-        return self.first.rmatvec(single.T).T
+        return np.asarray(self.first.rmatvec(single.T).T)
 
     @property
     def gain_of_whole_reports(self) -> float:
@@ -643,7 +647,7 @@ class HiddenAmongRows(_HiddenAmong, SupportRows):
         super().__init__(bits, channel.shape[1], base, gain, log_factors=log_factors)
         self._set_stages(channel.first, channel.subset)
 
-    def complete(self) -> HiddenAmongChannel:
+    def complete(self) -> HiddenAmongChannel:  # type: ignore[override]
         return HiddenAmongChannel(self.first, self.subset)
 
     def _counted_shares(self, w: FloatArray) -> FloatArray:

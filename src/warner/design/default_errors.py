@@ -19,7 +19,7 @@ import numpy as np
 from warner._core.errors import WarnerError
 from warner._core.progress import steps
 from warner._core.text import canonical
-from warner.channels import Channel, HashPool, LikelihoodOperator
+from warner.channels import Channel, HashPool, HiddenAmongChannel, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators import MaximumLikelihood
 from warner.estimators.base import Estimator, Fit, LikelihoodData, certify, threads_for
@@ -153,6 +153,8 @@ def law_of(mechanism: Mechanism) -> tuple[float, ...] | None:
     tally does not count whole reports, and for hashed reports, which are those of no other.
     """
     channel = mechanism.channel()
+    if isinstance(channel, HiddenAmongChannel) and channel.subset == 1:
+        channel = channel.first
     support, size = channel.support_law(), mechanism.domain.size
     if support is not None and support.ones == 1:  # a report is one value, kept as bits
         q, gap = support.q, support.gap

@@ -62,6 +62,7 @@ from warner.mechanisms import (
     UnaryEncoding,
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
+    UtilityOptimizedSubset,
     with_nonresponse,
 )
 from warner.mechanisms.headers import MECHANISMS
@@ -95,6 +96,7 @@ _LARGEST_OPTIMAL = 16  # values, beyond which the search takes longer than advic
 _LARGEST_PROJECTIVE = 2**24  # values, beyond which its tally could be too long
 _PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
     "UtilityOptimizedRR": UtilityOptimizedRR,
+    "UtilityOptimizedSubset": UtilityOptimizedSubset,
     "UtilityOptimizedRappor": UtilityOptimizedRappor,
 }
 # Mechanisms of numbers whose epsilon is for any two values.

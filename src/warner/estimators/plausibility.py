@@ -31,12 +31,14 @@ from warner.channels import (
     HashFunctions,
     IntArray,
     LikelihoodOperator,
+    SupportInverse,
     SupportLaw,
     weighted_counts,
 )
 from warner.domains import Integers
 from warner.estimators.base import LikelihoodData
 from warner.estimators.maximum_likelihood import MaximumLikelihood
+from warner.metrics import project
 
 DOUBTFUL = 1e-4  # p-values below which a line is shown
 IMPOSSIBLE = 1e-9  # and below which nothing is estimated unless somebody insists
@@ -135,7 +137,7 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
         yield _of_supports(law, channel.support_shares(w), n)
         if channel.rows_are_bit_sums and law.ones is None:
             yield _of_ones(channel, w, n)
-    elif channel.rows_are_bit_sums:
+    elif channel.rows_are_bit_sums or isinstance(channel, SupportInverse):
         yield _of_shares(channel, w, n)
 
 
@@ -224,9 +226,10 @@ def _of_supports(law: SupportLaw, shares: FloatArray, n: int) -> float:
 
 def _of_shares(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
     """Of unbiased shares: none far below 0, none far above 1, by Bernstein's inequality."""
-    shares, even = channel.invert(w), np.full(channel.shape[1], 1 / channel.shape[1])
-    at_one = channel.inverse_moments(even)[1] - 1
-    variance = np.where(shares < 0, channel.variance_at_zero(even), at_one)
+    shares = channel.invert(w)
+    plausible = project(shares)
+    at_one = channel.inverse_moments(plausible)[1] - 1
+    variance = np.where(shares < 0, channel.variance_at_zero(plausible), at_one)
     bounds = channel.inverse_range()
     assert bounds is not None
     beyond = np.maximum(np.maximum(-shares, shares - 1), 0.0)

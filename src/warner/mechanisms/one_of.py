@@ -678,8 +678,8 @@ def _default_weights(parts: Sequence[Mechanism]) -> list[float]:
         shape = domain.shape if domain.attributes else (domain.size,)
         key = f"{type(inner).__name__} {shape} {inner.requested} {inner.thresholds()}"
         if key not in variances:
-            channel = inner.channel()
-            if channel.support_law() is None:
+            channel, size = inner.channel(), domain.size
+            if channel.binomial_law(np.full(size, 1 / size)) is None:
                 return [1.0] * len(parts)
             variances[key] = variance_of_tables(channel, shape)
         weights.append(math.sqrt(variances[key]))

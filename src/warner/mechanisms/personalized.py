@@ -49,8 +49,9 @@ class PersonalizedULDP(Mechanism):
     tags, but not which values a person tagged.
 
     Args:
-        common: a UtilityOptimizedRR or UtilityOptimizedRappor on the plain domain, with the values
-            that are sensitive for everybody. Or one of these two classes, together with ``domain``
+        common: a UtilityOptimizedRR, UtilityOptimizedSubset or UtilityOptimizedRappor on the plain
+            domain, with the values that are sensitive for everybody. Or one of these classes, with
+            ``domain``
             and ``epsilon``; then no value need be sensitive for everybody.
         tags: the names of the tags, such as "home", "work", "other".
         domain: the plain domain. This and the following arguments are only for a class.
@@ -132,7 +133,8 @@ class PersonalizedULDP(Mechanism):
         The constructor takes the same arguments in another order.
 
         Args:
-            mechanism: UtilityOptimizedRR or UtilityOptimizedRappor, the class.
+            mechanism: the class, UtilityOptimizedRR, UtilityOptimizedSubset or
+                UtilityOptimizedRappor.
             domain: the plain domain.
             epsilon: nats.
             tags: at least one.
@@ -252,7 +254,10 @@ class PersonalizedULDP(Mechanism):
 def _require_utility_optimized(name: str, cls: type, got: str) -> None:
     """Refuse a class of mechanism that does not protect some values more than others."""
     if not issubclass(cls, UtilityOptimized):
-        rule = "must be UtilityOptimizedRR or UtilityOptimizedRappor, or one of these classes"
+        rule = (
+            "must be UtilityOptimizedRR, UtilityOptimizedSubset or UtilityOptimizedRappor, or one "
+            "of these classes"
+        )
         raise ArgumentTypeError(name, rule, got)
 
 

@@ -687,5 +687,6 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
         law = TwoProbabilities(self.law.high / around, self.law.low / around)
         table = law.table(patterns)
         named = ~self.protected()
-        table[named] = np.where(patterns[named], Fraction(self._own - self._other, total), 0)
+        alone = TwoProbabilities(Fraction(self._own - self._other, total), Fraction(0))
+        table[named] = alone.table(patterns[named])
         return table

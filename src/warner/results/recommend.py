@@ -340,12 +340,12 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
             max, [conditioning(factor, domain_of_factor) for factor, domain_of_factor in pairs]
         )
     rows, size = channel.shape
-    if size < 2 or isinstance(channel, HashPool) or channel.support_law() is not None:
+    even = np.full(size, 1 / size)
+    if size < 2 or isinstance(channel, HashPool) or channel.binomial_law(even) is not None:
         return 1.0
     unknown = channel.rows_per_report != 1 or channel.is_keyed or not channel.lists_all_reports
     if unknown or rows * size > _MOST_ENTRIES:
         return None
-    even = np.full(size, 1 / size)
     try:
         variance = float(channel.variance(even).sum())
     except IdentifiabilityError:

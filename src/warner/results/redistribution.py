@@ -171,7 +171,7 @@ def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:
     """
     mask = np.zeros(size, dtype=bool)
     for channel in estimate.data.channel.groups():
-        law = channel.support_law()
+        law = channel.binomial_law(np.full(channel.shape[1], 1 / channel.shape[1]))
         if law is None:
             rule = "does not say which values are sensitive for everyone"
             remedy = "It must come from tallies of PersonalizedULDP mechanisms"

@@ -110,7 +110,8 @@ class ShareNoise:
         """
         at_0, between, at_1 = (self.at(t) for t in (0.0, 0.5, 1.0))
         square = 2 * (at_0 + at_1 - 2 * between)
-        slope, law = at_1 - at_0 - square, self.data.channel.support_law()
+        slope = at_1 - at_0 - square
+        law = self.data.channel.binomial_law(self.plausible)
         constant = linear = np.zeros_like(self.centre)
         if law is not None:
             # The square in the denominator keeps the correction small where people are few.
@@ -613,7 +614,7 @@ def _skewness(noise: ShareNoise, index: np.ndarray, t: np.ndarray) -> np.ndarray
 
     A support count is binomial, with probability mu = q + gap t.
     """
-    law = noise.data.channel.support_law()
+    law = noise.data.channel.binomial_law(noise.plausible)
     if law is None:
         return np.zeros(t.size)
     mu = float(np.median(law.q[index])) + float(np.median(law.gap[index])) * t

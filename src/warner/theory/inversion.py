@@ -400,7 +400,7 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
     everything = np.ones(size, dtype=bool)
     if isinstance(mechanism, Domain):
         return everything
-    if mechanism.channel().support_law() is None:
+    if mechanism.channel().binomial_law(everything / size) is None:
         rule = "must have reports that support some values, in the same way for all of one kind"
         raise ArgumentError("mechanism", rule, type(mechanism).__name__)
     return everything if mechanism.sensitive_mask is None else mechanism.sensitive_mask

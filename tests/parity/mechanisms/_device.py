@@ -199,6 +199,27 @@ def run_table(p: dict[str, Any], x: int, d: Any) -> Columns:
 
 
 def run_utility_direct(p: dict[str, Any], x: int, d: Any) -> Columns:
+    return [("report", [named_value(p, x, d)])]
+
+
+def run_utility_subset(p: dict[str, Any], x: int, d: Any) -> Columns:
+    s, size = p["sensitive"], p["members"]
+    z, last = named_value(p, x, d), len(s) - 1
+    if 2 * (size - 1) > len(s):
+        numbers = set(range(last)) - floyd(last, len(s) - size, d)
+    else:
+        numbers = floyd(last, size - 1, d)
+    if z not in s:
+        report = {z}
+    else:
+        r = s.index(z)
+        if r in numbers:
+            numbers = numbers - {r} | {last}
+        report = {s[i] for i in numbers | {r}}
+    return [("bits", bytes_of([int(j in report) for j in range(p["size"])]))]
+
+
+def named_value(p: dict[str, Any], x: int, d: Any) -> int:
     s, other = p["sensitive"], read(p["other"])
     c = d.cells(other, len(s), read(p["own"]) - other)
     if x in s:
@@ -206,7 +227,7 @@ def run_utility_direct(p: dict[str, Any], x: int, d: Any) -> Columns:
         report = x if c >= len(s) - 1 else s[c] if c < r else s[c + 1]
     else:
         report = x if c == len(s) else s[c]
-    return [("report", [report])]
+    return report
 
 
 def run_utility_bits(p: dict[str, Any], x: int, d: Any) -> Columns:

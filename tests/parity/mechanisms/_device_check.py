@@ -31,6 +31,7 @@ ENTRIES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "hadamard": ({"size": WHOLE, "order": WHOLE, "agree": WHOLE}, {}),
     "table": ({"size": WHOLE, "words": WHOLE, "numerators": TABLE}, {"sensitive": LIST}),
     "utility_direct": ({"size": WHOLE, "sensitive": LIST, "own": WHOLE, "other": WHOLE}, {}),
+    "utility_subset": ({"size": WHOLE, "sensitive": LIST, "members": WHOLE, "own": WHOLE, "other": WHOLE}, {}),
     "utility_bits": ({"size": WHOLE, "sensitive": LIST, "keep": WHOLE, "raised": WHOLE, "dropped": WHOLE}, {}),
     "projective": ({"size": WHOLE, "prime": WHOLE, "dimension": WHOLE, "blocks": WHOLE, "include": WHOLE}, {}),
     "window": ({"cells": WHOLE, "width": WHOLE, "own": WHOLE, "other": WHOLE}, {}),
@@ -314,6 +315,9 @@ LAWS = {
     ),
     "table": _table,
     "utility_direct": _utility_direct,
+    "utility_subset": lambda p: (
+        _utility_direct(p) and 1 <= p["members"] <= max(len(p["sensitive"]) - 1, 1)
+    ),
     "utility_bits": lambda p: _members(p) and _keeps(p) and 1 <= read(p["dropped"]) <= ONE,
     "projective": _projective,
     "window": _window,
@@ -338,7 +342,7 @@ def _column(name: str, size: int) -> dict[str, Any]:
 
 def columns_of(p: dict[str, Any]) -> list[dict[str, Any]]:
     s = p["sampler"]
-    if s in ("bits", "subset", "utility_bits"):
+    if s in ("bits", "subset", "utility_subset", "utility_bits"):
         return [{"name": "bits", "dtype": "|u1", "length": -(-p["size"] // 8)}]
     if s == "hash":
         sizes = {"multiplier": p["prime"] - 1, "shift": p["prime"]} if p["family"] == 2 else {}
@@ -524,6 +528,9 @@ def _simple_odds(p: dict[str, Any]) -> Fraction:
     s = p["sampler"]
     if s == "subset":
         return _included(read(p["include"]), p["members"], p["size"] - p["members"])
+    if s == "utility_subset":
+        own, other, d = read(p["own"]), read(p["other"]), p["members"]
+        return Fraction(own + (d - 1) * other, d * other)
     if s == "projective":
         m, n = (
             (p["prime"] ** t - 1) // (p["prime"] - 1) for t in (p["dimension"], p["dimension"] - 1)

@@ -75,7 +75,7 @@ class EstimateNoise:
         y = channel.invert(data.weights)
         law = None
         if likelihood == "binomial":
-            law = channel.support_law()
+            law = channel.binomial_law(project(y))
             if isinstance(channel, HashPool):
                 law = channel.average_support_law()
         if law is None:
@@ -353,10 +353,11 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...
         return ()
     counts = []
     for channel, weights, n in groups:
-        law = channel.support_law()
+        y = channel.invert(weights)
+        law = channel.binomial_law(project(y))
         if law is None:
             return ()
-        counted = law.q + law.gap * (channel.invert(weights) + moved)
+        counted = law.q + law.gap * (y + moved)
         counts.append(SupportCounts(float(n), counted, law.q, law.gap, channel.reports_are_values))
     return tuple(counts)
 
