@@ -66,7 +66,6 @@ from .support import (
     DirectChannel as DirectChannel,
     SliceChannel as SliceChannel,
     SupportChannel as SupportChannel,
-    SupportInverse as SupportInverse,
     SupportRows as SupportRows,
 )
 from .tuples import (

@@ -488,11 +488,13 @@ class _HiddenAmong(SupportInverse):
     def _counting(self, u: FloatArray) -> FloatArray:
         """The transpose of :meth:`_counted_shares`."""
 
+    def sets(self, w: FloatArray) -> FloatArray:
+        """T: the share of the reports that are sets of values of S."""
+        return np.asarray(self._counted_shares(w)[self.members].sum(axis=0) / self.subset)
+
     def support_shares(self, w: FloatArray) -> FloatArray:
         # Without those that other values of S raise, in units of q and gap.
-        counted = self._counted_shares(w).T
-        sets = counted[..., self.members].sum(axis=-1, keepdims=True) / self.subset
-        return np.asarray((counted - self._raised * sets).T)
+        return self._counted_shares(w) - np.multiply.outer(self._raised, self.sets(w))
 
     def _supporting(self, u: FloatArray) -> FloatArray:
         moved = u.copy()

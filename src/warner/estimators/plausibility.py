@@ -29,9 +29,10 @@ from warner.channels import (
     DenseChannel,
     FloatArray,
     HashFunctions,
+    HiddenAmongChannel,
+    HiddenAmongRows,
     IntArray,
     LikelihoodOperator,
-    SupportInverse,
     SupportLaw,
     weighted_counts,
 )
@@ -137,7 +138,11 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
         yield _of_supports(law, channel.support_shares(w), n)
         if channel.rows_are_bit_sums and law.ones is None:
             yield _of_ones(channel, w, n)
-    elif channel.rows_are_bit_sums or isinstance(channel, SupportInverse):
+    elif isinstance(channel, HiddenAmongChannel | HiddenAmongRows):
+        yield _of_shares(channel, w, n)
+        # No fewer sets of sensitive values than if nobody had a sensitive value.
+        yield float(bdtr(np.rint(n * channel.sets(w)), n, channel.first.q.sum()))
+    elif channel.rows_are_bit_sums:
         yield _of_shares(channel, w, n)
 
 

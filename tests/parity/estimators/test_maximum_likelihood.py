@@ -21,7 +21,6 @@ from warner.channels import (
     GeometricChannel,
     RepeatedRows,
     StackChannel,
-    SupportChannel,
 )
 from warner.errors import ArgumentError, ImpossibleReportError, MismatchError
 from warner.estimators.base import LikelihoodData, gap, log_likelihood, score
@@ -396,8 +395,7 @@ def _sum_of_logs(mechanism: Mechanism, reports: Reports, theta: np.ndarray) -> f
 def _of_bits(mechanism: Mechanism, reports: Reports, theta: np.ndarray) -> float:
     """sum over people and values of log Pr(that bit), as if bits were independent."""
     channel = mechanism.channel()
-    assert isinstance(channel, SupportChannel)
-    mean = channel.q + channel.gap * theta
+    mean = channel.matvec(theta)[: theta.size] * channel.rows_per_report
     bits = mechanism.schema.indicators(reports.columns)[:, : theta.size]
     return float(np.where(bits == 1, np.log(mean), np.log1p(-mean)).sum())
 

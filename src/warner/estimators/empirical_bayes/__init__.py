@@ -60,7 +60,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from warner._core.checks import choice
-from warner.channels import HashPool, LikelihoodOperator, SupportRows
+from warner.channels import HashPool, HiddenAmongRows, LikelihoodOperator, SupportRows
 from warner.estimators.base import (
     Estimator,
     Fit,
@@ -237,9 +237,11 @@ def with_whole_reports(
     y, trace, common, diagonal = step
     variance = noise.variance(theta) * noise.n
     total = float(variance.sum()) * (size - 1) / size
-    if type(channel) is SupportRows and channel.ones is None:
-        if float(noise.null.max()) > noise.n * (_MOST_NOISE / size) ** 2:
-            return None
+    independent = type(channel) is SupportRows and channel.ones is None
+    by_bits = independent or isinstance(channel, HiddenAmongRows)
+    if by_bits and float(noise.null.max()) > noise.n * (_MOST_NOISE / size) ** 2:
+        return None
+    if independent:
         # The noise of the sum of independent bits is moved out of them. Values add none to it.
         of_sum = np.maximum(variance - theta * (1 - theta), 0.0)
         total = float(variance.sum() - (of_sum @ of_sum) / max(float(of_sum.sum()), _TINY))

@@ -84,7 +84,7 @@ class EstimateNoise:
             null = channel.variance_at_zero(plug)
             moved = cls(n, y, null, np.maximum(at_value - null, 0.0), None, None, False).balanced()
             return (
-                replace(moved, groups=_groups(data, moved.y - y))
+                replace(moved, groups=_groups(data, moved.y - y, plug))
                 if likelihood == "binomial"
                 else moved
             )
@@ -343,7 +343,9 @@ def _fill_gaps(steps: np.ndarray) -> np.ndarray:
     )
 
 
-def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...]:
+def _groups(
+    data: LikelihoodData, moved: np.ndarray, shares: np.ndarray
+) -> tuple[SupportCounts, ...]:
     """The counts of each of several mechanisms, each moved as the estimates (K,) were.
 
     Empty where one of them does not count support.
@@ -353,11 +355,10 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...
         return ()
     counts = []
     for channel, weights, n in groups:
-        y = channel.invert(weights)
-        law = channel.binomial_law(project(y))
+        law = channel.binomial_law(shares)
         if law is None:
             return ()
-        counted = law.q + law.gap * (y + moved)
+        counted = law.q + law.gap * (channel.invert(weights) + moved)
         counts.append(SupportCounts(float(n), counted, law.q, law.gap, channel.reports_are_values))
     return tuple(counts)
 
