@@ -45,6 +45,7 @@ from warner.mechanisms import (
     ProjectiveGeometryResponse,
     StochasticRounding,
     UtilityOptimizedRappor,
+    UtilityOptimizedSubset,
 )
 from warner.results.from_tally import likelihood_data
 
@@ -65,6 +66,7 @@ MECHANISMS: dict[str, Maker] = {
     "PG": ProjectiveGeometryResponse,
     "uRR": lambda d, e: UtilityOptimizedRR(d, e, sensitive=d.labels[::3]),
     "uRAP": lambda d, e: UtilityOptimizedRappor(d, e, sensitive=d.labels[::3]),
+    "uSS": lambda d, e: UtilityOptimizedSubset(d, e, sensitive=d.labels[::2]),
     "SquareWave": SquareWave,
     "Piecewise": Piecewise,
     "StochasticRounding": StochasticRounding,

@@ -38,7 +38,7 @@ _NAMES = _by_word(
         "pg pgr": "ProjectiveGeometryResponse",
         "urr": "UtilityOptimizedRR",
         "urap": "UtilityOptimizedRappor",
-        "uss uobd utilityoptimizedsubsetselection": "UtilityOptimizedSubset",
+        "uss ubd utilityoptimizedsubsetselection": "UtilityOptimizedSubset",
         "pum": "PersonalizedULDP",
         "sw": "SquareWave",
         "pm": "Piecewise",

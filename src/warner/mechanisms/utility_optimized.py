@@ -550,9 +550,10 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
 
     So Pr(x in the report | x in S) = d e / (d e + s - d). A report that is a set of sensitive
     values is protected. Any other report reveals its value. With d = 1 reports say what those of
-    UtilityOptimizedRR say, and if all values are sensitive those of SubsetSelection. No
-    utility-optimised mechanism has a smaller sum of variances where all shares are equal, up to
-    the rounding of d to a whole number.
+    UtilityOptimizedRR say, and if all values are sensitive those of SubsetSelection. Where all
+    shares are equal, no utility-optimised mechanism has a smaller sum of variances, except that d
+    must be a whole number. That costs at most 1.1 % with 6, 8 or 10 values and epsilon from 0.25
+    to 3.
 
     Args:
         domain: K values.
@@ -569,7 +570,7 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
             1..s-1.
         BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
-    Source: [uobd2025]; the guarantee is that of [P2].
+    Source: Yoon et al. (2025), with all sets of d values as blocks; the guarantee is that of [P2].
 
     >>> from warner import Integers
     >>> places = UtilityOptimizedSubset(Integers(1, 400), 1.0, sensitive=range(1, 77))
@@ -577,7 +578,7 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
     (26, 199)
     """
 
-    references = ("uobd2025", "P2")
+    references = ("yoon2025", "P2")
 
     law: TwoProbabilities
 

@@ -196,6 +196,8 @@ RULED = {
     "exclusive": BitVector(24, exclusive_mask=bytes([0, 0b1111, 0b10000001])),
     "exclusive in one byte": BitVector(24, exclusive_mask=bytes([0, 0b1111, 0])),
     "none": BitVector(16, exclusive_mask=bytes(2)),
+    "sets or one other": BitVector(16, ones=3, exclusive_mask=bytes([0b11, 0b10000001])),
+    "sets or one other in one byte": BitVector(7, ones=2, exclusive_mask=bytes([0b110])),
 }
 
 
@@ -203,11 +205,9 @@ def _slowly(schema: BitVector, row: np.ndarray) -> bool:
     """Whether a packed report keeps the rules, bit by bit."""
     bits = [int(b) for byte in row for b in f"{byte:08b}"]
     mask = [int(b) for byte in schema.exclusive_mask for b in f"{byte:08b}"]
-    return (
-        not any(bits[schema.width :])
-        and (schema.ones is None or sum(bits) == schema.ones)
-        and sum(b for b, m in zip(bits, mask, strict=False) if m) <= 1
-    )
+    heavy = sum(b for b, m in zip(bits, mask, strict=False) if m)
+    ones = schema.ones if schema.ones is None or not heavy else 1
+    return not any(bits[schema.width :]) and (ones is None or sum(bits) == ones) and heavy <= 1
 
 
 def _takes(schema: BitVector, source: Histograms) -> bool:
@@ -232,6 +232,11 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
     good = np.zeros(schema.width, dtype=np.uint8)
     good[: schema.ones or 0] = 1
     rows[1] = np.packbits(good)
+    if schema.ones and schema.exclusive_mask:
+        outside = np.unpackbits(np.frombuffer(schema.exclusive_mask, np.uint8), count=schema.width)
+        alone = np.eye(schema.width, dtype=np.uint8)[outside.argmax()]
+        rows[2:5] = np.packbits(np.stack([alone, alone | good, good & ~alone]), axis=1)
+        rows[5] = np.packbits(np.maximum(alone, outside))
     fine = np.array([_slowly(schema, row) for row in rows])
     assert fine.any() and (name == "none" or not fine.all())
     for row, expected in zip(rows, fine, strict=True):
