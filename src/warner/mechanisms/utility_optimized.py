@@ -126,38 +126,58 @@ class UtilityOptimized(Mechanism):
         return {k: v for k, v in self.parameters().items() if k != "sensitive"}
 
 
-def named_widths(epsilon: float, members: int, odds: Decimal) -> tuple[int, int]:
-    """Widths of the cells of a sensitive value's own name, and of each other sensitive name."""
-    share = divide(1, odds + members - 1)
-    rarest = min(share, divide(odds - 1, odds + members - 1))
-    check_representable(epsilon, rarest, "the rarest report of a value")
-    return two_widths(share, odds)
+class NamesValues(UtilityOptimized):
+    """A utility-optimised mechanism that names a value as uRR does, at some odds. Abstract."""
+
+    _true_width: int
+    _other_width: int
+    _names: TwoProbabilities  # of the own name of a sensitive value, and of each other member
+
+    def _set_odds(self, odds: Decimal) -> None:
+        """Set the widths of the cells from which a name is drawn."""
+        members = self._members.size
+        share = divide(1, odds + members - 1)
+        rarest = min(share, divide(odds - 1, odds + members - 1))
+        check_representable(self.requested, rarest, "the rarest report of a value")
+        # Numbers beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
+        # kinds of value share one total: true + (|S| - 1) other = |S| other + (true - other).
+        self._true_width, self._other_width = two_widths(share, odds)
+        total = self._true_width + (members - 1) * self._other_width
+        self._names = TwoProbabilities(
+            Fraction(self._true_width, total), Fraction(self._other_width, total)
+        )
+
+    def thresholds(self) -> dict[str, str]:
+        return {"own": hex(self._true_width), "other": hex(self._other_width)}
+
+    def _named(self, index: np.ndarray, source: Source) -> np.ndarray:
+        """The values that people name, (n,) indices."""
+        # Drawn from the same cells for every value: |S| cells of other_width, then the rest. A
+        # sensitive value takes the first |S| - 1 cells for the other members, numbered without
+        # itself. The rest, of true_width, is for itself. Another value takes all |S| cells for the
+        # members and the rest for itself. So no random word and no operation depends on the kind of
+        # a value.
+        members, mask = self._members, self.sensitive_mask
+        count = members.size
+        cell = source.cells(
+            self._other_width, count, self._true_width - self._other_width, len(index)
+        )
+        # The rank of a value among the members; a value that is no member ranks after all.
+        rank = np.full(mask.size, count, dtype=cell.dtype)
+        rank[members] = np.arange(count)
+        cells = (count - mask).astype(cell.dtype)[index]
+        named = members[np.minimum(cell + (cell >= rank[index]), count - 1)]
+        # By arithmetic: a choice by condition takes less time where all conditions are equal.
+        return np.asarray(index + (cell < cells) * (named - index))
+
+    def _channel_of_names(self) -> DirectChannel:
+        high, low = self._names.high, self._names.low
+        return DirectChannel(
+            self.domain.size, np.where(self.sensitive_mask, float(low), 0.0), float(high - low)
+        )
 
 
-def named_values(
-    index: np.ndarray, mask: np.ndarray, own: int, other: int, source: Source
-) -> np.ndarray:
-    """The values that people name: those of k-RR among the sensitive, or their own.
-
-    Shapes: index (n,), mask (K,) -> (n,).
-    """
-    # Drawn from the same cells for every value: |S| cells of ``other``, then the rest. A sensitive
-    # value takes the first |S| - 1 cells for the other members, numbered without itself. The rest,
-    # of ``own``, is for itself. Another value takes all |S| cells for the members and the rest for
-    # itself. So no random word and no operation depends on the kind of a value.
-    members = np.flatnonzero(mask)
-    count = members.size
-    cell = source.cells(other, count, own - other, len(index))
-    # The rank of a value among the members; a value that is no member ranks after all.
-    rank = np.full(mask.size, count, dtype=cell.dtype)
-    rank[members] = np.arange(count)
-    cells = (count - mask).astype(cell.dtype)[index]
-    named = members[np.minimum(cell + (cell >= rank[index]), count - 1)]
-    # By arithmetic: a choice by condition takes less time where all conditions are equal.
-    return np.asarray(index + (cell < cells) * (named - index))
-
-
-class UtilityOptimizedRR(UtilityOptimized):
+class UtilityOptimizedRR(NamesValues):
     """Utility-optimised randomised response (uRR): k-RR among the sensitive values S.
 
         x in S:      Pr(report x) = c1 = e / (|S| + e - 1), Pr(each other member of S) = c2 = c1 / e
@@ -193,17 +213,9 @@ class UtilityOptimizedRR(UtilityOptimized):
 
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
         super().__init__(domain, epsilon, sensitive)
-        members = int(self.sensitive_mask.sum())
-        # Numbers beyond the total are drawn again. c3 = c1 - c2 holds for integers too, so both
-        # kinds of value share one total: true + (|S| - 1) other = |S| other + (true - other).
-        self._true_width, self._other_width = named_widths(
-            self.requested, members, exp(self.requested)
-        )
-        total = self._true_width + (members - 1) * self._other_width
+        self._set_odds(exp(self.requested))
         self.schema = IntegerColumns(("report",), (domain.size,))
-        self.law = TwoProbabilities(
-            Fraction(self._true_width, total), Fraction(self._other_width, total)
-        )
+        self.law = self._names
         self.check_realisable()
 
     @property
@@ -213,12 +225,8 @@ class UtilityOptimizedRR(UtilityOptimized):
     def parameters(self) -> dict[str, Any]:
         return {"sensitive": self.sensitive}
 
-    def thresholds(self) -> dict[str, str]:
-        return {"own": hex(self._true_width), "other": hex(self._other_width)}
-
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        widths = self._true_width, self._other_width
-        return {"report": named_values(index, self.sensitive_mask, *widths, source)}
+        return {"report": self._named(index, source)}
 
     def _program(self) -> dict[str, Any]:
         return self._utility_program(
@@ -226,11 +234,7 @@ class UtilityOptimizedRR(UtilityOptimized):
         )
 
     def channel(self) -> DirectChannel:
-        return DirectChannel(
-            self.domain.size,
-            np.where(self.sensitive_mask, float(self.law.low), 0.0),
-            float(self.law.high - self.law.low),
-        )
+        return self._channel_of_names()
 
     def protected(self) -> np.ndarray:
         return self.sensitive_mask.copy()
@@ -527,7 +531,7 @@ def best_subset(members: int, size: int, epsilon: float) -> int:
     """The d of UtilityOptimizedSubset with the least sum of variances where all shares are equal.
 
     >>> best_subset(76, 400, 1.0), best_subset(2, 8, 1.0)
-    (20, 1)
+    (26, 1)
     """
     # With c = s / (u + s), u = d (e - 1), and D = P (s - 1) (d - 1) / (s - d), the variances sum to
     #     (1 + D - P^2 / s - (K - s) ((1 - c) / K)^2) / (1 - c)^2,   P = c + (1 - c) s / K
@@ -541,7 +545,7 @@ def best_subset(members: int, size: int, epsilon: float) -> int:
     return int(d[np.argmin(variances)])
 
 
-class UtilityOptimizedSubset(UtilityOptimizedBits):
+class UtilityOptimizedSubset(NamesValues, UtilityOptimizedBits):
     """Utility-optimised subset selection: a set of d of the s sensitive values S, or one other.
 
         x in S:      a set of d values of S, e times as likely where it holds x
@@ -573,8 +577,9 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
     Source: Yoon et al. (2025), with all sets of d values as blocks; the guarantee is that of [P2].
 
     >>> from warner import Integers
+    >>> from warner.theory import expected_loss
     >>> places = UtilityOptimizedSubset(Integers(1, 400), 1.0, sensitive=range(1, 77))
-    >>> places.subset, round(float(places.channel().variance([1 / 400] * 400).sum()))
+    >>> places.subset, round(expected_loss(places, [1 / 400] * 400, n=1))
     (26, 199)
     """
 
@@ -590,7 +595,7 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
         size: int | None = None,
     ) -> None:
         super().__init__(domain, epsilon, sensitive)
-        self._argument, members = size, int(self.sensitive_mask.sum())
+        self._argument, members = size, self._members.size
         self.subset = (
             best_subset(members, domain.size, self.requested)
             if size is None
@@ -599,14 +604,11 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
         d = self.subset
         # A set that holds x comes from d names, of which x is the likeliest; any other set from d
         # names that are all alike. So a name's odds 1 + d (e - 1) make the set's odds e.
-        self._own, self._other = named_widths(
-            self.requested, members, 1 + d * (exp(self.requested) - 1)
-        )
+        self._set_odds(1 + d * (exp(self.requested) - 1))
         self.schema = self._bit_schema(d)
-        total = self._own + (members - 1) * self._other
         self.law = TwoProbabilities(
-            Fraction(self._own + (d - 1) * self._other, total),
-            Fraction(d * self._other, total),
+            self._names.high + (d - 1) * self._names.low,
+            d * self._names.low,
             math.lgamma(d) + math.lgamma(members - d + 1) - math.lgamma(members),
         )
         self.check_realisable()
@@ -618,12 +620,8 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
         """The argument ``size`` as it was given: the best one depends on the sensitive values."""
         return {"size": self._argument}
 
-    def thresholds(self) -> dict[str, str]:
-        return {"own": hex(self._own), "other": hex(self._other)}
-
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        n, members = len(index), int(self.sensitive_mask.sum())
-        named = named_values(index, self.sensitive_mask, self._own, self._other, source)
+        n, members, named = len(index), self._members.size, self._named(index, source)
         # A set is drawn for every report, so that no random word tells who named what.
         rank = np.cumsum(self.sensitive_mask)[named] - 1
         is_set, last = self.sensitive_mask[named], members - 1
@@ -638,18 +636,11 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
 
     def _program(self) -> dict[str, Any]:
         return self._utility_program(
-            "utility_subset", members=self.subset, own=self._own, other=self._other
+            "utility_subset", members=self.subset, own=self._true_width, other=self._other_width
         )
 
     def channel(self) -> HiddenAmongChannel:
-        members = int(self.sensitive_mask.sum())
-        total = self._own + (members - 1) * self._other
-        first = DirectChannel(
-            self.domain.size,
-            np.where(self.sensitive_mask, self._other / total, 0.0),
-            (self._own - self._other) / total,
-        )
-        return HiddenAmongChannel(first, self.subset)
+        return HiddenAmongChannel(self._channel_of_names(), self.subset)
 
     def report_channel(self, rows: np.ndarray) -> HiddenAmongRows:
         """The channel whose rows are the given reports, as that of UtilityOptimizedRappor."""
@@ -670,7 +661,7 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
 
     @property
     def n_reports(self) -> int:
-        members = int(self.sensitive_mask.sum())
+        members = self._members.size
         return math.comb(members, self.subset) + self.domain.size - members
 
     def _patterns(self) -> np.ndarray:
@@ -682,12 +673,10 @@ class UtilityOptimizedSubset(UtilityOptimizedBits):
         return patterns
 
     def probabilities(self) -> np.ndarray:
-        members, patterns = int(self.sensitive_mask.sum()), self._patterns() == 1
-        total = self._own + (members - 1) * self._other
-        around = math.comb(members - 1, self.subset - 1)
-        law = TwoProbabilities(self.law.high / around, self.law.low / around)
-        table = law.table(patterns)
-        named = ~self.protected()
-        alone = TwoProbabilities(Fraction(self._own - self._other, total), Fraction(0))
+        patterns, named = self._patterns() == 1, ~self.protected()
+        around = math.comb(self._members.size - 1, self.subset - 1)
+        sets = TwoProbabilities(self.law.high / around, self.law.low / around)
+        alone = TwoProbabilities(self._names.high - self._names.low, Fraction(0))
+        table = sets.table(patterns)
         table[named] = alone.table(patterns[named])
         return table
