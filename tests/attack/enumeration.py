@@ -49,6 +49,24 @@ def _packed(bits: tuple[int, ...]) -> Key:
     return tuple(int("".join(map(str, padded[i : i + 8])), 2) for i in range(0, len(padded), 8))
 
 
+def _hidden_names(m: Any, size: int, found: dict[str, int], answer: int) -> Law:
+    """A value is named; a sensitive name is hidden in any set of sensitive values that holds it."""
+    members = [x for x in range(size) if m.sensitive_mask[x]]
+    names = dict.fromkeys(members, found["other"])
+    names[answer] = found["own"] - (0 if answer in members else found["other"])
+    law: Law = {}
+    for name, weight in names.items():
+        sets = [{name}]
+        if name in members:
+            sets = [{*some} for some in itertools.combinations(members, m.subset)]
+            sets = [some for some in sets if name in some]
+        for some in sets:
+            key = _packed(tuple(int(x in some) for x in range(size)))
+            share = Fraction(weight, sum(names.values()) * len(sets))
+            law[key] = law.get(key, Fraction(0)) + share
+    return law
+
+
 def _bits(chances: list[Fraction]) -> Law:
     """Independent bits, set with the given chances, as packed bytes."""
     found: Law = {}
@@ -213,12 +231,12 @@ def _keyed(mechanism: Any, answer: tuple[int, Fraction]) -> Law:
     )
     if mechanism.key == "direct":
         total = found["keep"] + (many - 1) * found["other"]
-        chances: Law = {}
+        law: Law = {}
         for k in range(many):
             for m in range(cells):
                 dummy = Fraction(found["other"], total) / cells
                 law[k, m] = Fraction(found["keep"], total) * value[(m,)] if k == own else dummy
-        return chances
+        return law
     keep, other = Fraction(found["keep"], ONE), Fraction(found["other"], ONE)
     whole: Law = {(): Fraction(1)}
     for k in range(many):
@@ -370,20 +388,7 @@ def law(mechanism: Any, answer: Any) -> Law:
             {**{(y,): found["other"] for y in members}, (answer,): found["own"] - found["other"]}
         )
     if isinstance(m, warner.mechanisms.UtilityOptimizedSubset):
-        members = [x for x in range(size) if m.sensitive_mask[x]]
-        names = dict.fromkeys(members, found["other"])
-        names[answer] = found["own"] - (0 if answer in members else found["other"])
-        chances: Law = {}
-        for name, weight in names.items():
-            sets = [{name}]
-            if name in members:
-                sets = [{*some} for some in itertools.combinations(members, m.subset)]
-                sets = [some for some in sets if name in some]
-            for some in sets:
-                key = _packed(tuple(int(x in some) for x in range(size)))
-                share = Fraction(weight, sum(names.values()) * len(sets))
-                chances[key] = chances.get(key, Fraction(0)) + share
-        return chances
+        return _hidden_names(m, size, found, answer)
     if isinstance(m, warner.mechanisms.UtilityOptimizedRappor):
         keep, raised, dropped = (Fraction(found[k], ONE) for k in ("keep", "raised", "dropped"))
         chances = [

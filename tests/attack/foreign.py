@@ -41,6 +41,7 @@ def _mechanisms() -> list[Mechanism]:
         warner.SubsetSelection(eleven, 1.0),
         warner.HadamardResponse(abc, 1.0),
         warner.mechanisms.UtilityOptimizedRappor(eleven, 1.0, sensitive=[1, 2]),
+        warner.mechanisms.UtilityOptimizedSubset(eleven, 1.0, [1, 2, 5, 7, 9], 2),
         warner.SquareWave(unit, 1.0, cells=8),
         warner.Laplace(warner.Integers(0, 3), 1.0, reach=2),
         warner.PlanarGeometric(warner.Grid(2, 3), 1.0),

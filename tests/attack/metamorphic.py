@@ -183,6 +183,7 @@ def timing(rng: np.random.Generator) -> str:
         warner.HadamardResponse(eight, 1.0),
         warner.UtilityOptimizedRR(eight, 1.0, sensitive=[3]),
         warner.mechanisms.UtilityOptimizedRappor(eight, 1.0, sensitive=[3, 5]),
+        warner.mechanisms.UtilityOptimizedSubset(eight, 1.0, sensitive=range(1, 7)),
         warner.SquareWave(eight, 1.0),
         warner.Laplace(eight, 1.0),
         warner.mechanisms.TruncatedGeometric(eight, 1.0),

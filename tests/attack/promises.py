@@ -35,6 +35,7 @@ _PLACES = "grid = {{rows = {rows}, columns = {columns}, without = [[0, 0]]}}"
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (_LABELS, ("RandomizedResponse", "UnaryEncoding", "SubsetSelection", "HadamardResponse")),
     (_LABELS + '\nsensitive = ["a"]', ("UtilityOptimizedRR", "UtilityOptimizedRappor")),
+    (_LABELS + '\nsensitive = ["a", "b"]', ("UtilityOptimizedSubset",)),
     (_LINE, ("Geometric", "TruncatedGeometric", "Laplace", "SquareWave", "Exponential")),
     (_PLACES, ("PlanarGeometric", "PlanarLaplace", "Exponential")),
 )

@@ -25,6 +25,7 @@ def hypotheses(rng: np.random.Generator) -> str:
         warner.RandomizedResponse(domain, [0.5, 4.0, np.inf][rng.integers(3)]),
         warner.UtilityOptimizedRR(domain, 1.0, sensitive=secret),
         warner.mechanisms.UtilityOptimizedRappor(domain, 1.0, sensitive=secret),
+        warner.mechanisms.UtilityOptimizedSubset(domain, 1.0, sensitive=secret),
         warner.SubsetSelection(domain, 2.0),
     ]
     mechanism = made[rng.integers(len(made))]
