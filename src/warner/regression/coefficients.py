@@ -5,25 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
-from warner._core.survey_design import DrawnSample, SurveyDesign
+from warner._core.errors import ArgumentError
+from warner._core.survey_design import DrawnSample
 from warner._core.table import Column, Table, Tabular
-from warner.channels import FloatArray, IntArray, LikelihoodOperator
-from warner.domains import Domain
-from warner.mechanisms import from_header
-from warner.mechanisms.base import Mechanism
-from warner.regression.covariates import Design, columns_of, design_of
-from warner.regression.likelihood import Ending
-from warner.reports.reports import Reports
-from warner.results.from_tally import likelihood_data, tested
+from warner.channels import FloatArray
+from warner.regression.covariates import Design
+from warner.regression.likelihood import Ending, Likelihood, Maximum, maximize
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import reports_of
+
+NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
+_FAR_FROM_ZERO = 2.0  # standard errors, from which on a deviation has an interval of its logarithm
 
 
 @dataclass(frozen=True)
@@ -41,6 +37,51 @@ class WaldTest:
     degrees: int
     p: float
     of_errors: float = math.inf
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a model has beside coefficients, such as how much groups differ.
+
+    Attributes:
+        name: what it is.
+        estimate: a share, or a standard deviation.
+        error: its standard error.
+        is_share: whether it lies between 0 and 1.
+        p: the probability of reports as far from "it is 0", if it is 0; None where that is no
+            question.
+        degrees: the degrees of freedom of the error.
+    """
+
+    name: str
+    estimate: float
+    error: float
+    is_share: bool
+    p: float | None = None
+    degrees: float = math.inf
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """A confidence interval, inside what is possible.
+
+        It is symmetric for the log-odds of a share and for the logarithm of a deviation. A
+        deviation below two standard errors has a symmetric interval that is cut at 0.
+        """
+        reach, value = normal_quantile(level, self.degrees) * self.error, self.estimate
+        if self.is_share:
+            if not 0 < value < 1:
+                return value, value
+            odds, step = value / (1 - value), math.exp(min(reach / (value * (1 - value)), 700.0))
+            return odds / (odds + step), odds / (odds + 1 / step)
+        if value < _FAR_FROM_ZERO * self.error:
+            return max(0.0, value - reach), value + reach
+        factor = math.exp(reach / value)
+        return value / factor, value * factor
+
+    def row(self, level: float) -> dict[str, Any]:
+        """The entries of a table."""
+        low, high = self.interval(level)
+        numbers = {"estimate": self.estimate, "error": self.error, "z": None, "p": self.p}
+        return {"value": None, "covariate": self.name, **numbers, "low": low, "high": high}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +103,7 @@ class Coefficients(Tabular):
             were drawn one by one with equal probabilities; None without a survey design.
         degrees: the degrees of freedom of the errors, infinite or (E p,) of a survey with a design.
             Tests and intervals then take Student's t in place of the normal distribution.
+        others: what the model has beside coefficients; the last rows of its table.
     """
 
     coefficients: FloatArray
@@ -76,6 +118,7 @@ class Coefficients(Tabular):
     survey: DrawnSample | None = field(repr=False)
     independent: FloatArray | None = field(repr=False)
     degrees: FloatArray = field(repr=False)
+    others: tuple[Parameter, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
         self.coefficients.setflags(write=False)
@@ -179,11 +222,12 @@ class Coefficients(Tabular):
             One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
             ``"covariate"``, ``"estimate"``, ``"error"``, ``"z"``, ``"p"``, ``"low"`` and
             ``"high"``; of a survey with a design also ``"design_effect"`` and the ``"degrees"`` of
-            freedom.
+            freedom. What a model has beside coefficients comes last: its value is None, and its
+            name stands as the covariate.
         """
         bounds, effects = self.interval(level), self.design_effects
         errors, z, p = self.standard_errors, self.z, self.p_values
-        return [
+        rows = [
             {
                 "value": outcome,
                 "covariate": name,
@@ -205,6 +249,7 @@ class Coefficients(Tabular):
             for e, outcome in enumerate(self.outcomes)
             for i, name in enumerate(self.names)
         ]
+        return rows + [dict.fromkeys(rows[0]) | other.row(level) for other in self.others]
 
     def table(self, level: float = 0.95) -> Table:
         """The coefficients as a table, with sentences that say how to read it.
@@ -267,113 +312,58 @@ def _is_level(name: str, covariate: str) -> bool:
 
 
 # -----------------------------------------------------------------------------------------------
-# From reports and covariates to the data of a regression.
-
-
-_LARGEST_ROWS = 2**27  # entries of the likelihoods of the different reports
+# From a likelihood to coefficients and errors.
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Reports as rows of a channel.
+class Solution:
+    """The maximum of a likelihood, with the errors of its P coefficients.
 
     Attributes:
-        channel: A (m, K).
-        row: (n,) the row of each report.
-        domain: the K values.
-        people: (n,) whose reports they are; fewer than all who sent one where each person was asked
-            some questions only.
+        best: where it is, in coefficients of its own.
+        theta: (P,) the coefficients that are asked for.
+        covariance: (P, P).
+        independent: (P,) the variances of people who were drawn one by one; None without a design.
+        degrees: infinite, or (P,).
     """
 
-    channel: LikelihoodOperator
-    row: IntArray
-    domain: Domain
-    people: IntArray
+    best: Maximum
+    theta: FloatArray
+    covariance: FloatArray
+    independent: FloatArray | None
+    degrees: FloatArray
 
-    @property
-    def n(self) -> int:
-        """The number of reports."""
-        return len(self.row)
-
-    @cached_property
-    def _different(self) -> tuple[IntArray, IntArray]:
-        """The rows that occur, (r,), and which of them each report has, (n,)."""
-        used, report = np.unique(self.row, return_inverse=True)
-        return used, report.astype(np.int64)
-
-    @property
-    def report(self) -> IntArray:
-        """(n,) the place of each report among the different ones."""
-        return self._different[1]
-
-    def likelihoods(self) -> tuple[FloatArray, FloatArray]:
-        """The likelihoods of the r different reports.
-
-        Returns (r, K).
-        """
-        used = self._different[0]
-        if used.size * self.domain.size > _LARGEST_ROWS:
-            rule, got = "have too many different reports and values", f"{used.size:,}"
-            raise ArgumentError("reports", rule, got, "Merge values, or use kind='mean'")
-        rows = self.channel.rows(used)
-        scale = rows.max(axis=1)
-        if (scale <= 0).any():
-            rule = "hold a report that has probability 0 whatever the value is"
-            raise ImpossibleReportError("reports", rule)
-        logs = np.log(scale) + self.channel.log_factors_of(used)
-        return rows / scale[:, None], np.asarray(logs)
+    def degrees_at(self, i: int) -> float:
+        """The degrees of freedom of one coefficient."""
+        return float(self.degrees.ravel()[min(i, self.degrees.size - 1)])
 
 
-def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Problem:
-    """The reports of one attribute as rows of a channel, refused where no answers make them."""
-    if not isinstance(reports, Reports):
-        remedy = "Use mechanism.randomize, mechanism.reports or warner.io"
-        rule = "must be Reports, one for each person"
-        raise ArgumentTypeError("reports", rule, kind(reports), remedy)
-    mechanism: Mechanism = from_header(reports.header)
-    mechanism.check(reports)
-    if attribute is None:
-        mechanism.require_whole_reports()
-        channel, row = mechanism.channel_of_reports(reports.columns)
-        people, domain = np.arange(len(row)), mechanism.domain
-        counts, data = mechanism.count(reports.columns), None
-    else:
-        channel, row, people = mechanism.reports_about(reports.columns, attribute)
-        domain = mechanism.attribute_domains[attribute]
-        counts = mechanism.count(reports.columns, ways=1)
-        data = likelihood_data(counts, [attribute])
-    tested(counts.trusted() if trusted else counts, data, "reports")
-    return Problem(channel, np.asarray(row, dtype=np.int64), domain, people)
+def solved(
+    likelihood: Likelihood, turn: FloatArray, errors: str | None, drawn: DrawnSample | None
+) -> Solution:
+    """The maximum, in the coefficients T theta that are asked for.
 
-
-def covariates_of(
-    covariates: Any,
-    formula: str | None,
-    reports: Reports,
-    problem: Problem,
-    survey: SurveyDesign | None = None,
-) -> tuple[Design, FloatArray, DrawnSample | None]:
-    """The design of covariates, its columns (n, p), one row for each report, and the sample.
-
-    The columns of a survey design are no covariates, unless a formula names them.
+    Shapes: turn T (P, P).
     """
-    n = len(reports)
-    columns = columns_of(covariates)
-    if (length := len(next(iter(columns.values())))) != n:
-        rule, remedy = f"must have a row for each of the {n} reports, in their order", "Check both"
-        raise ArgumentError("covariates", rule, f"{length} rows", remedy)
-    drawn = None
-    if survey is not None:
-        survey.require_columns(columns, "the covariates")
-        drawn = survey.sample(columns, np.ones(n)).of_rows(problem.people)
-        if formula is None:
-            columns = {name: c for name, c in columns.items() if name not in survey.columns}
-            if not columns:
-                rule = "must have a column beside those of the survey design"
-                raise ArgumentError("covariates", rule, None, "Pass formula='1' for the intercept")
-    design, matrix = design_of(columns, formula)
-    if drawn is not None and drawn.degrees + 1 <= matrix.shape[1]:
-        rule = f"must be more than the {matrix.shape[1]} coefficients of an equation"
-        got = str(drawn.degrees + 1)
-        raise ArgumentError("clusters, less strata, and 1", rule, got, "Use fewer covariates")
-    return design, matrix[problem.people], drawn
+    best = maximize(likelihood)
+    covariance = best.covariance
+    if errors == "sandwich":
+        covariance = covariance @ best.point.squared_scores() @ covariance
+    if drawn is not None:
+        sums = drawn.root(best.point.scores_of_clusters(drawn))
+        whitened = sums @ np.linalg.cholesky(covariance)
+        drawn.require_spread(whitened.T @ whitened)
+        root = sums @ covariance
+        covariance = root.T @ root
+    return Solution(
+        best,
+        turn @ best.beta,
+        turn @ covariance @ turn.T,
+        None if drawn is None else diagonal_of(turn, best.covariance),
+        NORMAL if drawn is None else best.point.degrees(drawn, turn),
+    )
+
+
+def diagonal_of(turn: FloatArray, covariance: FloatArray) -> FloatArray:
+    """The diagonal of T C T'."""
+    return np.asarray(((turn @ covariance) * turn).sum(axis=1))

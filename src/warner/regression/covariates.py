@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ from warner._core.errors import (
     MissingExtraError,
     WarnerError,
 )
+from warner._core.text import meant
 from warner.channels import FloatArray
 
 INTERCEPT = "Intercept"
+_SUM_OF_NAMES = re.compile(r"\s*~?\s*[^\W\d]\w*(\s*\+\s*[^\W\d]\w*)*\s*")
 _MOST_CODES = 20  # different numbers written as text that may be codes of categories
 _MISSING = "Leave these people out of the covariates and of the reports, or add a category"
 _LARGEST = 1e100
@@ -60,8 +63,10 @@ class PlainDesign(Design):
         return tuple(names)
 
     @classmethod
-    def of(cls, columns: Mapping[str, Column]) -> PlainDesign:
-        """The design of some columns."""
+    def of(
+        cls, columns: Mapping[str, Column], ordered: Mapping[str, tuple[str, ...]] | None = None
+    ) -> PlainDesign:
+        """The design of some columns, whose levels may have an order that is not alphabetical."""
         levels: dict[str, tuple[str, ...] | None] = {}
         for name, column in columns.items():
             different = np.unique(column)
@@ -73,7 +78,7 @@ class PlainDesign(Design):
                 rule = f"column {name!r} holds numbers that are written as text"
                 raise ArgumentError("covariates", rule, None, "Convert it to numbers")
             levels[name] = None if column.dtype.kind == "f" else tuple(different.tolist())
-        return cls(levels)
+        return cls(levels | dict(ordered or {}))
 
     def matrix(self, covariates: Any) -> FloatArray:
         columns = columns_of(covariates)
@@ -151,13 +156,42 @@ def _made(spec: Any, columns: Mapping[str, Column]) -> Any:
     return spec.get_model_matrix(pandas.DataFrame(dict(columns)), context={}, na_action="raise")
 
 
-def design_of(covariates: Any, formula: str | None) -> tuple[Design, FloatArray]:
-    """The design of some covariates, and its columns (n, p)."""
-    columns = columns_of(covariates)
-    design: Design = (
-        PlainDesign.of(columns) if formula is None else FormulaDesign.of(formula, columns)
-    )
-    return design, design.matrix(covariates)
+def design_of(
+    columns: Mapping[str, Column],
+    formula: str | None,
+    ordered: Mapping[str, tuple[str, ...]] | None = None,
+) -> tuple[Design, FloatArray]:
+    """The design of some columns, and its columns (n, p).
+
+    A sum of names is a plain design; formulaic reads every other formula.
+    """
+    design: Design
+    if formula is None:
+        design = PlainDesign.of(columns, ordered)
+    elif (names := names_of_sum(formula)) is not None:
+        for name in names:
+            if name not in columns:
+                rule = f"must name columns, which are {', '.join(columns)}"
+                raise ArgumentError("formula", rule, repr(name), meant(name, list(columns)))
+        design = PlainDesign.of({name: columns[name] for name in names}, ordered)
+    else:
+        design = FormulaDesign.of(formula, columns)
+    return design, design.matrix(columns)
+
+
+def names_of_sum(formula: Any) -> list[str] | None:
+    """The names in a sum of names, of which "1" has none; None for every other formula.
+
+    >>> names_of_sum("age + ward"), names_of_sum("1"), names_of_sum("age:ward")
+    (['age', 'ward'], [], None)
+    """
+    if not isinstance(formula, str):
+        return None
+    if formula.strip() == "1":
+        return []
+    if not _SUM_OF_NAMES.fullmatch(formula):
+        return None
+    return [name.strip() for name in formula.replace("~", "").split("+")]
 
 
 def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:

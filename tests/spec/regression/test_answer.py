@@ -307,7 +307,8 @@ def test_interactions_functions_and_no_intercept() -> None:
     ("formula", "text"),
     [
         ("answer ~ age", "no left side"),
-        ("height", "does not fit the covariates"),
+        ("height", "must name columns, which are age, ward; got 'height'"),
+        ("height:age", "does not fit the covariates"),
         ("age +", "cannot be read"),
         ("np.log(age - 50)", "finite terms in every row|does not fit"),
         ("age + I(2 * age)", "are collinear"),
@@ -331,7 +332,11 @@ def test_a_formula_is_text_and_needs_the_extra(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=r"Install warner\[formula\]"):
-        regress(REPORTS, PEOPLE, "age")
+        regress(REPORTS, PEOPLE, "age:ward")
+    assert regress(REPORTS, PEOPLE, "age + ward").coefficients == pytest.approx(
+        regress(REPORTS, PEOPLE).coefficients
+    )
+    assert regress(REPORTS, PEOPLE, "1").names == ("Intercept",)
 
 
 def test_means_take_formulas_too() -> None:

@@ -1,0 +1,383 @@
+"""Regression of an outcome that is seen on a hidden answer, and on public covariates."""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.table import Table, as_text
+from warner._core.text import meant
+from warner.channels import FloatArray, IntArray
+from warner.regression.coefficients import Coefficients, Parameter, solved
+from warner.regression.covariates import Column, design_of, names_of_sum
+from warner.regression.likelihood import Mixture, Predictor, RandomIntercepts
+from warner.regression.people import Answers, People
+from warner.regression.pieces import Binary, Normal, share_of
+from warner.regression.shares import (
+    Classes,
+    Nuisance,
+    Parts,
+    Regression,
+    deviation_of,
+    fields_of,
+    label_of,
+    orthonormal,
+    require_few,
+    share_parameter,
+    with_intercepts,
+)
+from warner.results.intervals import normal_quantile
+
+_MOST_CLASSES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class PredictorRegression(Coefficients):
+    """A regression of an outcome that is seen, among whose predictors is a hidden answer.
+
+    A number is normal with the mean gamma w; of two values the second has the share F(gamma w). The
+    covariates w have the hidden answer among them.
+
+    Attributes:
+        outcome: the name of the outcome.
+        family: ``"normal"`` for a number, or the link F of two values.
+        questions: the names of the hidden answers.
+        hidden: the regression of the hidden answer on its covariates, estimated with it.
+        log_likelihood: of the reports and outcomes of the n people, in nats.
+        steps: the number of steps of Newton's method.
+        coefficients, covariance, names, outcomes, n, errors, status, simulated, design, others: see
+            :class:`Coefficients`. There is one equation.
+    """
+
+    outcome: str
+    family: str
+    questions: tuple[str, ...]
+    hidden: Regression = field(repr=False)
+    log_likelihood: float = field(repr=False)
+    steps: int = field(repr=False)
+
+    def __repr__(self) -> str:
+        about = f"{len(self.names)} coefficients, n={self.n}"
+        return f"PredictorRegression({self.outcome!r}, {about}, status={self.status.name})"
+
+    def to_json(self, level: float = 0.95) -> dict[str, Any]:
+        """The regression as JSON data.
+
+        Args:
+            level: coverage of the intervals, in [0.5, 1).
+        """
+        return {
+            "format": "warner-regression",
+            "schema": 1,
+            "outcome": self.outcome,
+            "family": self.family,
+            "log_likelihood": self.log_likelihood,
+            "steps": self.steps,
+            **super().to_json(level),
+            "hidden": self.hidden.to_json(level),
+        }
+
+    def predict(self, covariates: Any, level: float = 0.95) -> FloatArray:
+        """The mean of the outcome, or the share of its second value, at some covariates.
+
+        With random intercepts it is that in a group in the middle.
+
+        Args:
+            covariates: m rows, in the form of those of the fit, with a column of hidden answers.
+            level: coverage of each interval by itself, in [0.5, 1).
+
+        Returns:
+            (m, 3): the estimate and the ends of its interval.
+
+        Raises:
+            ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
+        """
+        w = self.design.matrix(covariates)
+        centre = w @ self.coefficients[0]
+        variances = np.einsum("mi,ij,mj->m", w, self.covariance, w)
+        reach = normal_quantile(level, float(np.min(self.degrees))) * np.sqrt(
+            np.maximum(variances, 0.0)
+        )
+        ends = np.stack([centre, centre - reach, centre + reach], axis=1)
+        return ends if self.family == "normal" else share_of(ends, self.family)[0]
+
+    def table(self, level: float = 0.95) -> Table:
+        """The coefficients as a table, with sentences that say how to read it.
+
+        Args:
+            level: coverage of the intervals, in [0.5, 1).
+        """
+        table = super().table(level)
+        return replace(table, columns=[c for c in table._columns if c.key != "value"])
+
+    def _sentences(self, level: float) -> list[str]:
+        meaning = {
+            "normal": f"adds the estimate to the mean of {self.outcome}",
+            "logit": f"adds the estimate to the log-odds of {self.outcome}",
+        }.get(self.family, f"adds the estimate to the {self.family} of {self.outcome}")
+        answers = " and ".join(self.questions)
+        return [
+            f"One unit more of a covariate {meaning}, with equal other covariates. Nobody's "
+            f"{answers} is known: its share at each report and outcome stands for it.",
+            *super()._sentences(level),
+        ]
+
+
+class _Question(NamedTuple):
+    """A hidden answer among the predictors."""
+
+    name: str
+    answers: Answers
+    classes: Classes
+    column: Column  # (K,) its values as numbers or as text, in the order of the answers
+
+
+def hidden_predictor_of(
+    people: People, hidden: Any, reference: Any, errors: str | None, trusted: bool, link: str
+) -> PredictorRegression:
+    """The regression on a hidden answer: see :func:`warner.regress`."""
+    outcome, right = _sides(people.formula)
+    names, hidden_right = _hidden(hidden, outcome, right)
+    columns = dict(people.columns)
+    for name in names:
+        if name in columns:
+            rule = "must not be the name of a column of the covariates as well"
+            raise ArgumentError("hidden", rule, show(name), "Rename one of them")
+    seen = people.column("the outcome, on the left of the formula,", outcome)
+    questions = [_question(people, name, len(names) > 1, trusted) for name in names]
+    if reference is not None:
+        if len(questions) > 1:
+            rule = "is of one hidden answer"
+            raise ArgumentError("reference", rule, f"hidden={hidden!r}", "Leave it out")
+        questions[0] = _with_reference(questions[0], reference)
+    classes, rows = _joint(questions)
+    n, size = people.total, len(classes.labels)
+
+    # The covariates of the outcome, at each value that the hidden answers can have.
+    places = np.indices([len(q.column) for q in questions]).reshape(len(questions), -1)
+    every = {name: np.tile(column, size) for name, column in columns.items() if name != outcome}
+    every |= {q.name: np.repeat(q.column[at], n) for q, at in zip(questions, places, strict=True)}
+    ordered = {q.name: tuple(q.column.tolist()) for q in questions if q.column.dtype.kind != "f"}
+    design, stacked = design_of(every, right, ordered)
+    hidden_design, matrix = design_of(
+        {name: column for name, column in columns.items() if name != outcome}, hidden_right
+    )
+    drawn = people.sample(np.arange(n), max(stacked.shape[1], matrix.shape[1]))
+    require_few((size - 1) * matrix.shape[1] + stacked.shape[1])
+
+    weights = np.ones(n) if drawn is None else drawn.weights
+
+    # What the reports say by themselves: where a search begins.
+    alone = np.zeros((n, size))
+    np.add.at(alone.T, classes.answer, (rows / rows.sum(axis=1, keepdims=True)).T)
+    parts = Parts()
+    turn = orthonormal(matrix, weights, hidden_design.names)
+    parts.hidden(classes, matrix @ turn, "logit")
+    first = len(parts.predictors)
+    of_outcome = orthonormal(stacked, (alone * weights[:, None]).T.ravel(), design.names)
+    turned = (stacked @ of_outcome).reshape(size, n, -1)
+    kind = _Outcome.of(outcome, seen, link)
+    kind.add(parts, turned, alone * weights[:, None], classes.answer)
+    mixture = parts.mixture(rows, weights)
+    likelihood: Mixture | RandomIntercepts = mixture
+    if people.random is not None:
+        shifted = range(first, first + size)
+        likelihood = with_intercepts(mixture, shifted, people, np.arange(n), drawn)
+
+    count, nuisances = (size - 1) * matrix.shape[1], len(classes.nuisances)
+    start = count + nuisances
+    end = start + stacked.shape[1]
+    whole = np.eye(len(likelihood.start))
+    whole[:count, :count] = np.kron(np.eye(size - 1), turn)
+    whole[start:end, start:end] = of_outcome * kind.scale
+    if people.random is not None:
+        whole[-1, -1] = kind.scale
+    solution = solved(likelihood, whole, errors, drawn)
+    others = []
+    if kind.family == "normal":
+        deviation = float(np.exp(solution.theta[end])) * kind.scale
+        error = deviation * float(np.sqrt(max(solution.covariance[end, end], 0.0)))
+        degrees = solution.degrees_at(end)
+        name = "sd(residual)"
+        others.append(Parameter(name, deviation, error, False, degrees=degrees))
+    if isinstance(likelihood, RandomIntercepts):
+        others.append(deviation_of(people, solution, likelihood, drawn))
+    constant = sum(
+        float(np.average(q.answers.logs[q.answers.report], weights=weights)) for q in questions
+    )
+    common: dict[str, Any] = {
+        "survey": drawn,
+        "n": n,
+        "errors": "linearised" if drawn is not None else errors or "observed",
+        "simulated": people.simulated,
+        "log_likelihood": solution.best.point.value + n * (constant - np.log(kind.scale)),
+        "steps": solution.best.steps,
+    }
+    shares = [share_parameter(x, solution, count + i) for i, x in enumerate(classes.nuisances)]
+    return PredictorRegression(
+        **fields_of(solution, slice(start, end), design, [kind.label], others),
+        **common,
+        outcome=outcome,
+        family=kind.family,
+        questions=tuple(names),
+        hidden=Regression(
+            **fields_of(solution, slice(0, count), hidden_design, classes.labels[1:], shares),
+            **common,
+            reference=classes.labels[0],
+            values=classes.labels,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What is seen of people: a number, or one of two values.
+
+    Attributes:
+        family: ``"normal"``, or the link of two values.
+        label: what the coefficients are of: the number, or the second value.
+        values: (n,) numbers in units of their deviation, or 0 and 1.
+        scale: that unit.
+    """
+
+    family: str
+    label: str
+    values: FloatArray
+    scale: float
+
+    @classmethod
+    def of(cls, name: str, column: Column, link: str) -> _Outcome:
+        """The outcome in a column."""
+        different = np.unique(column)
+        if len(different) < 2:
+            rule = "must have different values, to be explained"
+            raise ArgumentError(f"outcome {name!r}", rule, "one value in all rows")
+        if column.dtype.kind == "f" and not np.array_equal(different, [0.0, 1.0]):
+            if link != "logit":
+                rule, got = "goes with an outcome of two values", f"numbers in {name!r}"
+                raise ArgumentError(f"link={link!r}", rule, got, "Leave it out")
+            scale = float(np.std(column))
+            return cls("normal", name, column / scale, scale)
+        if len(different) > 2:
+            rule = "must be a number, or have two values"
+            raise ArgumentTypeError(f"outcome {name!r}", rule, f"{len(different)} texts")
+        label = name if column.dtype.kind == "f" else str(different[1])
+        return cls(link, label, (column == different[1]).astype(np.float64), 1.0)
+
+    def add(
+        self, parts: Parts, covariates: FloatArray, masses: FloatArray, answer: IntArray
+    ) -> None:
+        """Add the piece of the outcome to a likelihood.
+
+        Shapes: covariates (K, n, p) at each answer, masses (n, K) of the answers at the start.
+        """
+        _, n, width = covariates.shape
+        start = np.zeros(width)
+        if self.family == "normal":
+            # Least squares: the columns are orthonormal, times sqrt(n), in these weights.
+            start = np.einsum("knp,nk,n->p", covariates, masses, self.values) / masses.sum()
+        places = parts.columns(start)
+        parts.predictors += [Predictor(each, places) for each in covariates]
+        if self.family != "normal":
+            label = self.values.astype(np.int64)[:, None]
+            parts.pieces.append(Binary(self.family, label, answer))
+            return
+        rest = self.values[:, None] - np.einsum("knp,p->nk", covariates, start)
+        spread = np.sqrt(float((masses * rest**2).sum() / masses.sum()))
+        parts.pieces.append(Normal(self.values, answer))
+        log = parts.columns([float(np.log(max(spread, 1e-6)))])
+        parts.predictors.append(Predictor(np.ones((n, 1)), log))
+
+
+def _sides(formula: Any) -> tuple[str, str]:
+    """The outcome and the right side of a formula."""
+    left, tilde, right = (formula if isinstance(formula, str) else "").partition("~")
+    if not (left.strip() and tilde and right.strip()):
+        rule = "must have the outcome on its left, where hidden= names a predictor"
+        raise ArgumentError("formula", rule, show(formula), "As in 'salary ~ smokes + age'")
+    return left.strip(), right.strip()
+
+
+def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
+    """The names of the hidden answers, and the covariates that their shares depend on."""
+    left, tilde, given = (hidden if isinstance(hidden, str) else "").partition("~")
+    names = names_of_sum(left)
+    if not names:
+        rule = "must name the hidden answer among the predictors"
+        raise ArgumentError("hidden", rule, show(hidden), "As in 'smokes', or 'smokes ~ age'")
+    terms = names_of_sum(right)
+    words = set(re.findall(r"\w+", right)) if terms is None else set(terms)
+    for name in names:
+        if name not in words:
+            rule = "must be among the predictors of the formula"
+            raise ArgumentError("hidden", rule, show(name), meant(name, sorted(words)))
+    if tilde:
+        if outcome in re.findall(r"\w+", given):
+            rule = "must not depend on the outcome, which depends on it"
+            raise ArgumentError("hidden", rule, show(hidden))
+        return names, given.strip()
+    if terms is None:
+        rule = "must say what the share of the hidden answer depends on, with such a formula"
+        raise ArgumentError("hidden", rule, show(hidden), f"As in '{names[0]} ~ age', or ~ 1")
+    return names, " + ".join(term for term in terms if term not in names) or "1"
+
+
+def _question(people: People, name: str, among_several: bool, trusted: bool) -> _Question:
+    """A hidden answer with the reports of it."""
+    attributes = people.attributes
+    if people.named and name not in people.named:
+        rule = f"must be one of the questions {', '.join(people.named)}"
+        raise ArgumentError("hidden", rule, show(name), meant(name, list(people.named)))
+    if among_several and not people.named and not attributes:
+        rule = "names several answers, and the reports are of one question"
+        remedy = "Pass {name: reports} with the reports of each question"
+        raise ArgumentError("hidden", rule, None, remedy)
+    attribute = name if not people.named and name in attributes else None
+    answers = people.of_each(attribute, trusted, name if people.named else None)
+    classes = Classes.of(answers.domain)
+    return _Question(name, answers, classes, _column_of(classes.labels))
+
+
+def _column_of(labels: tuple[Any, ...]) -> Column:
+    """Answers as a covariate: numbers as they are, everything else as text."""
+    if all(isinstance(label, numbers.Real | bool | np.bool_) for label in labels):
+        return np.array([float(label) for label in labels])
+    return np.array([as_text(label) for label in labels])
+
+
+def _with_reference(question: _Question, reference: Any) -> _Question:
+    """The question with another answer as the first."""
+    classes = question.classes.with_reference(label_of(question.answers.domain, reference))
+    return question._replace(classes=classes, column=_column_of(classes.labels))
+
+
+def _joint(questions: list[_Question]) -> tuple[Classes, FloatArray]:
+    """The classes of several hidden answers together, and the likelihoods (n, C) of the reports."""
+    rows = [q.answers.rows[q.answers.report] for q in questions]
+    if len(questions) == 1:
+        return questions[0].classes, rows[0]
+    classes = [question.classes for question in questions]
+    shape = [len(each.answer) for each in classes]
+    if (count := int(np.prod(shape))) > _MOST_CLASSES:
+        rule = f"must have at most {_MOST_CLASSES} joint values"
+        raise ArgumentError("hidden", rule, str(count), "Take fewer hidden answers together")
+    at = np.indices(shape).reshape(len(shape), -1)
+    joint = rows[0]
+    for each in rows[1:]:
+        joint = (joint[:, :, None] * each[:, None, :]).reshape(len(joint), -1)
+    answers = [each.answer[i] for each, i in zip(classes, at, strict=True)]
+    labels = tuple(itertools.product(*(each.labels for each in classes)))
+    nuisances = tuple(
+        Nuisance(f"{nuisance.name} ({question.name})", nuisance.label[i])
+        for question, each, i in zip(questions, classes, at, strict=True)
+        for nuisance in each.nuisances
+    )
+    sizes = [len(each.labels) for each in classes]
+    return Classes(labels, np.ravel_multi_index(answers, sizes), nuisances), joint

@@ -1,0 +1,490 @@
+"""Regression of the shares of a hidden answer on public covariates, through the channel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, WarnerError
+from warner._core.survey_design import DrawnSample
+from warner._core.table import Column, Table, Tabular
+from warner.channels import FloatArray, IntArray
+from warner.domains import Domain
+from warner.regression.coefficients import Coefficients, Parameter, Solution, solved
+from warner.regression.covariates import Design, check_independent
+from warner.regression.likelihood import (
+    Likelihood,
+    Mixture,
+    Pairs,
+    Predictor,
+    RandomIntercepts,
+    maximize,
+)
+from warner.regression.people import Answers, People
+from warner.regression.pieces import Binary, Choice, Piece, share_of, softmax
+from warner.results.intervals import normal_quantile, share_columns
+
+_MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
+_TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
+_LARGEST_LOG = 700.0  # whose exponential is a float
+_NODES = 40  # of a mean over random intercepts
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions(Tabular):
+    """Predicted shares of the values at some covariates, with intervals.
+
+    Attributes:
+        values: (K,) the values, in the order of the domain.
+        shares: (m, K) the shares at m rows of covariates.
+        low: (m, K) lower ends of the intervals.
+        high: (m, K) upper ends.
+        level: coverage of each interval by itself.
+    """
+
+    values: tuple[Any, ...]
+    shares: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each row of covariates and value: row, value, estimate, low, high."""
+        return [
+            {
+                "row": i,
+                "value": value,
+                "estimate": float(self.shares[i, x]),
+                "low": float(self.low[i, x]),
+                "high": float(self.high[i, x]),
+            }
+            for i in range(len(self.shares))
+            for x, value in enumerate(self.values)
+        ]
+
+    def table(self) -> Table:
+        """The rows as a table."""
+        row = Column("row", unit="number")
+        return Table([row, *share_columns(self.level, None)], self.rows())
+
+
+class Intercepts(NamedTuple):
+    """Random intercepts of groups: how much they differ, and how surely that is estimated."""
+
+    group: str  # the column with the groups
+    groups: int  # their number
+    deviation: float
+    covariance: FloatArray  # (p + 1, p + 1) of the coefficients and the deviation
+
+
+@dataclass(frozen=True, eq=False)
+class Regression(Coefficients):
+    """A multinomial logistic regression of the hidden answer; of two values, a logistic one.
+
+        log(Pr(answer x | z) / Pr(reference | z)) = beta_x z
+
+    With another link F, of two values, Pr(answer | z) = F(beta z). With random intercepts, people
+    of one group have s u more, where u is standard normal and the same for all of them.
+
+    Attributes:
+        reference: the value that the odds are against.
+        log_likelihood: of the n reports, in nats.
+        steps: the number of steps of Newton's method.
+        values: (K,) the values, in the order of the domain.
+        link: ``"logit"``, ``"probit"``, ``"cloglog"`` or ``"cauchit"``.
+        intercepts: the random intercepts; None without any.
+        coefficients, covariance, names, outcomes, n, errors, status, simulated, design, others: see
+            :class:`Coefficients`. ``outcomes`` are the values other than the reference.
+    """
+
+    reference: Any
+    log_likelihood: float
+    steps: int
+    values: tuple[Any, ...] = field(repr=False)
+    link: str = "logit"
+    intercepts: Intercepts | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        about = f"{len(self.outcomes)} x {len(self.names)} coefficients, n={self.n}"
+        return f"Regression({about}, reference={self.reference!r}, status={self.status.name})"
+
+    def odds_ratios(self, level: float = 0.95) -> FloatArray:
+        """The factor by which one unit more of a covariate multiplies the odds, with its interval.
+
+        The odds are those of a value against the reference, with equal other covariates.
+
+        Args:
+            level: coverage of each interval by itself, in [0.5, 1).
+
+        Returns:
+            (E, p, 3): exp of the coefficients, and of the ends of their intervals.
+
+        Raises:
+            ArgumentError: a link other than the logit, which has no odds ratios.
+        """
+        if self.link != "logit":
+            raise ArgumentError("odds_ratios", "are those of the logit", f"link={self.link!r}")
+        with np.errstate(over="ignore"):
+            logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
+            return np.asarray(np.exp(logs))
+
+    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """The rows of :class:`Coefficients`; with a logit ``"odds_ratio"`` is added.
+
+        Args:
+            level: coverage of the intervals, in [0.5, 1).
+        """
+        rows = super().rows(level)
+        if self.link != "logit":
+            return rows
+        ratios = [float(ratio) for ratio in self.odds_ratios(level)[..., 0].ravel()]
+        every = [*ratios, *([None] * len(self.others))]
+        return [{**row, "odds_ratio": ratio} for row, ratio in zip(rows, every, strict=True)]
+
+    def predict(self, covariates: Any, level: float = 0.95) -> Predictions:
+        """The shares of the values among people with some covariates.
+
+        Intervals are from the delta method on the log-odds of each share, so they lie in [0, 1].
+        With random intercepts the shares are means over the groups.
+
+        Args:
+            covariates: m rows, in the form of those of the fit.
+            level: coverage of each interval by itself, in [0.5, 1).
+
+        Raises:
+            ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
+        """
+        z = self.design.matrix(covariates)
+        shares, slopes = self._shares_at(z)
+        covariance = self.covariance if self.intercepts is None else self.intercepts.covariance
+        variances = np.einsum("mxp,pq,mxq->mx", slopes, covariance, slopes, optimize=True)
+        errors = np.sqrt(np.maximum(variances, 0.0))
+        reach = normal_quantile(level, float(np.min(self.degrees))) * errors
+        centre = np.log(np.maximum(shares, _TINY)) - np.log(np.maximum(1 - shares, _TINY))
+        low = np.minimum(_expit(centre - reach), shares)
+        high = np.maximum(_expit(centre + reach), shares)
+        order = np.argsort([self.values.index(v) for v in (self.reference, *self.outcomes)])
+        return Predictions(self.values, shares[:, order], low[:, order], high[:, order], level)
+
+    def _shares_at(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The shares (m, K) at covariates (m, p), and the slopes (m, K, P) of their log-odds."""
+        eta = z @ self.coefficients.T
+        if self.link == "logit" and self.intercepts is None:
+            shares = softmax(eta)
+            # d logit(pi_x) / d eta_e = ([x = e] - pi_e) / (1 - pi_x)
+            others = np.maximum(shares @ (1 - np.eye(shares.shape[1])), _TINY)
+            bends = (np.eye(shares.shape[1])[:, 1:] - shares[:, None, 1:]) / others[..., None]
+            slopes = bends[..., None] * z[:, None, None, :]
+            return shares, slopes.reshape(*shares.shape, -1)
+        deviation = 0.0 if self.intercepts is None else self.intercepts.deviation
+        nodes, masses = np.polynomial.hermite_e.hermegauss(_NODES)
+        masses = masses / masses.sum()
+        yes, density = share_of(eta + deviation * nodes, self.link)
+        share, slope = yes @ masses, (density @ masses)[:, None] * z
+        if self.intercepts is not None:
+            slope = np.column_stack([slope, density @ (masses * nodes)])
+        slope /= np.maximum(share * (1 - share), _TINY)[:, None]
+        return np.stack([1 - share, share], axis=1), np.stack([-slope, slope], axis=1)
+
+    def to_json(self, level: float = 0.95) -> dict[str, Any]:
+        """The regression as JSON data.
+
+        Args:
+            level: coverage of the intervals, in [0.5, 1).
+        """
+        about = super().to_json(level)
+        return {
+            "format": "warner-regression",
+            "schema": 1,
+            "reference": self.reference,
+            **({} if self.link == "logit" else {"link": self.link}),
+            "log_likelihood": self.log_likelihood,
+            "steps": self.steps,
+            **about,
+        }
+
+    @property
+    def _estimates(self) -> list[Column]:
+        ratios = [Column("odds_ratio", "odds ratio", "times")] if self.link == "logit" else []
+        return [*super()._estimates, *ratios]
+
+    def _sentences(self, level: float) -> list[str]:
+        if self.link == "logit":
+            meaning = (
+                f"The odds are those of a value against {show(self.reference)}. One unit more of a "
+                "covariate multiplies them by the odds ratio, with equal other covariates."
+            )
+        else:
+            meaning = (
+                f"The share of a value against {show(self.reference)} is the {self.link} function "
+                "of the sum of estimates times covariates."
+            )
+        if self.intercepts is not None:
+            name, groups = self.intercepts[:2]
+            meaning += (
+                f" Coefficients compare people of one {name}. The intercepts of the {groups:,} "
+                f"groups have the standard deviation sd({name})."
+            )
+        return [meaning, *super()._sentences(level)]
+
+
+def _expit(logs: FloatArray) -> FloatArray:
+    """Shares at log-odds."""
+    return np.asarray(1 / (1 + np.exp(np.clip(-logs, -_LARGEST_LOG, _LARGEST_LOG))))
+
+
+# -----------------------------------------------------------------------------------------------
+# From people to a likelihood.
+
+
+class Nuisance(NamedTuple):
+    """What a design adds to an answer, such as honesty: a share that is the same for all people."""
+
+    name: str
+    label: IntArray  # (C,) 1 or 0 for the one or the other; -1 for classes that it does not concern
+
+
+class Classes(NamedTuple):
+    """The classes that a report tells of: the answers, or answers and what a design adds."""
+
+    labels: tuple[Any, ...]  # (K,) the answers
+    answer: IntArray  # (C,) the number of the answer of each class
+    nuisances: tuple[Nuisance, ...]
+
+    @classmethod
+    def of(cls, domain: Domain) -> Classes:
+        """The classes of a domain."""
+        return cls(tuple(domain.labels), np.arange(domain.size), ())
+
+    def with_reference(self, reference: Any) -> Classes:
+        """The same classes, with the answers in an order in which the reference is the first."""
+        if reference is None:
+            return self
+        first = [i for i, label in enumerate(self.labels) if label == reference]
+        if not first:
+            raise ArgumentError("reference", "must be a value of the domain", show(reference))
+        order = np.concatenate([first[:1], np.delete(np.arange(len(self.labels)), first[0])])
+        answer = np.argsort(order)[self.answer]
+        return self._replace(labels=tuple(self.labels[x] for x in order), answer=answer)
+
+
+class Parts:
+    """The pieces of a :class:`Mixture` while it is put together, with their predictors."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self.predictors: list[Predictor] = []
+        self.starts: list[FloatArray] = []
+        self.width = 0  # the number of coefficients
+
+    def columns(self, start: Sequence[float] | FloatArray) -> IntArray:
+        """The places of further coefficients, which a search begins at ``start``."""
+        self.starts.append(np.asarray(start, dtype=np.float64))
+        self.width += len(start)
+        return np.arange(self.width - len(start), self.width)
+
+    def hidden(self, classes: Classes, matrix: FloatArray, link: str) -> None:
+        """The hidden answer on covariates (n, p), and what the design adds to it."""
+        n, p = matrix.shape
+        extra = len(classes.labels) - 1
+        places = self.columns(np.zeros(extra * p)).reshape(extra, p)
+        self.predictors += [Predictor(matrix, each) for each in places]
+        one = np.zeros(len(classes.answer), dtype=np.int64)
+        is_binary = extra == 1
+        self.pieces.append(
+            Binary(link, classes.answer, one) if is_binary else Choice(classes.answer, extra + 1)
+        )
+        for nuisance in classes.nuisances:
+            self.pieces.append(Binary("logit", nuisance.label, one))
+            self.predictors.append(Predictor(np.ones((n, 1)), self.columns([0.0])))
+
+    def mixture(self, rows: FloatArray, weights: FloatArray) -> Mixture:
+        """The likelihood of people with reports, (n, C), and weights (n,)."""
+        start = np.concatenate(self.starts)
+        return Mixture(rows, weights, self.predictors, self.pieces, start)
+
+
+def with_intercepts(
+    mixture: Mixture,
+    shifted: Sequence[int],
+    people: People,
+    asked: IntArray,
+    drawn: DrawnSample | None,
+) -> RandomIntercepts:
+    """The likelihood of people whose groups have random intercepts.
+
+    The weight of a group is the mean weight of its people, and weights within it have the mean 1.
+    """
+    group, name = people.groups(asked), people.random
+    sizes = np.bincount(group)
+    if drawn is None:
+        return RandomIntercepts.of(mixture, shifted, group, np.ones(len(sizes)))
+    if drawn.design.cluster is None:
+        rule = f"is needed beside random={name!r}: the survey design says nothing of groups"
+        raise ArgumentError("cluster", rule, None, f"Write cluster={name!r} if they were drawn")
+    cluster = np.zeros(len(sizes), dtype=np.int64)
+    cluster[group] = drawn.unit
+    if (cluster[group] != drawn.unit).any():
+        rule = f"must lie in one cluster of {drawn.design.cluster!r} each"
+        remedy = "Name as random= what lies within the clusters, or the clusters themselves"
+        raise ArgumentError(f"groups of random={name!r}", rule, "some lie in several", remedy)
+    means = np.bincount(group, mixture.weights) / sizes
+    within = replace(mixture, weights=mixture.weights / means[group])
+    return RandomIntercepts.of(within, shifted, group, means)
+
+
+def deviation_of(
+    people: People, solution: Solution, likelihood: RandomIntercepts, drawn: DrawnSample | None
+) -> Parameter:
+    """How much the groups of random intercepts differ: the last coefficient.
+
+    Without a survey design it is tested by the likelihood ratio against no difference, whose law is
+    a chi-square with one degree of freedom, or 0 with the chance 1/2 [Self and Liang 1987].
+    """
+    p = None
+    if drawn is None:
+        alone = maximize(likelihood.mixture).point.value
+        ratio = 2 * (solution.best.point.value - alone)
+        p = math.erfc(math.sqrt(ratio / 2)) / 2 if ratio > 0 else 1.0
+    return Parameter(
+        f"sd({people.random})",
+        abs(float(solution.theta[-1])),
+        float(np.sqrt(max(solution.covariance[-1, -1], 0.0))),
+        is_share=False,
+        p=p,
+        degrees=solution.degrees_at(-1),
+    )
+
+
+def shares_of(
+    people: People,
+    attribute: str | None,
+    reference: Any,
+    errors: str | None,
+    trusted: bool,
+    link: str,
+) -> Regression:
+    """The regression of the shares: see :func:`warner.regress`."""
+    answers = Answers.of(people.problems(attribute, trusted))
+    domain = answers.domain
+    classes = Classes.of(domain)
+    values = classes.labels
+    classes = classes.with_reference(label_of(domain, reference))
+    design, matrix = people.design()
+    matrix = matrix[answers.people]
+    drawn = people.sample(answers.people, matrix.shape[1])
+    extra = len(classes.labels) - 1
+    require_few(extra * matrix.shape[1])
+    require_two_answers(classes, link, people.random)
+    weights = np.ones(len(matrix)) if drawn is None else drawn.weights
+    turn = orthonormal(matrix, weights, design.names)
+    likelihood: Likelihood
+    if link == "logit" and people.random is None and not classes.nuisances:
+        rows = np.empty_like(answers.rows)
+        rows[:, classes.answer] = answers.rows
+        likelihood = Pairs.of(rows, answers.report, matrix, weights).turned(turn)
+    else:
+        parts = Parts()
+        parts.hidden(classes, matrix @ turn, link)
+        likelihood = parts.mixture(answers.rows[answers.report], weights)
+        if people.random is not None:
+            likelihood = with_intercepts(likelihood, [0], people, answers.people, drawn)
+    # Log-odds are (Z T) gamma' = Z beta', so beta = gamma T'.
+    whole = np.eye(len(likelihood.start))
+    size = extra * matrix.shape[1]
+    whole[:size, :size] = np.kron(np.eye(extra), turn)
+    solution = solved(likelihood, whole, errors, drawn)
+    others = [share_parameter(n, solution, size + i) for i, n in enumerate(classes.nuisances)]
+    intercepts = None
+    if isinstance(likelihood, RandomIntercepts):
+        deviation = deviation_of(people, solution, likelihood, drawn)
+        others.append(deviation)
+        places = [*range(size), len(whole) - 1]
+        sign = np.append(np.ones(size), np.copysign(1.0, solution.theta[-1]))
+        joint = solution.covariance[np.ix_(places, places)] * np.outer(sign, sign)
+        groups = len(likelihood.weights)
+        intercepts = Intercepts(str(people.random), groups, deviation.estimate, joint)
+    constant = float(np.average(answers.logs[answers.report], weights=weights))
+    return Regression(
+        **fields_of(solution, slice(0, size), design, classes.labels[1:], others),
+        survey=drawn,
+        n=len(matrix),
+        errors="linearised" if drawn is not None else errors or "observed",
+        simulated=people.simulated,
+        reference=classes.labels[0],
+        log_likelihood=solution.best.point.value + len(matrix) * constant,
+        steps=solution.best.steps,
+        values=values,
+        link=link,
+        intercepts=intercepts,
+    )
+
+
+def fields_of(
+    solution: Solution,
+    places: slice,
+    design: Design,
+    outcomes: Sequence[Any],
+    others: Sequence[Parameter],
+) -> dict[str, Any]:
+    """The fields of :class:`Coefficients` from the coefficients at some places of a solution."""
+    independent, degrees = solution.independent, solution.degrees
+    return {
+        "coefficients": solution.theta[places].reshape(len(outcomes), -1),
+        "covariance": solution.covariance[places, places].copy(),
+        "independent": None if independent is None else independent[places],
+        "degrees": degrees if degrees.size == 1 and degrees.ndim == 0 else degrees[places],
+        "names": design.names,
+        "outcomes": tuple(outcomes),
+        "status": solution.best.ending,
+        "design": design,
+        "others": tuple(others),
+    }
+
+
+def share_parameter(nuisance: Nuisance, solution: Solution, place: int) -> Parameter:
+    """The share of a nuisance, whose log-odds are one of the coefficients."""
+    share = float(_expit(solution.theta[place]))
+    error = share * (1 - share) * float(np.sqrt(max(solution.covariance[place, place], 0.0)))
+    return Parameter(nuisance.name, share, error, True, degrees=solution.degrees_at(place))
+
+
+def require_few(coefficients: int) -> None:
+    """Refuse so many coefficients that a step takes minutes."""
+    if coefficients > _MOST_COEFFICIENTS:
+        rule, got = f"must be at most {_MOST_COEFFICIENTS}", str(coefficients)
+        remedy = "Use fewer covariates, merge values, or use kind='mean'"
+        raise ArgumentError("number of coefficients", rule, got, remedy)
+
+
+def require_two_answers(classes: Classes, link: str, random: str | None) -> None:
+    """Refuse links and random intercepts of more than two answers."""
+    if len(classes.labels) > 2 and (link != "logit" or random is not None):
+        what = f"link={link!r}" if link != "logit" else f"random={random!r}"
+        rule, got = "needs a question with two answers", f"{len(classes.labels)}"
+        raise ArgumentError(what, rule, got, "Merge answers, or leave it out")
+
+
+def orthonormal(matrix: FloatArray, weights: FloatArray, names: tuple[str, ...]) -> FloatArray:
+    """T (p, p), for which the columns of Z T have length sqrt(n) and are orthogonal.
+
+    Shapes: matrix Z (n, p), weights (n,).
+    """
+    _, triangle = np.linalg.qr(matrix * np.sqrt(weights)[:, None])
+    check_independent(names, triangle)
+    return np.asarray(np.linalg.inv(triangle) * np.sqrt(weights.sum()))
+
+
+def label_of(domain: Domain, reference: Any) -> Any:
+    """The label of the reference; None for None."""
+    if reference is None:
+        return None
+    try:
+        return domain.labels[int(domain.encode([reference])[0])]
+    except WarnerError:
+        raise ArgumentError("reference", "must be a value of the domain", show(reference)) from None
