@@ -1,0 +1,378 @@
+"""The correlation of hidden answers with each other, and with what is seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warner._core.checks import choice
+from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.survey_design import DrawnSample, SurveyDesign
+from warner._core.table import Column, Table, Tabular
+from warner.channels import FloatArray
+from warner.estimators.inversion import unbiased_scores
+from warner.regression.likelihood import Pairs, maximize
+from warner.regression.people import Answers, People
+from warner.reports.reports import Reports
+from warner.results.intervals import normal_quantile
+from warner.results.tables import reports_of
+
+_METHODS = ("moments", "likelihood")
+_LARGEST = 1 - 1e-6  # a correlation whose z of Fisher is finite
+_WIDE = 20.0  # in log-odds
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations(Tabular):
+    """Pearson's correlations of hidden answers, and of numbers that are seen.
+
+    Attributes:
+        names: (m,) the hidden answers, then the columns that are seen.
+        values: (m, m) the correlations; 1 on the diagonal.
+        errors: (m, m) their standard errors; 0 on the diagonal and between columns that are seen.
+        n: the number of people.
+        method: ``"moments"`` or ``"likelihood"``.
+        survey: the weights, clusters and strata of the people; None without any.
+        simulated: whether the reports are a simulation.
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    errors: FloatArray
+    n: int
+    method: str
+    survey: DrawnSample | None = field(repr=False)
+    simulated: bool = field(repr=False)
+    tables: Mapping[tuple[int, int], TwoByTwo] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+        self.errors.setflags(write=False)
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Confidence intervals (m, m, 2) inside [-1, 1].
+
+        By the likelihood they hold every correlation whose log-likelihood is at most half a
+        quantile of chi-square below the largest one; by moments they are symmetric for Fisher's z,
+        artanh(r).
+
+        Args:
+            level: coverage of each interval by itself, in [0.5, 1).
+
+        Raises:
+            ArgumentError: a level outside [0.5, 1).
+        """
+        degrees = math.inf if self.survey is None else float(self.survey.degrees)
+        r = np.clip(self.values, -_LARGEST, _LARGEST)
+        reach = normal_quantile(level, degrees) * self.errors / (1 - r**2)
+        ends = np.stack([np.tanh(np.arctanh(r) - reach), np.tanh(np.arctanh(r) + reach)], axis=-1)
+        is_exact = self.errors == 0
+        ends[is_exact] = self.values[is_exact][:, None]
+        for (i, j), table in self.tables.items():
+            ends[i, j] = ends[j, i] = table.interval(level)
+        return ends
+
+    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """One dict for each pair: first, second, estimate, error, low, high.
+
+        Args:
+            level: coverage of each interval by itself, in [0.5, 1).
+        """
+        ends = self.interval(level)
+        return [
+            {
+                "first": self.names[i],
+                "second": self.names[j],
+                "estimate": float(self.values[i, j]),
+                "error": float(self.errors[i, j]),
+                "low": float(ends[i, j, 0]),
+                "high": float(ends[i, j, 1]),
+            }
+            for i in range(len(self.names))
+            for j in range(i + 1, len(self.names))
+        ]
+
+    def table(self, level: float = 0.95) -> Table:
+        """The rows as a table, with sentences that say how to read it.
+
+        Args:
+            level: coverage of each interval by itself, in [0.5, 1).
+        """
+        drawn = "" if self.survey is None else f", {self.survey.text}"
+        how = "by the likelihood" if self.method == "likelihood" else "by moments"
+        columns = [
+            Column("first"),
+            Column("second"),
+            Column("estimate", "correlation", unit="number"),
+            Column("error", unit="number", priority=1),
+            Column("interval", f"{100 * level:.4g} % interval", "number", ends=("low", "high")),
+        ]
+        sentence = (
+            f"{reports_of(self.n, self.simulated)}{drawn}. Pearson's correlation of the answers "
+            f"themselves, {how}. The intervals hold for each correlation by itself."
+        )
+        return Table(columns, self.rows(level), [sentence], "", self.simulated)
+
+    def to_json(self, level: float = 0.95) -> dict[str, Any]:
+        """The correlations as JSON data.
+
+        Args:
+            level: coverage of each interval by itself, in [0.5, 1).
+        """
+        return {
+            "format": "warner-correlations",
+            "schema": 1,
+            "n": self.n,
+            "method": self.method,
+            **({"simulated": True} if self.simulated else {}),
+            "level": level,
+            **({} if self.survey is None else self.survey.to_json()),
+            "correlations": self.rows(level),
+        }
+
+
+def correlate(
+    reports: Reports | Mapping[str, Any],
+    columns: Any = None,
+    method: str = "moments",
+    trusted: bool = False,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
+) -> Correlations:
+    """Correlate hidden answers with each other, and with numbers that are seen.
+
+        r = cov(s_a, s_b) / sqrt(V_a V_b),   V = mean s2 - (mean s)^2
+
+    Each report y has numbers s(y) and s2(y) whose means over the reports of an answer x are x and
+    x^2, as in :class:`warner.estimators.SampleMean`. So the covariance of reports is that of the
+    answers, and V is the variance of the answers without the noise. Of two values the second counts
+    as 1 and the first as 0. For a number that is seen, s is the number itself. Errors are from the
+    influence of each person on r.
+
+    With ``method="likelihood"``, correlations of two hidden answers with two values each are those
+    of the table of 2 x 2 shares that makes the reports most likely. They lie in [-1, 1], and are
+    those of moments where these are shares. Their intervals are from the likelihood ratio.
+
+    Args:
+        reports: ``{name: reports}`` of several questions to the same people, in one order; or
+            reports of several attributes that are randomised separately.
+        columns: columns of numbers that are seen, in the order of the reports, and those that
+            ``weights``, ``cluster`` and ``strata`` name. None for none.
+        method: ``"moments"`` or ``"likelihood"``.
+        trusted: whether to take reports that no answers make by chance.
+        weights, cluster, strata: of a survey, as in :func:`warner.regress`; with moments.
+
+    Returns:
+        Correlations: r with errors and intervals.
+
+    Raises:
+        ArgumentError: fewer than two answers or columns; answers of more than two values that are
+            no numbers; an estimated variance that is not positive, as where a question is answered
+            by nobody with yes; the likelihood of a survey with a design.
+        ArgumentTypeError: no reports, or a column of texts.
+        IdentifiabilityError: reports that do not determine the answers.
+
+    Source: Himmelfarb and Edgell (1980); Fox and Tracy (1984); METHODS 11.12.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> from warner.regression.correlation import correlate
+    >>> yes = RandomizedResponse(Categorical(["no", "yes"]), 5.0)
+    >>> answers = ["yes", "no"] * 500
+    >>> hidden = {"smokes": yes.randomize(answers), "drinks": yes.randomize(answers)}
+    >>> r = correlate(hidden, {"age": [30.0, 50.0] * 500})
+    >>> r.names, bool(r.values[0, 1] > 0.8), bool(r.values[0, 2] < -0.8)
+    (('smokes', 'drinks', 'age'), True, True)
+    """
+    choice("method", method, _METHODS)
+    survey = SurveyDesign.of(weights, cluster, strata)
+    if survey is not None and method == "likelihood":
+        rule = "takes people as drawn one by one with equal probabilities"
+        raise ArgumentError("method='likelihood'", rule, survey.text, "Use method='moments'")
+    people = People.of(reports, {} if columns is None else columns, None, survey)
+    names = list(people.named) if people.named else people.attributes
+    if not names:
+        rule = "must be of several questions, with a name for each"
+        raise ArgumentError("reports", rule, None, "Pass {name: reports, ...}")
+    seen = {} if columns is None else people.columns
+    seen = {name: c for name, c in seen.items() if name not in people.set_aside}
+    if len(names) + len(seen) < 2:
+        raise ArgumentError("correlate", "needs two answers, or an answer and a column")
+    hidden = [_scores(people, name, trusted) for name in names]
+    numbers = [*hidden, *(_seen(name, column) for name, column in seen.items())]
+    everybody = np.arange(people.total)
+    drawn = people.sample(everybody, 1)
+    mass = np.ones(people.total) if drawn is None else drawn.weights
+    m = len(numbers)
+    values, errors = np.eye(m), np.zeros((m, m))
+    tables = {}
+    for i in range(m):
+        for j in range(i + 1, m):
+            r, influence = _correlation(numbers[i], numbers[j], mass)
+            if i < len(names):
+                parts = (mass * influence)[:, None]
+                squares = parts**2 if drawn is None else drawn.root(drawn.summed(parts)) ** 2
+                errors[i, j] = errors[j, i] = math.sqrt(float(squares.sum()))
+            if method == "likelihood" and j < len(names) and _are_binary(hidden[i], hidden[j]):
+                tables[i, j] = TwoByTwo.of(hidden[i].answers, hidden[j].answers)
+                r = tables[i, j].correlation
+            values[i, j] = values[j, i] = r
+    every = (*names, *seen)
+    return Correlations(
+        every, values, errors, people.total, method, drawn, people.simulated, tables
+    )
+
+
+class _Numbers(NamedTuple):
+    """Unbiased copies of the numbers of people, and of their squares; NaN of whoever has none."""
+
+    name: str
+    first: FloatArray  # (n,)
+    second: FloatArray  # (n,)
+    answers: Answers | None = None
+
+
+def _scores(people: People, name: str, trusted: bool) -> _Numbers:
+    """The numbers of a hidden answer."""
+    attribute, named = (None, name) if people.named else (name, None)
+    problems = people.problems(attribute, trusted, named)
+    domain = problems[0].domain
+    if domain.points is not None and domain.points.shape[1] == 1:
+        points = domain.points[:, 0]
+    elif domain.size == 2:
+        points = np.arange(2.0)
+    else:
+        rule = "must have two values, or values that are numbers"
+        raise ArgumentError(f"answer {name!r}", rule, f"{domain.size} labels", "Merge values")
+    first, second = np.full((2, people.total), np.nan)
+    for problem in problems:
+        first[problem.people] = unbiased_scores(problem.channel, points)[problem.row]
+        second[problem.people] = unbiased_scores(problem.channel, points**2)[problem.row]
+    return _Numbers(name, first, second, people.of_each(attribute, trusted, named))
+
+
+def _seen(name: str, column: FloatArray) -> _Numbers:
+    """The numbers of a column."""
+    if column.dtype.kind != "f":
+        rule, remedy = "must hold numbers, to be correlated", "Leave it out, or write 0 and 1"
+        raise ArgumentTypeError(f"column {name!r}", rule, "text", remedy)
+    centred = column - column.mean()  # so that squares keep their digits
+    return _Numbers(name, centred, centred**2)
+
+
+def _correlation(one: _Numbers, other: _Numbers, mass: FloatArray) -> tuple[float, FloatArray]:
+    """r, and the influence (n,) of each person on it, divided by the sum of the weights."""
+    have = np.isfinite(one.first) & np.isfinite(other.first)
+    weights = np.where(have, mass, 0.0)
+    weights = weights / weights.sum()
+    spreads, centred, influences = [], [], []
+    for numbers in (one, other):
+        first, second = np.where(have, numbers.first, 0.0), np.where(have, numbers.second, 0.0)
+        mean = float(weights @ first)
+        variance = float(weights @ second) - mean**2
+        if variance <= 0:
+            rule = "has an estimated variance that is not positive"
+            remedy = "Use method='likelihood', or ask more people"
+            raise ArgumentError(f"answer {numbers.name!r}", rule, f"{variance:.3g}", remedy)
+        spreads.append(variance)
+        centred.append(first - mean)
+        influences.append((second - mean**2 - 2 * mean * (first - mean)) / variance - 1)
+    product = centred[0] * centred[1]
+    covariance = float(weights @ product)
+    r = covariance / math.sqrt(spreads[0] * spreads[1])
+    relative = (product - covariance) / math.sqrt(spreads[0] * spreads[1])
+    influence = relative - r / 2 * (influences[0] + influences[1])
+    share = np.where(have, 1.0, 0.0) / float(mass @ have)
+    return min(1.0, max(-1.0, r)), influence * share
+
+
+def _are_binary(one: _Numbers, other: _Numbers) -> bool:
+    return all(x.answers is not None and x.answers.domain.size == 2 for x in (one, other))
+
+
+@dataclass(frozen=True, eq=False)
+class TwoByTwo:
+    """The likelihood of the correlation of two hidden answers with two values each.
+
+    With log-odds a - b and a + b of the two answers, a correlation r > 0 is possible where |b| is
+    at most -ln r. So b = -ln r tanh c makes every pair (a, c) possible. For r < 0 the second answer
+    is turned over.
+
+    Attributes:
+        rows: (m, 2, 2) the likelihoods of the different pairs of reports.
+        counts: (m,) how many people have each.
+        correlation: of the shares that make the reports most likely.
+        largest: the largest log-likelihood, in nats.
+    """
+
+    rows: FloatArray
+    counts: FloatArray
+    correlation: float
+    largest: float
+
+    @classmethod
+    def of(cls, one: Answers | None, other: Answers | None) -> TwoByTwo:
+        """The likelihood of two answers of the same people."""
+        assert one is not None and other is not None
+        pair = one.report * len(other.rows) + other.report
+        used, report, counts = np.unique(pair, return_inverse=True, return_counts=True)
+        first, second = np.divmod(used, len(other.rows))
+        rows = one.rows[first][:, :, None] * other.rows[second][:, None, :]
+        alone = np.ones((len(pair), 1))
+        pairs = Pairs.of(rows.reshape(-1, 4), np.asarray(report.ravel(), dtype=np.int64), alone)
+        best = maximize(pairs)
+        shares = pairs.at(best.beta).pi[0].reshape(2, 2)
+        return cls(rows, counts.astype(np.float64), _phi(shares), best.point.value)
+
+    def profile(self, r: float) -> float:
+        """The largest log-likelihood where the correlation is r, in nats."""
+        from scipy.optimize import minimize
+
+        rows = self.rows if r >= 0 else self.rows[:, :, ::-1]
+        size = abs(r)
+        bound = min(-math.log(max(size, math.exp(-_WIDE))), _WIDE)
+
+        def loss(at: FloatArray) -> float:
+            b = bound * math.tanh(at[1])
+            p, q = (1 / (1 + math.exp(-_clipped(at[0] + s * b))) for s in (-1, 1))
+            both = p * q + size * math.sqrt(p * (1 - p) * q * (1 - q))
+            shares = np.array([[1 - p - q + both, q - both], [p - both, both]])
+            likelihoods = (rows * np.maximum(shares, 0.0)).sum(axis=(1, 2))
+            return -float(self.counts @ np.log(np.maximum(likelihoods, 1e-300)))
+
+        starts = [(a, c) for a in (-2.0, 0.0, 2.0) for c in (-0.5, 0.5)]
+        ends = (minimize(loss, start, method="Nelder-Mead") for start in starts)
+        best = min(ends, key=lambda end: end.fun)
+        return -float(minimize(loss, best.x, method="BFGS").fun)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The correlations that a likelihood-ratio test does not reject."""
+        from scipy.optimize import brentq
+
+        allowed = normal_quantile(level) ** 2 / 2
+
+        def excess(r: float) -> float:
+            return self.largest - self.profile(r) - allowed
+
+        ends = []
+        for end in (-_LARGEST, _LARGEST):
+            if excess(end) <= 0:
+                ends.append(math.copysign(1.0, end))
+            else:
+                ends.append(float(brentq(excess, *sorted((end, self.correlation)), xtol=1e-5)))
+        return ends[0], ends[1]
+
+
+def _phi(shares: FloatArray) -> float:
+    """The correlation of a table of 2 x 2 shares; 0 where an answer has one value alone."""
+    p, q = float(shares[1].sum()), float(shares[:, 1].sum())
+    spread = p * (1 - p) * q * (1 - q)
+    return float((shares[1, 1] - p * q) / math.sqrt(spread)) if spread > 1e-20 else 0.0
+
+
+def _clipped(log: float) -> float:
+    return min(max(log, -300.0), 300.0)
