@@ -498,6 +498,36 @@ def contents_of(
         yield name, Contents(tuple(sorted(labels[name], key=str)), low, high)
 
 
+def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """Columns of a table in whole: numbers where all cells are numbers, and else texts.
+
+    Args:
+        path: a table in a format of answers.
+        columns: their names.
+        texts: those of them that are texts, whatever they hold.
+
+    Raises:
+        FileError: a column that the file does not have.
+        ArgumentError: an empty cell.
+    """
+    other_columns(path, columns)
+    parts: dict[str, list[Any]] = {name: [] for name in columns}
+    for batch, _ in _parts(path, list(columns), ROWS_PER_BATCH, False):
+        for name in columns:
+            parts[name] += _plain(batch.column(name)).to_pylist()
+    made = {}
+    for name, cells in parts.items():
+        empty = sum(cell is None or not str(cell).strip() for cell in cells)
+        if empty:
+            rule, got = "must have an entry in every row", f"none in {empty} of {len(cells)} rows"
+            raise ArgumentError(f"column {name!r}", rule, got, "Leave these people out")
+        made[name] = np.array([str(cell).strip() for cell in cells])
+        if name not in texts:
+            with contextlib.suppress(ValueError):
+                made[name] = made[name].astype(np.float64)
+    return made
+
+
 def other_columns(path: str, columns: Sequence[str]) -> list[str]:
     """Return the names of the other columns of a file of answers, in its order."""
     _, names = _header(path, columns)

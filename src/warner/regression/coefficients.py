@@ -51,6 +51,7 @@ class Parameter:
         p: the probability of reports as far from "it is 0", if it is 0; None where that is no
             question.
         degrees: the degrees of freedom of the error.
+        meaning: what a reader is told of it, as a sentence.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Parameter:
     is_share: bool
     p: float | None = None
     degrees: float = math.inf
+    meaning: str = ""
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval, inside what is possible.
@@ -302,7 +304,8 @@ class Coefficients(Tabular):
         drawn = "" if self.survey is None else f", {self.survey.text}"
         return [
             f"{reports_of(self.n, self.simulated)}{drawn}. Errors are from {source}. "
-            f"The {100 * level:.4g} % intervals hold for each coefficient by itself."
+            f"The {100 * level:.4g} % intervals hold for each coefficient by itself.",
+            *(other.meaning for other in self.others if other.meaning),
         ]
 
 
@@ -351,7 +354,7 @@ def solved(
         covariance = covariance @ best.point.squared_scores() @ covariance
     if drawn is not None:
         sums = drawn.root(best.point.scores_of_clusters(drawn))
-        whitened = sums @ np.linalg.cholesky(covariance)
+        whitened = (sums @ np.linalg.cholesky(covariance))[:, : likelihood.inner]
         drawn.require_spread(whitened.T @ whitened)
         root = sums @ covariance
         covariance = root.T @ root

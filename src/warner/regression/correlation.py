@@ -241,6 +241,10 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     attribute, named = (None, name) if people.named else (name, None)
     problems = people.problems(attribute, trusted, named)
     domain = problems[0].domain
+    if problems[0].classes.nuisances:
+        rule = "is of a design of two groups, which has no correlations"
+        remedy = "Regress a number on it: regress(..., hidden=...)"
+        raise ArgumentError(f"answer {name!r}", rule, None, remedy)
     if domain.points is not None and domain.points.shape[1] == 1:
         points = domain.points[:, 0]
     elif domain.size == 2:

@@ -30,7 +30,7 @@ import numpy as np
 from warner._core.survey_design import DrawnSample
 from warner.channels import FloatArray, IntArray
 from warner.estimators.base import Status, iterate
-from warner.regression.pieces import Piece, softmax
+from warner.regression.pieces import Piece, Terms, softmax
 
 _BLOCK = 2**19  # elements of an array of rows of covariates by entries of a matrix
 
@@ -39,7 +39,7 @@ class Likelihood(ABC):
     """The log-likelihood of n people as a function of P coefficients."""
 
     total: float  # the number of people, or the sum of their weights
-    are_known: bool  # whether every report tells the answer, so that the function is concave
+    has_one_search: bool  # whether a search from the start alone ends at the largest maximum
     start: FloatArray  # (P,) where a search begins
     work: int  # how long a step takes: people times predictors
 
@@ -50,6 +50,11 @@ class Likelihood(ABC):
     @abstractmethod
     def reach(self, theta: FloatArray) -> float:
         """The largest linear predictor at coefficients (P,), or the largest change by a step."""
+
+    @property
+    def inner(self) -> int:
+        """How many of the first coefficients have no limit, at which their scores are all 0."""
+        return len(self.start)
 
     def placed(self, theta: FloatArray) -> Likelihood:
         """The same likelihood, computed by numbers that suit some coefficients."""
@@ -141,7 +146,8 @@ class Pairs(Likelihood):
         return int(self.rows.shape[1])
 
     @property
-    def are_known(self) -> bool:  # type: ignore[override]
+    def has_one_search(self) -> bool:  # type: ignore[override]
+        # The log-likelihood is concave where every report tells the answer.
         return bool((np.count_nonzero(self.rows, axis=1) == 1).all())
 
     @cached_property
@@ -335,7 +341,7 @@ class Mixture(Likelihood):
         return self.rows.size * self.start.size
 
     @property
-    def are_known(self) -> bool:  # type: ignore[override]
+    def has_one_search(self) -> bool:  # type: ignore[override]
         return False
 
     def linear(self, theta: FloatArray) -> FloatArray:
@@ -358,15 +364,8 @@ class Mixture(Likelihood):
         Returns (n,), (n, M), (n, M, M), (n, M, M).
         """
         n, width = t.shape
+        terms, value, posterior = self._posterior(t)
         ends = np.cumsum([piece.size for piece in self.pieces])
-        terms = [p.at(t[:, end - p.size : end]) for p, end in zip(self.pieces, ends, strict=True)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(self.rows) + sum(term.logs for term in terms)
-            largest = logs.max(axis=1, keepdims=True)
-            posterior = np.exp(logs - largest)
-            sums = posterior.sum(axis=1, keepdims=True)
-            posterior /= sums
-            value = (largest + np.log(sums))[:, 0]
         scores = np.concatenate(
             [np.broadcast_to(s, (n, posterior.shape[1], s.shape[2])) for _, s, _, _ in terms],
             axis=2,
@@ -384,6 +383,21 @@ class Mixture(Likelihood):
                     else np.einsum("nc,ncmk->nmk", posterior, matrix)
                 )
         return value, mean, curvature, information
+
+    def values_at(self, t: FloatArray) -> FloatArray:
+        """l_i (n,) at predictors (n, M)."""
+        return self._posterior(t)[1]
+
+    def _posterior(self, t: FloatArray) -> tuple[list[Terms], FloatArray, FloatArray]:
+        """The terms of the pieces, l_i (n,), and the posterior (n, C) of the classes."""
+        ends = np.cumsum([piece.size for piece in self.pieces])
+        terms = [p.at(t[:, end - p.size : end]) for p, end in zip(self.pieces, ends, strict=True)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(self.rows) + sum(term.logs for term in terms)
+            largest = logs.max(axis=1, keepdims=True)
+            posterior = np.exp(logs - largest)
+            sums = posterior.sum(axis=1, keepdims=True)
+            return terms, (largest + np.log(sums))[:, 0], posterior / sums
 
     def chained(self, slopes: FloatArray) -> FloatArray:
         """The derivatives (n, P) by the coefficients, from those (n, M) by the predictors."""
@@ -466,6 +480,7 @@ class RandomIntercepts(Likelihood):
         weights: (J,) those of the groups.
         nodes: (J, Q) values of u.
         logs: (J, Q) the logarithms of their weights.
+        alone: the maximum without random intercepts, near which the search begins.
     """
 
     mixture: Mixture
@@ -475,6 +490,7 @@ class RandomIntercepts(Likelihood):
     nodes: FloatArray
     logs: FloatArray
     start: FloatArray
+    alone: Maximum
 
     @classmethod
     def of(
@@ -482,8 +498,9 @@ class RandomIntercepts(Likelihood):
     ) -> RandomIntercepts:
         """The likelihood with nodes for the start of a search."""
         none = np.empty((len(weights), 0))
-        start = np.append(mixture.start, _START_OF_SD)
-        return cls(mixture, shifted, group, weights, none, none, start).placed(start)
+        alone = maximize(mixture)
+        start = np.append(alone.beta, _START_OF_SD)
+        return cls(mixture, list(shifted), group, weights, none, none, start, alone).placed(start)
 
     @property
     def total(self) -> float:  # type: ignore[override]
@@ -494,8 +511,12 @@ class RandomIntercepts(Likelihood):
         return self.mixture.work * _NODES
 
     @property
-    def are_known(self) -> bool:  # type: ignore[override]
-        return False
+    def inner(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def has_one_search(self) -> bool:  # type: ignore[override]
+        return True
 
     def placed(self, theta: FloatArray) -> RandomIntercepts:
         """The same likelihood, with nodes around the modes of the groups at some coefficients."""
@@ -533,7 +554,7 @@ class RandomIntercepts(Likelihood):
         linear = self.mixture.linear(theta[:-1])
         logs = self.logs.copy()
         for k, node in enumerate(self.nodes.T):
-            value = self.mixture.people_at(self._moved(linear, theta[-1] * node))[0]
+            value = self.mixture.values_at(self._moved(linear, theta[-1] * node))
             logs[:, k] += np.bincount(self.group, self.mixture.weights * value, len(self.weights))
         largest = logs.max(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
@@ -750,8 +771,8 @@ class _End:
     @property
     def is_doubtful(self) -> bool:
         """Whether another search may end at a larger maximum."""
-        if self.state.likelihood.are_known:
-            return False  # the log-likelihood is concave
+        if self.state.likelihood.has_one_search:
+            return False
         errors = np.sqrt(self._covariance().diagonal())
         return self.is_limited or bool(errors.max() > _LARGE_ERROR)
 

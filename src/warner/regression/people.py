@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from warner._core.errors import (
 from warner._core.foreign_tables import in_order_of
 from warner._core.survey_design import DrawnSample, SurveyDesign
 from warner._core.text import meant
-from warner.channels import FloatArray, IntArray, LikelihoodOperator
-from warner.domains import Domain
+from warner.channels import DenseChannel, FloatArray, IntArray, LikelihoodOperator
+from warner.designs.latent_classes import LatentClasses, SaidInGroups
+from warner.domains import Categorical, Domain
 from warner.mechanisms import from_header
 from warner.mechanisms.base import Mechanism
 from warner.regression.covariates import Column, Design, columns_of, design_of
@@ -30,14 +31,69 @@ from warner.results.from_tally import likelihood_data, tested
 _LARGEST_ROWS = 2**27  # entries of the likelihoods of the different reports
 
 
+class Nuisance(NamedTuple):
+    """What a design adds to an answer, such as honesty: a share that is the same for all people."""
+
+    name: str
+    meaning: str  # who they are, as in "people who ..."
+    label: IntArray  # (C,) 1 or 0 for the one or the other; -1 for classes that it does not concern
+
+
+class Classes(NamedTuple):
+    """The classes that a report tells of: the answers, or answers and what a design adds."""
+
+    labels: tuple[Any, ...]  # (K,) the answers
+    answer: IntArray  # (C,) the number of the answer of each class; -1 where nobody knows it
+    nuisances: tuple[Nuisance, ...]
+
+    @classmethod
+    def of(cls, domain: Domain) -> Classes:
+        """The classes of a domain."""
+        return cls(tuple(domain.labels), np.arange(domain.size), ())
+
+    @classmethod
+    def of_design(cls, design: LatentClasses) -> Classes:
+        """The classes of a design with several groups.
+
+        Every share that it asks for beside those of the answers is a nuisance: it tells classes of
+        one answer apart.
+        """
+        labels = tuple(dict.fromkeys(answer for answer in design.answers if answer is not None))
+        answer = np.array([-1 if a is None else labels.index(a) for a in design.answers])
+        names = np.array(design.classes)
+        of_answers = [set(names[answer == x]) for x in range(len(labels))]
+        nuisances = []
+        for name, share in design.shares.items():
+            if set(share.classes) in of_answers and not share.among:
+                continue
+            counted, among = (
+                np.isin(names, list(x)) for x in (share.classes, share.among or names)
+            )
+            label = np.where(among, counted.astype(np.int64), -1)
+            nuisances.append(Nuisance(name, share.meaning, label))
+        return cls(labels, answer, tuple(nuisances))
+
+    def with_reference(self, reference: Any) -> Classes:
+        """The same classes, with the answers in an order in which the reference is the first."""
+        if reference is None:
+            return self
+        first = [i for i, label in enumerate(self.labels) if label == reference]
+        if not first:
+            raise ArgumentError("reference", "must be a value of the domain", show(reference))
+        order = np.concatenate([first[:1], np.delete(np.arange(len(self.labels)), first[0])])
+        answer = np.append(np.argsort(order), -1)[self.answer]
+        return self._replace(labels=tuple(self.labels[x] for x in order), answer=answer)
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Reports as rows of a channel.
 
     Attributes:
-        channel: A (m, K).
+        channel: A (m, C).
         row: (n,) the row of each report.
         domain: the K values.
+        classes: the C classes, which are the values or more than these.
         people: (n,) whose reports they are; fewer than all who sent one where each person was asked
             some questions only.
     """
@@ -45,6 +101,7 @@ class Problem:
     channel: LikelihoodOperator
     row: IntArray
     domain: Domain
+    classes: Classes
     people: IntArray
 
     @property
@@ -69,7 +126,7 @@ class Problem:
         Returns (r, K).
         """
         used = self._different[0]
-        if used.size * self.domain.size > _LARGEST_ROWS:
+        if used.size * self.channel.shape[1] > _LARGEST_ROWS:
             rule, got = "have too many different reports and values", f"{used.size:,}"
             raise ArgumentError("reports", rule, got, "Merge values, or use kind='mean'")
         rows = self.channel.rows(used)
@@ -79,6 +136,21 @@ class Problem:
             raise ImpossibleReportError("reports", rule)
         logs = np.log(scale) + self.channel.log_factors_of(used)
         return rows / scale[:, None], np.asarray(logs)
+
+
+def problems_in_groups(said: SaidInGroups, attribute: str | None, trusted: bool) -> list[Problem]:
+    """What people said in each group of a design, refused where no people say so by chance."""
+    if attribute is not None:
+        rule = "goes with reports of several attributes"
+        raise ArgumentError("attribute", rule, show(attribute), "Leave it out")
+    said.design.estimate(said.counts(), trusted=trusted)
+    classes = Classes.of_design(said.design)
+    answers = Categorical(list(classes.labels))
+    return [
+        Problem(DenseChannel(group.matrix), said.word[people], answers, classes, people)
+        for g, group in enumerate(said.design.groups)
+        for people in [np.flatnonzero(said.group == g)]
+    ]
 
 
 def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Problem:
@@ -96,18 +168,20 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
         counts = mechanism.count(reports.columns, ways=1)
         data = likelihood_data(counts, [attribute])
     tested(counts.trusted() if trusted else counts, data, "reports")
-    return Problem(channel, np.asarray(row, dtype=np.int64), domain, people)
+    row = np.asarray(row, dtype=np.int64)
+    return Problem(channel, row, domain, Classes.of(domain), people)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The reports of n people as likelihoods of the K values.
+    """The reports of n people as likelihoods of C classes.
 
     Attributes:
-        rows: (r, K) the likelihoods of the different reports, each up to a factor.
+        rows: (r, C) the likelihoods of the different reports, each up to a factor.
         logs: (r,) the logarithms of these factors.
         report: (n,) the place of the report of each person.
         domain: the K values.
+        classes: the C classes.
         people: (n,) who the people are, among all who reported.
     """
 
@@ -115,6 +189,7 @@ class Answers:
     logs: FloatArray
     report: IntArray
     domain: Domain
+    classes: Classes
     people: IntArray
 
     @classmethod
@@ -125,14 +200,14 @@ class Answers:
         reports = [p.report + start for p, start in zip(problems, starts, strict=False)]
         people = np.concatenate([problem.people for problem in problems])
         stacked = np.concatenate(rows), np.concatenate(logs), np.concatenate(reports)
-        return cls(*stacked, problems[0].domain, people)
+        return cls(*stacked, problems[0].domain, problems[0].classes, people)
 
 
-def _listed(reports: Any) -> tuple[Reports, ...]:
+def _listed(reports: Any) -> tuple[Reports | SaidInGroups, ...]:
     """Reports, or a list of them, as a tuple."""
     listed = reports if isinstance(reports, list | tuple) and reports else [reports]
     for each in listed:
-        if not isinstance(each, Reports):
+        if not isinstance(each, Reports | SaidInGroups):
             remedy = "Use mechanism.randomize, mechanism.reports or warner.io"
             rule = "must be Reports, one for each person"
             raise ArgumentTypeError("reports", rule, kind(each), remedy)
@@ -152,12 +227,12 @@ class People:
         named: {question: reports, as ``sources``} of several questions to the same people.
     """
 
-    sources: tuple[Reports, ...]
+    sources: tuple[Reports | SaidInGroups, ...]
     covariates: Any
     formula: str | None
     survey: SurveyDesign | None = None
     random: str | None = None
-    named: Mapping[str, tuple[Reports, ...]] = field(default_factory=dict)
+    named: Mapping[str, tuple[Reports | SaidInGroups, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -187,12 +262,15 @@ class People:
     @property
     def simulated(self) -> bool:
         """Whether any reports are a simulation."""
-        return any(reports.simulated for reports in self.sources)
+        return any(isinstance(r, Reports) and r.simulated for r in self.sources)
 
     @property
     def attributes(self) -> list[str]:
         """The questions in one report of a person; of one question none."""
-        return list(from_header(self.sources[0].header).attribute_domains)
+        first = self.sources[0]
+        return (
+            list(from_header(first.header).attribute_domains) if isinstance(first, Reports) else []
+        )
 
     def problems(
         self, attribute: str | None, trusted: bool, named: str | None = None
@@ -201,18 +279,22 @@ class People:
         problems: list[Problem] = []
         start = 0
         for reports in self.sources if named is None else self.named[named]:
-            problem = problem_of(reports, attribute, trusted)
-            problems.append(replace(problem, people=problem.people + start))
+            each = (
+                problems_in_groups(reports, attribute, trusted)
+                if isinstance(reports, SaidInGroups)
+                else [problem_of(reports, attribute, trusted)]
+            )
+            problems += [replace(problem, people=problem.people + start) for problem in each]
             start += len(reports)
-            if problem.domain != problems[0].domain:
-                rule, got = "must be of one question, with the same values", show(problem.domain)
+            if problems[-1].domain != problems[0].domain:
+                rule, got = "must be of one question, with the same values", show(each[0].domain)
                 raise MismatchError("reports", rule, got)
         return problems
 
     @cached_property
     def columns(self) -> dict[str, Column]:
         """All columns, in the order of the reports."""
-        index = self.sources[0].index if len(self.sources) == 1 else None
+        index = getattr(self.sources[0], "index", None) if len(self.sources) == 1 else None
         columns = columns_of(in_order_of(index, self.covariates, "covariates"))
         if (length := len(next(iter(columns.values())))) != self.total:
             rule = f"must have a row for each of the {self.total} reports, in their order"
@@ -234,13 +316,13 @@ class People:
     def of_each(self, attribute: str | None, trusted: bool, named: str | None) -> Answers:
         """The answers of all people; whoever was not asked has a report that tells nothing."""
         answers = Answers.of(self.problems(attribute, trusted, named))
-        if len(answers.people) == self.total:
+        if np.array_equal(answers.people, np.arange(self.total)):
             return answers
         report = np.full(self.total, len(answers.rows))
         report[answers.people] = answers.report
-        rows = np.concatenate([answers.rows, np.ones((1, answers.domain.size))])
+        rows = np.concatenate([answers.rows, np.ones((1, answers.rows.shape[1]))])
         logs = np.append(answers.logs, 0.0)
-        return Answers(rows, logs, report, answers.domain, np.arange(self.total))
+        return replace(answers, rows=rows, logs=logs, report=report, people=np.arange(self.total))
 
     @property
     def set_aside(self) -> set[str]:

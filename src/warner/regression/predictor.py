@@ -5,24 +5,22 @@ from __future__ import annotations
 import itertools
 import numbers
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
-from warner._core.table import Table, as_text
+from warner._core.table import Column as TableColumn, as_text
 from warner._core.text import meant
 from warner.channels import FloatArray, IntArray
 from warner.regression.coefficients import Coefficients, Parameter, solved
 from warner.regression.covariates import Column, design_of, names_of_sum
 from warner.regression.likelihood import Mixture, Predictor, RandomIntercepts
-from warner.regression.people import Answers, People
+from warner.regression.people import Answers, Classes, Nuisance, People
 from warner.regression.pieces import Binary, Normal, share_of
 from warner.regression.shares import (
-    Classes,
-    Nuisance,
     Parts,
     Regression,
     deviation_of,
@@ -67,6 +65,28 @@ class PredictorRegression(Coefficients):
         about = f"{len(self.names)} coefficients, n={self.n}"
         return f"PredictorRegression({self.outcome!r}, {about}, status={self.status.name})"
 
+    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """The rows of :class:`Coefficients`, and then those of the hidden answer.
+
+        Args:
+            level: coverage of the intervals, in [0.5, 1).
+        """
+        question = " and ".join(self.questions)
+        of_hidden = [
+            {**row, "value": question if row["value"] is None else self._answered(row["value"])}
+            for row in self.hidden.rows(level)
+        ]
+        label = self.outcomes[0]
+        title = self.outcome if label == self.outcome else f"{self.outcome}: {label}"
+        rows = [{**row, "value": title} for row in super().rows(level)]
+        return [{key: row.get(key) for key in of_hidden[0]} for row in (*rows, *of_hidden)]
+
+    def _answered(self, answer: Any) -> str:
+        """The hidden answer, or answers, with the names of the questions."""
+        answers = answer if len(self.questions) > 1 else (answer,)
+        pairs = zip(self.questions, answers, strict=True)
+        return ", ".join(f"{name}: {as_text(each)}" for name, each in pairs)
+
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
 
@@ -78,10 +98,11 @@ class PredictorRegression(Coefficients):
             "schema": 1,
             "outcome": self.outcome,
             "family": self.family,
+            "hidden": list(self.questions),
+            "reference": self.hidden.reference,
             "log_likelihood": self.log_likelihood,
             "steps": self.steps,
             **super().to_json(level),
-            "hidden": self.hidden.to_json(level),
         }
 
     def predict(self, covariates: Any, level: float = 0.95) -> FloatArray:
@@ -108,14 +129,9 @@ class PredictorRegression(Coefficients):
         ends = np.stack([centre, centre - reach, centre + reach], axis=1)
         return ends if self.family == "normal" else share_of(ends, self.family)[0]
 
-    def table(self, level: float = 0.95) -> Table:
-        """The coefficients as a table, with sentences that say how to read it.
-
-        Args:
-            level: coverage of the intervals, in [0.5, 1).
-        """
-        table = super().table(level)
-        return replace(table, columns=[c for c in table._columns if c.key != "value"])
+    @property
+    def _estimates(self) -> list[TableColumn]:
+        return [*super()._estimates, TableColumn("odds_ratio", "odds ratio", "times", priority=3)]
 
     def _sentences(self, level: float) -> list[str]:
         meaning = {
@@ -125,7 +141,8 @@ class PredictorRegression(Coefficients):
         answers = " and ".join(self.questions)
         return [
             f"One unit more of a covariate {meaning}, with equal other covariates. Nobody's "
-            f"{answers} is known: its share at each report and outcome stands for it.",
+            f"{answers} is known: its share at each report and outcome stands for it. The last "
+            f"rows have its log-odds against {self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]
 
@@ -166,9 +183,7 @@ def hidden_predictor_of(
     every |= {q.name: np.repeat(q.column[at], n) for q, at in zip(questions, places, strict=True)}
     ordered = {q.name: tuple(q.column.tolist()) for q in questions if q.column.dtype.kind != "f"}
     design, stacked = design_of(every, right, ordered)
-    hidden_design, matrix = design_of(
-        {name: column for name, column in columns.items() if name != outcome}, hidden_right
-    )
+    hidden_design, matrix = design_of(columns, hidden_right)
     drawn = people.sample(np.arange(n), max(stacked.shape[1], matrix.shape[1]))
     require_few((size - 1) * matrix.shape[1] + stacked.shape[1])
 
@@ -220,7 +235,9 @@ def hidden_predictor_of(
         "log_likelihood": solution.best.point.value + n * (constant - np.log(kind.scale)),
         "steps": solution.best.steps,
     }
-    shares = [share_parameter(x, solution, count + i) for i, x in enumerate(classes.nuisances)]
+    shares = [
+        share_parameter(x, classes, solution, count + i) for i, x in enumerate(classes.nuisances)
+    ]
     return PredictorRegression(
         **fields_of(solution, slice(start, end), design, [kind.label], others),
         **common,
@@ -341,7 +358,11 @@ def _question(people: People, name: str, among_several: bool, trusted: bool) -> 
         raise ArgumentError("hidden", rule, None, remedy)
     attribute = name if not people.named and name in attributes else None
     answers = people.of_each(attribute, trusted, name if people.named else None)
-    classes = Classes.of(answers.domain)
+    classes = answers.classes
+    if (classes.answer < 0).any():
+        rule = "must be of a design in which every person has an answer"
+        remedy = "Regress it as the outcome, or use another design"
+        raise ArgumentError("hidden", rule, f"{name!r}, where some people cheat", remedy)
     return _Question(name, answers, classes, _column_of(classes.labels))
 
 
@@ -375,7 +396,7 @@ def _joint(questions: list[_Question]) -> tuple[Classes, FloatArray]:
     answers = [each.answer[i] for each, i in zip(classes, at, strict=True)]
     labels = tuple(itertools.product(*(each.labels for each in classes)))
     nuisances = tuple(
-        Nuisance(f"{nuisance.name} ({question.name})", nuisance.label[i])
+        Nuisance(f"{nuisance.name} ({question.name})", nuisance.meaning, nuisance.label[i])
         for question, each, i in zip(questions, classes, at, strict=True)
         for nuisance in each.nuisances
     )

@@ -23,9 +23,8 @@ from warner.regression.likelihood import (
     Pairs,
     Predictor,
     RandomIntercepts,
-    maximize,
 )
-from warner.regression.people import Answers, People
+from warner.regression.people import Answers, Classes, Nuisance, People
 from warner.regression.pieces import Binary, Choice, Piece, share_of, softmax
 from warner.results.intervals import normal_quantile, share_columns
 
@@ -227,8 +226,8 @@ class Regression(Coefficients):
         if self.intercepts is not None:
             name, groups = self.intercepts[:2]
             meaning += (
-                f" Coefficients compare people of one {name}. The intercepts of the {groups:,} "
-                f"groups have the standard deviation sd({name})."
+                f" Coefficients compare people with the same {name}. The intercepts of the "
+                f"{groups:,} groups by {name} have the standard deviation sd({name})."
             )
         return [meaning, *super()._sentences(level)]
 
@@ -240,37 +239,6 @@ def _expit(logs: FloatArray) -> FloatArray:
 
 # -----------------------------------------------------------------------------------------------
 # From people to a likelihood.
-
-
-class Nuisance(NamedTuple):
-    """What a design adds to an answer, such as honesty: a share that is the same for all people."""
-
-    name: str
-    label: IntArray  # (C,) 1 or 0 for the one or the other; -1 for classes that it does not concern
-
-
-class Classes(NamedTuple):
-    """The classes that a report tells of: the answers, or answers and what a design adds."""
-
-    labels: tuple[Any, ...]  # (K,) the answers
-    answer: IntArray  # (C,) the number of the answer of each class
-    nuisances: tuple[Nuisance, ...]
-
-    @classmethod
-    def of(cls, domain: Domain) -> Classes:
-        """The classes of a domain."""
-        return cls(tuple(domain.labels), np.arange(domain.size), ())
-
-    def with_reference(self, reference: Any) -> Classes:
-        """The same classes, with the answers in an order in which the reference is the first."""
-        if reference is None:
-            return self
-        first = [i for i, label in enumerate(self.labels) if label == reference]
-        if not first:
-            raise ArgumentError("reference", "must be a value of the domain", show(reference))
-        order = np.concatenate([first[:1], np.delete(np.arange(len(self.labels)), first[0])])
-        answer = np.argsort(order)[self.answer]
-        return self._replace(labels=tuple(self.labels[x] for x in order), answer=answer)
 
 
 class Parts:
@@ -348,8 +316,7 @@ def deviation_of(
     """
     p = None
     if drawn is None:
-        alone = maximize(likelihood.mixture).point.value
-        ratio = 2 * (solution.best.point.value - alone)
+        ratio = 2 * (solution.best.point.value - likelihood.alone.point.value)
         p = math.erfc(math.sqrt(ratio / 2)) / 2 if ratio > 0 else 1.0
     return Parameter(
         f"sd({people.random})",
@@ -372,8 +339,7 @@ def shares_of(
     """The regression of the shares: see :func:`warner.regress`."""
     answers = Answers.of(people.problems(attribute, trusted))
     domain = answers.domain
-    classes = Classes.of(domain)
-    values = classes.labels
+    classes, values = answers.classes, answers.classes.labels
     classes = classes.with_reference(label_of(domain, reference))
     design, matrix = people.design()
     matrix = matrix[answers.people]
@@ -399,7 +365,9 @@ def shares_of(
     size = extra * matrix.shape[1]
     whole[:size, :size] = np.kron(np.eye(extra), turn)
     solution = solved(likelihood, whole, errors, drawn)
-    others = [share_parameter(n, solution, size + i) for i, n in enumerate(classes.nuisances)]
+    others = [
+        share_parameter(n, classes, solution, size + i) for i, n in enumerate(classes.nuisances)
+    ]
     intercepts = None
     if isinstance(likelihood, RandomIntercepts):
         deviation = deviation_of(people, solution, likelihood, drawn)
@@ -447,11 +415,17 @@ def fields_of(
     }
 
 
-def share_parameter(nuisance: Nuisance, solution: Solution, place: int) -> Parameter:
+def share_parameter(
+    nuisance: Nuisance, classes: Classes, solution: Solution, place: int
+) -> Parameter:
     """The share of a nuisance, whose log-odds are one of the coefficients."""
     share = float(_expit(solution.theta[place]))
     error = share * (1 - share) * float(np.sqrt(max(solution.covariance[place, place], 0.0)))
-    return Parameter(nuisance.name, share, error, True, degrees=solution.degrees_at(place))
+    meaning = f"{nuisance.name} is the share of people who {nuisance.meaning}."
+    if (nuisance.label >= 0).all() and (classes.answer < 0).any():
+        meaning += " Shares and odds are those of the others."
+    degrees = solution.degrees_at(place)
+    return Parameter(nuisance.name, share, error, True, degrees=degrees, meaning=meaning)
 
 
 def require_few(coefficients: int) -> None:

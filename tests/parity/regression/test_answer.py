@@ -14,8 +14,8 @@ from warner import Categorical, Integers, RandomizedResponse, regress
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.regression import likelihood
-from warner.regression.people import problem_of
 from warner.regression.likelihood import Ending, Pairs, maximize
+from warner.regression.people import problem_of
 
 INFINITE = float("inf")
 

@@ -197,6 +197,7 @@ class Output:
         show: Callable[[], object],
         data: Callable[[], Any],
         table: Callable[[], Table],
+        paper: Callable[[], Table] | None = None,
     ) -> None:
         """Write the result to all files.
 
@@ -204,6 +205,7 @@ class Output:
             show: prints what a terminal shows.
             data: the result as JSON data.
             table: the result as a table, for CSV and Excel.
+            paper: the table that people read, for files of LaTeX and Typst; None for no such files.
         """
         for path in self.paths or ("-",):
             ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""
@@ -214,6 +216,9 @@ class Output:
             elif ending == "xlsx":
                 write_whole(path, table().xlsx())
                 say_written(path)
+            elif paper is not None and ending in ("tex", "typ"):
+                made = paper().latex() if ending == "tex" else paper().typst()
+                write_text(f"{made.rstrip()}\n", path)
             else:
                 with whole_lines(self.wide):
                     if path == "-":

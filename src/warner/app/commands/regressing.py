@@ -1,15 +1,17 @@
-"""The command that regresses a hidden answer on public columns."""
+"""The command that regresses hidden answers, and regresses what is seen on hidden answers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from warner import io as files
-from warner._core.errors import ArgumentError
+from warner._core.errors import ArgumentError, ReportError
+from warner._core.survey_design import SurveyDesign
 from warner._core.text import meant
 from warner.app.commands.options import (
     Output,
@@ -20,11 +22,16 @@ from warner.app.commands.options import (
     written,
 )
 from warner.app.what_files_hold import require_study, warn_of_simulation
-from warner.mechanisms import Mechanism
+from warner.designs import PaperDesign, from_text
+from warner.designs.latent_classes import LatentClasses
+from warner.designs.texts import BY_NAME
+from warner.designs.two_groups import BY_NAME as OF_GROUPS, from_text as groups_from_text
+from warner.io.read_answers import other_columns, read_columns
 from warner.regression.answer import regress as regress_answer
+from warner.regression.correlation import correlate
+from warner.regression.covariates import names_of_sum
+from warner.regression.pieces import LINKS
 from warner.studies.study import Study
-
-_SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
 
 
 @click.command()
@@ -37,10 +44,48 @@ _SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
     "people were drawn.",
 )
 @click.option(
+    "--design",
+    "said_by",
+    metavar="DESIGN",
+    multiple=True,
+    help="REPORTS is a table of what people said on paper, and how they were asked: "
+    "crosswise:1/4. Of several answers NAME=DESIGN, repeated.",
+)
+@click.option(
+    "--group",
+    metavar="NAME",
+    help="The column that says who had the first card, 1, and who the second, 2, of a design of "
+    "two groups, such as --design lie-detector:1/6,5/6.",
+)
+@click.option(
     "--mean",
     is_flag=True,
     help="Regress the mean of a number, by least squares. Default: the odds of each answer, by "
     "maximum likelihood.",
+)
+@click.option(
+    "--hidden",
+    metavar="FORMULA",
+    help="Where the hidden answer is a predictor: the columns that its own share depends on, "
+    "smokes ~ age, or smokes ~ 1 for none. Default: the other columns of FORMULA.",
+)
+@click.option(
+    "--random",
+    metavar="NAME",
+    help="The public column of groups, such as schools, whose people are alike: each has a random "
+    "intercept.",
+)
+@click.option(
+    "--link",
+    type=click.Choice(LINKS),
+    default="logit",
+    show_default=True,
+    help="What makes a share of the sum of coefficients times columns, of two answers.",
+)
+@click.option(
+    "--correlation",
+    is_flag=True,
+    help="Correlate the names in FORMULA with each other: smokes + drinks + income.",
 )
 @click.option(
     "--reference",
@@ -60,7 +105,13 @@ def regress(
     reports: str,
     formula: str,
     study: str | None,
+    said_by: tuple[str, ...],
+    group: str | None,
     mean: bool,
+    hidden: str | None,
+    random: str | None,
+    link: str,
+    correlation: bool,
     reference: str | None,
     errors: str | None,
     weights: str | None,
@@ -81,6 +132,20 @@ def regress(
         warner regress reports.parquet "smokes ~ hospital + age:hospital" -o odds.csv
         warner regress reports.parquet "units ~ age" --mean
 
+    With a public column on the left, hidden answers on the right are predictors. Nobody's answer is
+    known, so the shares of the answers at each report stand for it.
+
+    \b
+        warner regress reports.parquet "income ~ smokes + age" -o table.tex
+        warner regress reports.parquet "smokes ~ age" --random school
+        warner regress reports.parquet "smokes + drinks + income" --correlation
+
+    What people said on paper is read from a table of words, with --design.
+
+    \b
+        warner regress said.csv "smokes ~ age" --design crosswise:1/4
+        warner regress said.csv "smokes ~ age" --design cheating:1/4,3/4 --group card
+
     Of a survey in clusters, from strata or with unequal weights, errors are from the sums over
     clusters. The columns that say so are no covariates, unless FORMULA names them.
 
@@ -88,78 +153,261 @@ def regress(
         warner regress reports.parquet "smokes ~ age" --weights w --cluster school --strata region
     """
     output.check(reports, *([study] if study else []))
-    opened = files.open_reports(reports)
     plan = None if study is None else Study.load(study)
+    drawn = design_of(weights, cluster, strata, plan)
+    if group is not None and not said_by:
+        raise ArgumentError("--group", "goes with --design", repr(group))
+    if said_by:
+        people = _of_paper(reports, formula, said_by, group, (hidden, random), drawn)
+    else:
+        people = _of_reports(reports, plan)
+    if drawn is not None:
+        drawn.require_columns(people.public, reports)
+    roles: dict[str, Any] = {} if drawn is None else drawn.roles
+    stated = {
+        "--mean": mean or None,
+        "--hidden": hidden,
+        "--random": random,
+        "--link": None if link == "logit" else link,
+        "--reference": reference,
+        "--errors": errors,
+    }
+    if correlation:
+        _refuse("--correlation", stated)
+        result: Any = _correlated(people, formula, roles)
+        title = "Correlations"
+    else:
+        left, _, right = (side.strip() for side in formula.partition("~"))
+        title = left
+        predictors = [] if left in people.questions else people.hidden_in(left, right)
+        public = people.public
+        if right:
+            public = people.named_in((left, right, hidden, random, *roles.values()))
+        if predictors:
+            _refuse("a hidden answer as predictor", {"--mean": stated["--mean"]})
+            spec = " + ".join(predictors) if hidden is None else hidden
+            result = regress_answer(
+                people.reports_of(predictors),
+                public,
+                f"{left} ~ {right}",
+                _value(reference, people.labels_of(predictors[0])),
+                errors,
+                hidden=spec,
+                link=link,
+                random=random,
+                **roles,
+            )
+        else:
+            if hidden is not None:
+                rule = "goes with a hidden answer on the right of FORMULA"
+                raise ArgumentError("--hidden", rule, repr(hidden), "Leave it out")
+            answers, attribute = people.question(left)
+            if mean:
+                _refuse("--mean", {k: v for k, v in stated.items() if k != "--mean"})
+            against = _value(reference, people.labels_of(left))
+            kind: dict[str, Any] = {"kind": "mean"} if mean else {"link": link, "random": random}
+            result = regress_answer(
+                answers,
+                public,
+                right or None,
+                against,
+                errors,
+                attribute,
+                **kind,
+                **roles,
+            )
+    output.write(
+        lambda: click.echo(f"{title}\n{result.table(level)}"),
+        lambda: {"attribute": title, **result.to_json(level)},
+        lambda: table_of_rows(result.rows(level), result.simulated),
+        lambda: result.table(level),
+    )
+
+
+@dataclass(frozen=True)
+class _People:
+    """The hidden answers and public columns of a file.
+
+    Attributes:
+        questions: {name: its reports, and its name where they are of several}.
+        public: the public columns.
+        labels: {name: its answers}.
+    """
+
+    questions: Mapping[str, tuple[Any, str | None]]
+    public: Mapping[str, Any]
+    labels: Mapping[str, Any]
+
+    def question(self, name: str) -> tuple[Any, str | None]:
+        """The reports about a hidden answer."""
+        if name not in self.questions:
+            listed = list(self.questions)
+            rule = f"must begin with one of {', '.join(listed)}, or have one as a predictor"
+            remedy = meant(name, listed) or "As in smokes ~ ward, or income ~ smokes"
+            raise ArgumentError("FORMULA", rule, repr(name), remedy)
+        return self.questions[name]
+
+    def labels_of(self, name: str) -> Any:
+        """The answers to a question."""
+        return self.labels.get(name, ())
+
+    def named_in(self, texts: Iterable[str | None]) -> Mapping[str, Any]:
+        """The public columns in sums of names; all where a text is no such sum, or misspelled."""
+        sums = [names_of_sum(side) for text in texts if text for side in text.split("~")]
+        names = {name for each in sums if each is not None for name in each}
+        if None in sums or not names <= {*self.public, *self.questions}:
+            return self.public
+        return {name: column for name, column in self.public.items() if name in names}
+
+    def hidden_in(self, left: str, right: str) -> list[str]:
+        """The hidden answers on the right side of a formula whose left side is a public column."""
+        words = names_of_sum(right) or re.findall(r"\w+", right)
+        return [name for name in dict.fromkeys(words) if name in self.questions and right and left]
+
+    def reports_of(self, names: list[str]) -> Any:
+        """The reports of one hidden answer, or {name: reports} of several."""
+        chosen = [self.question(name) for name in names]
+        if all(attribute is None for _, attribute in chosen):
+            return {name: reports for name, (reports, _) in zip(names, chosen, strict=True)}
+        first = chosen[0][0]
+        if any(reports is not first for reports, _ in chosen):
+            rule = "names answers of which some are asked together with others"
+            raise ArgumentError("FORMULA", rule, ", ".join(names), "Take one of them")
+        return first
+
+
+def _of_reports(reports: str, plan: Study | None) -> _People:
+    """The people of a report file."""
+    opened = files.open_reports(reports)
     if plan is not None:
         require_study(opened, plan, together=False)
-    design = design_of(weights, cluster, strata, plan)
-    roles: dict[str, Any] = {} if design is None else design.roles
     if opened.simulation:
         warn_of_simulation(reports)
-    name, _, right = (side.strip() for side in formula.partition("~"))
     public = files.read_public(reports)
     if not public:
         rule = "has no public columns"
         raise ArgumentError(reports, rule, None, "Declare them in the study: [public.NAME]")
-    mechanisms = opened.mechanisms
-    key, attribute = _holder(mechanisms, name)
-    answers = files.read_reports(reports)[key]
-    if design is not None:
-        design.require_columns(public, reports)
-    chosen, written_formula = _covariates(right, public)
-    chosen |= {name: public[name] for name in roles.values()}
-    named = [term.strip() for term in right.split("+")]
-    if right and any(name in named for name in roles.values()):
-        # A column of the design that the formula names is a covariate as well.
-        written_formula = written_formula or right
-    if mean:
-        if reference is not None or errors is not None:
-            rule = "do not go with --mean"
-            raise ArgumentError("--reference and --errors", rule)
-        result: Any = regress_answer(
-            answers, chosen, written_formula, attribute=attribute, kind="mean", **roles
-        )
-    else:
-        mechanism = mechanisms[key]
-        domain = mechanism.attribute_domains[name] if attribute else mechanism.domain
-        against = None if reference is None else _value(reference, domain.labels)
-        result = regress_answer(
-            answers, chosen, written_formula, against, errors, attribute, **roles
-        )
-    output.write(
-        lambda: click.echo(f"{name}\n{result.table(level)}"),
-        lambda: {"attribute": name, **result.to_json(level)},
-        lambda: table_of_rows(result.rows(level), result.simulated),
+    everything = files.read_reports(reports)
+    questions: dict[str, tuple[Any, str | None]] = {}
+    labels: dict[str, Any] = {}
+    for key, mechanism in opened.mechanisms.items():
+        for name, domain in mechanism.attribute_domains.items():
+            questions.setdefault(name, (everything[key], name))
+            labels.setdefault(name, domain.labels)
+        questions[key] = everything[key], None
+        labels[key] = mechanism.domain.labels
+    return _People(questions, public, labels)
+
+
+def _of_paper(
+    path: str,
+    formula: str,
+    stated: tuple[str, ...],
+    group: str | None,
+    further: tuple[str | None, ...],
+    drawn: SurveyDesign | None,
+) -> _People:
+    """The people of a table of words that they said on paper."""
+    designs = _designs(formula, stated)
+    texts = [text for text in (formula, *further) if text]
+    needed = set(re.findall(r"\w+", " ".join(texts)))
+    needed |= set(() if drawn is None else drawn.columns)
+    others = other_columns(path, [*designs, *([] if group is None else [group])])
+    for name in (name for t in texts for side in t.split("~") for name in names_of_sum(side) or ()):
+        if name not in (*designs, *others):
+            rule = f"must name columns of {path}, which are {', '.join((*designs, *others))}"
+            raise ArgumentError("FORMULA", rule, repr(name), meant(name, [*designs, *others]))
+    public = [name for name in others if name in needed or formula.strip() in designs]
+    columns = read_columns(
+        path, [*designs, *([] if group is None else [group]), *public], [*designs]
     )
+    questions: dict[str, tuple[Any, str | None]] = {}
+    labels: dict[str, Any] = {}
+    for name, design in designs.items():
+        said = columns[name].tolist()
+        if isinstance(design, LatentClasses):
+            if group is None:
+                rule = "needs --group, the column that says who had which card"
+                raise ArgumentError("--design", rule, f"two groups, {design!r}")
+            answers: Any = design.said(said, columns[group].tolist())
+            labels[name] = [answer for answer in design.answers if answer is not None]
+        else:
+            answers = design.reports(_codes(name, design, said))
+            labels[name] = design.domain.labels
+        questions[name] = answers, None
+    return _People(questions, {name: columns[name] for name in public}, labels)
 
 
-def _holder(mechanisms: Mapping[str, Mechanism], name: str) -> tuple[str, str | None]:
-    """Which reports are about an attribute, and its name where they are of several."""
-    if name in mechanisms:
-        return name, None
-    together = {key: list(each.attribute_domains) for key, each in mechanisms.items()}
-    for key, inside in together.items():
-        if name in inside:
-            return key, name
-    names = list(dict.fromkeys([*mechanisms, *(n for inside in together.values() for n in inside)]))
-    rule = f"must begin with one of {', '.join(names)}"
-    raise ArgumentError("FORMULA", rule, repr(name), meant(name, names) or "As in smokes ~ ward")
+def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
+    """What people said as codes of reports; the words of nobody are shown."""
+    codes: dict[str, int | None] = {}
+    for word in set(said):
+        try:
+            codes[word] = design.report_code(word)
+        except ReportError:
+            codes[word] = None
+    made = [codes[word] for word in said]
+    lacking = made.count(None)
+    if lacking:
+        words = " or ".join(design.report_words)
+        rule, got = (
+            f"must hold what people said, {words}",
+            f"others in {lacking} of {len(made)} rows",
+        )
+        remedy = "If another column does, write --design NAME=DESIGN"
+        raise ArgumentError(f"column {name!r}", rule, got, remedy)
+    return [code for code in made if code is not None]
 
 
-def _covariates(right: str, public: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """The public columns on the right of a formula, and the formula where it is more than a sum."""
-    if not right:
-        return dict(public), None
-    if not _SUM_OF_NAMES.fullmatch(right):
-        return dict(public), right
-    names = [term.strip() for term in right.split("+")]
+def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | LatentClasses]:
+    """The designs of hidden answers, by the names of their columns."""
+    designs: dict[str, PaperDesign | LatentClasses] = {}
+    for text in stated:
+        before, sign, after = text.partition("=")
+        named = bool(sign) and ":" not in before
+        name = before.strip() if named else formula.partition("~")[0].strip()
+        if not named and (len(stated) > 1 or not re.fullmatch(r"\w+", name)):
+            rule = "must say which answer it is of, where FORMULA does not begin with it"
+            raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
+        design = (after if named else text).strip()
+        short_name = design.partition(":")[0].strip().lower()
+        names = [*BY_NAME, *OF_GROUPS]
+        if short_name not in names:
+            rule = f"must be one of {', '.join(names)}"
+            raise ArgumentError("--design", rule, repr(design), meant(short_name, names))
+        designs[name] = groups_from_text(design) or from_text(design)
+    return designs
+
+
+def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
+    """The correlations of the names in a sum."""
+    names = names_of_sum(formula)
+    if not names or len(names) < 2:
+        rule = "must be a sum of names, with --correlation"
+        raise ArgumentError("FORMULA", rule, repr(formula), "As in smokes + drinks + income")
+    listed = [*people.questions, *people.public]
     for name in names:
-        if name not in public:
-            rule = f"must name public columns, which are {', '.join(public)}"
-            raise ArgumentError("FORMULA", rule, repr(name), meant(name, list(public)))
-    return {name: public[name] for name in names}, None
+        if name not in listed:
+            rule = f"must name answers or public columns: {', '.join(listed)}"
+            raise ArgumentError("FORMULA", rule, repr(name), meant(name, listed))
+    hidden = [name for name in names if name in people.questions]
+    if not hidden:
+        rule = "must have a hidden answer among its names"
+        raise ArgumentError("FORMULA", rule, repr(formula), ", ".join(people.questions))
+    columns = {
+        name: people.public[name] for name in (*names, *roles.values()) if name not in hidden
+    }
+    return correlate(people.reports_of(hidden), columns or None, **roles)
 
 
-def _value(text: str, labels: Any) -> Any:
-    """The value of a domain that is written so."""
-    return next((label for label in labels if str(label) == text), text)
+def _refuse(what: str, stated: Mapping[str, Any]) -> None:
+    """Refuse options that do not go with what is asked for."""
+    given = [name for name, value in stated.items() if value is not None]
+    if given:
+        verb = "does" if len(given) == 1 else "do"
+        raise ArgumentError(" and ".join(given), f"{verb} not go with {what}", None, "Leave it out")
+
+
+def _value(text: str | None, labels: Any) -> Any:
+    """The value of a domain that is written so; None for none."""
+    return text if text is None else next((x for x in labels if str(x) == text), text)
