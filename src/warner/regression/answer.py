@@ -90,7 +90,7 @@ def regress(
     random: str | None = None,
     hidden: str | None = None,
 ) -> Regression | MeanRegression | PredictorRegression:
-    """Regress the hidden answer on public covariates.
+    """Regress the hidden answer on public covariates, or what is seen on the hidden answer.
 
     With ``kind="shares"``, by maximum likelihood through the channel:
 
@@ -109,6 +109,19 @@ def regress(
     person i. Its variance depends on the number, so errors are from the sandwich formula, times
     n / (n - p).
 
+    With ``hidden=``, an outcome o that is seen, such as an income, on a hidden answer and other
+    covariates:
+
+        l(beta, gamma) = sum_i log sum_x A[y_i, x] softmax(beta z_i)_x f(o_i | gamma w(x, i))
+
+    w(x, i) are the covariates of person i with the answer x among them. f is the normal density of
+    a number with the mean gamma w, or the probability of one of two values, by the link. Both parts
+    are estimated together, so the errors know that answers are not.
+
+    With ``random=``, people of one group, such as a school, are alike: the log-odds, or the mean of
+    what is seen, have s u_j more in group j, where u_j is standard normal. The mean of the
+    likelihood over u_j is by adaptive Gauss-Hermite quadrature with 30 nodes for each group.
+
     People who were drawn with unequal weights, in clusters such as schools, or from strata are no
     simple random sample. Where ``weights``, ``cluster`` or ``strata`` name columns that say so, the
     log-likelihood or the sum of squares is weighted, and
@@ -125,13 +138,18 @@ def regress(
     have been carried along.
 
     Args:
-        reports: n reports of one mechanism.
+        reports: n reports of one mechanism. A list has the reports of groups that were asked the
+            same question by different mechanisms, one group after the other. What people said in
+            the groups of a design on paper comes from its method ``said``. With ``hidden=``, also
+            ``{name: reports}`` of several questions to the same people.
         covariates: n rows: a frame of any library that Narwhals knows, a mapping of columns, or an
             array (n,) or (n, p). Without a formula, all columns are used: an intercept, numbers as
             they are, and text as one column for each level but the first in alphabetical order.
-        formula: the right side of a formula such as ``"age + ward:sex"``, which formulaic reads.
-        reference: the value that odds are against; None for the first one of the domain. Not for
-            the mean.
+        formula: the right side of a formula: a sum of names, or what formulaic reads, such as
+            ``"age + ward:sex"``. With ``hidden=`` the outcome stands on its left:
+            ``"income ~ smokes + age"``.
+        reference: the value that odds are against, or the hidden answer with which others are
+            compared; None for the first one of the domain. Not for the mean.
         errors: ``"observed"``, the inverse of the observed information; ``"sandwich"``, which holds
             also where the model is wrong. Those of the mean are always of the second kind. None is
             the first, or that of the survey design where there is one.
@@ -143,25 +161,36 @@ def regress(
         weights, cluster, strata: of a survey, the names of the columns of ``covariates`` with the
             weight of each person, the cluster that was drawn, and the stratum. They are no
             covariates, unless the formula names them.
+        link: of a question, or an outcome, with two values: ``"logit"``, ``"probit"``,
+            ``"cloglog"`` or ``"cauchit"``.
+        random: the name of the column with groups that have random intercepts. It is no covariate,
+            unless the formula names it. In a survey groups lie within the clusters; a group then
+            has the mean weight of its people.
+        hidden: the name by which the formula calls the hidden answer, and the covariates that its
+            own shares depend on: ``"smokes"`` for the other covariates of the formula, or
+            ``"smokes ~ age"``, or ``"smokes ~ 1"`` for none. Several are ``"smokes + drinks ~ 1"``.
 
     Returns:
         Regression: coefficients, errors, tests and predictions. Its status says whether the maximum
         exists. Of the mean a MeanRegression, whose coefficients are in the unit of the numbers.
+        With ``hidden=`` a PredictorRegression, with the regression of the hidden answer in it.
 
     Raises:
         ArgumentError: covariates with missing or infinite values, of another length, constant or
             collinear; an unknown reference, kind of errors or attribute; too many coefficients; for
             the mean a reference, or no more reports than coefficients; weights that are not
             positive, a single cluster in a stratum, clusters in several strata, or no more clusters
-            than coefficients.
+            than coefficients; a link or random intercepts for more than two answers; a formula
+            without the outcome or the hidden answer.
         ArgumentTypeError: no Reports, no covariates, or a mean of values that are not numbers.
         EmptyError: no reports.
         ReportError: reports that the mechanism cannot have sent.
-        MismatchError: reports that no answers make by chance.
+        MismatchError: reports that no answers make by chance; groups with different values.
         IdentifiabilityError: the reports do not determine the mean without bias.
-        MissingExtraError: a formula, where formulaic is not installed.
+        MissingExtraError: a formula beyond a sum of names, where formulaic is not installed.
 
-    Source: METHODS 10.6, 10.10.
+    Source: METHODS 10.6, 10.10; Blair, Imai and Zhou (2015); Heck and Moshagen (2018); Fox, Veen
+    and Klotzke (2019).
 
     >>> from warner import Categorical, RandomizedResponse
     >>> smokes = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -178,6 +207,11 @@ def regress(
     >>> wards = {"ward": ["north"] * 500 + ["south"] * 500}
     >>> bool(abs(regress(reports, wards, kind="mean").coefficients[0, 1] - 3) < 2)
     True
+    >>> reports = smokes.randomize(answers)
+    >>> income = [1.0, 2.0] * 150 + [3.0, 4.0] * 350 + [1.0, 2.0] * 350 + [3.0, 4.0] * 150
+    >>> fit = regress(reports, {"income": income}, "income ~ smokes", hidden="smokes")
+    >>> fit.names, bool(abs(fit.coefficients[0, 1] + 2) < 0.5)
+    (('Intercept', 'smokes[T.yes]'), True)
     """
     survey = SurveyDesign.of(weights, cluster, strata)
     choice("errors", errors, (None, "observed", "sandwich"))

@@ -177,7 +177,7 @@ def correlate(
         ArgumentTypeError: no reports, or a column of texts.
         IdentifiabilityError: reports that do not determine the answers.
 
-    Source: Himmelfarb and Edgell (1980); Fox and Tracy (1984); METHODS 11.12.
+    Source: Himmelfarb and Edgell (1980); Fox and Tracy (1984); METHODS 10.6.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> from warner.regression.correlation import correlate

@@ -67,10 +67,10 @@ def mean_of(people: People, attribute: str | None, trusted: bool) -> MeanRegress
     if points is None or points.shape[1] != 1:
         rule, got = "needs values that are numbers", type(problems[0].domain).__name__
         raise ArgumentTypeError("kind", f"'mean' {rule}", got, "Use kind='shares'")
-    asked = np.concatenate([problem.people for problem in problems])
+    rows = np.concatenate([problem.people for problem in problems])
     design, matrix = people.design()
-    n, matrix = len(asked), matrix[asked]
-    drawn = people.sample(asked, matrix.shape[1])
+    n, matrix = len(rows), matrix[rows]
+    drawn = people.sample(rows, matrix.shape[1])
     weights = np.ones(n) if drawn is None else drawn.weights
     q, triangle = np.linalg.qr(matrix * np.sqrt(weights)[:, None])
     check_independent(design.names, triangle)

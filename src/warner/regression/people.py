@@ -330,11 +330,11 @@ class People:
         drawn = () if self.survey is None else self.survey.columns
         return {*drawn, *(() if self.random is None else (self.random,))}
 
-    def sample(self, asked: IntArray, most: int) -> DrawnSample | None:
-        """How the people were drawn who were asked, refused for more coefficients than clusters."""
+    def sample(self, rows: IntArray, most: int) -> DrawnSample | None:
+        """How the people were drawn who were rows, refused for more coefficients than clusters."""
         if self.survey is None:
             return None
-        drawn = self.survey.sample(self.columns, np.ones(self.total)).of_rows(asked)
+        drawn = self.survey.sample(self.columns, np.ones(self.total)).of_rows(rows)
         if drawn.degrees + 1 <= most:
             rule = f"must be more than the {most} coefficients of an equation"
             got = str(drawn.degrees + 1)
@@ -351,11 +351,11 @@ class People:
                 raise ArgumentError("covariates", rule, None, "Pass formula='1' for the intercept")
         return design_of(columns, self.formula)
 
-    def groups(self, asked: IntArray) -> IntArray:
+    def groups(self, rows: IntArray) -> IntArray:
         """(n,) the number of the group, of those with random intercepts, of each person asked."""
-        different, group = np.unique(self.columns[str(self.random)][asked], return_inverse=True)
-        if not 2 <= len(different) < len(asked):
+        different, group = np.unique(self.columns[str(self.random)][rows], return_inverse=True)
+        if not 2 <= len(different) < len(rows):
             rule = "must have several groups, and several people in a group"
-            got = f"{len(different)} groups of {len(asked)} people"
+            got = f"{len(different)} groups of {len(rows)} people"
             raise ArgumentError(f"random {self.random!r}", rule, got)
         return np.asarray(group.ravel(), dtype=np.int64)

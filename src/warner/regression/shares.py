@@ -281,14 +281,14 @@ def with_intercepts(
     mixture: Mixture,
     shifted: Sequence[int],
     people: People,
-    asked: IntArray,
+    rows: IntArray,
     drawn: DrawnSample | None,
 ) -> RandomIntercepts:
     """The likelihood of people whose groups have random intercepts.
 
     The weight of a group is the mean weight of its people, and weights within it have the mean 1.
     """
-    group, name = people.groups(asked), people.random
+    group, name = people.groups(rows), people.random
     sizes = np.bincount(group)
     if drawn is None:
         return RandomIntercepts.of(mixture, shifted, group, np.ones(len(sizes)))
@@ -416,15 +416,15 @@ def fields_of(
 
 
 def share_parameter(
-    nuisance: Nuisance, classes: Classes, solution: Solution, place: int
+    nuisance: Nuisance, classes: Classes, solution: Solution, column: int
 ) -> Parameter:
     """The share of a nuisance, whose log-odds are one of the coefficients."""
-    share = float(_expit(solution.theta[place]))
-    error = share * (1 - share) * float(np.sqrt(max(solution.covariance[place, place], 0.0)))
+    share = float(_expit(solution.theta[column]))
+    error = share * (1 - share) * float(np.sqrt(max(solution.covariance[column, column], 0.0)))
     meaning = f"{nuisance.name} is the share of people who {nuisance.meaning}."
     if (nuisance.label >= 0).all() and (classes.answer < 0).any():
         meaning += " Shares and odds are those of the others."
-    degrees = solution.degrees_at(place)
+    degrees = solution.degrees_at(column)
     return Parameter(nuisance.name, share, error, True, degrees=degrees, meaning=meaning)
 
 

@@ -312,15 +312,14 @@ def _of_paper(
     texts = [text for text in (formula, *further) if text]
     needed = set(re.findall(r"\w+", " ".join(texts)))
     needed |= set(() if drawn is None else drawn.columns)
-    others = other_columns(path, [*designs, *([] if group is None else [group])])
+    of_group = [] if group is None else [group]
+    others = [*other_columns(path, [*designs, *of_group]), *of_group]
     for name in (name for t in texts for side in t.split("~") for name in names_of_sum(side) or ()):
         if name not in (*designs, *others):
             rule = f"must name columns of {path}, which are {', '.join((*designs, *others))}"
             raise ArgumentError("FORMULA", rule, repr(name), meant(name, [*designs, *others]))
     public = [name for name in others if name in needed or formula.strip() in designs]
-    columns = read_columns(
-        path, [*designs, *([] if group is None else [group]), *public], [*designs]
-    )
+    columns = read_columns(path, list(dict.fromkeys([*designs, *of_group, *public])), [*designs])
     questions: dict[str, tuple[Any, str | None]] = {}
     labels: dict[str, Any] = {}
     for name, design in designs.items():

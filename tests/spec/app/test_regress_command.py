@@ -1,0 +1,151 @@
+"""``warner regress``: predictors, random intercepts, correlations, and words from paper."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.spec.app._command import run
+
+STUDY = """
+[public.age]
+integers = [0, 99]
+[public.school]
+integers = [1, 40]
+[public.income]
+integers = [0, 9]
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+[attributes.drinks]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+"""
+N = 600
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with reports of a study, and what people said on paper."""
+    here = tmp_path_factory.mktemp("regress")
+    rng = np.random.default_rng(8)
+    age, school = rng.integers(20, 60, N), rng.integers(1, 31, N)
+    smokes = rng.random(N) < np.where(age > 40, 0.7, 0.2)
+    drinks = rng.random(N) < np.where(smokes, 0.7, 0.3)
+    income = np.clip(np.round(3 + 2 * smokes + rng.normal(size=N)), 0, 9).astype(int)
+    card = 1 + np.arange(N) % 2
+    same = np.where(rng.random(N) < 0.25, smokes, ~smokes)
+    lies = np.where(smokes, True, rng.random(N) < np.where(card == 1, 0.8, 0.2))
+    columns = {
+        "smokes": np.where(smokes, "yes", "no"),
+        "drinks": np.where(drinks, "yes", "no"),
+        "age": age,
+        "school": school,
+        "income": income,
+        "said": np.where(same, "same", "different"),
+        "told": np.where(lies, "Yes", "no"),
+        "card": card,
+    }
+    with (here / "all.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    (here / "s.toml").write_text(STUDY)
+    run("randomize", str(here / "s.toml"), str(here / "all.csv"), "-o", str(here / "r.parquet"))
+    return here
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def rows_of(*command: str) -> list[dict[str, object]]:
+    """The coefficients of a regression, from its JSON."""
+    return list(json.loads(run("regress", *command, "--json").stdout)["coefficients"])
+
+
+def test_a_hidden_answer_explains_what_is_seen(here: Path) -> None:
+    shown = run("regress", "r.parquet", "income ~ smokes + age").stdout
+    assert shown.startswith("income\n") and "smokes[T.yes]" in shown and "smokes: yes" in shown
+    rows = {(r["value"], r["covariate"]): r for r in rows_of("r.parquet", "income ~ smokes + age")}
+    assert rows["income", "smokes[T.yes]"]["p"] < 0.01  # type: ignore[operator]
+    constant = rows_of("r.parquet", "income ~ smokes", "--hidden", "smokes ~ 1")
+    assert [row["covariate"] for row in constant if row["value"] == "smokes: yes"] == ["Intercept"]
+    against = rows_of("r.parquet", "income ~ smokes", "--reference", "yes")
+    assert against[1]["covariate"] == "smokes[T.no]"
+    both = rows_of("r.parquet", "income ~ smokes + drinks", "--hidden", "smokes + drinks ~ 1")
+    assert both[-1]["value"] == "smokes: yes, drinks: yes"
+
+
+def test_random_intercepts_links_and_correlations(here: Path) -> None:
+    rows = rows_of("r.parquet", "smokes ~ age", "--random", "school")
+    assert [row["covariate"] for row in rows] == ["Intercept", "age", "sd(school)"]
+    assert rows_of("r.parquet", "smokes ~ age", "--link", "probit")[1]["p"] < 0.01  # type: ignore[operator]
+    shown = run("regress", "r.parquet", "smokes + drinks + income", "--correlation").stdout
+    assert shown.startswith("Correlations\nfirst") and len(shown.splitlines()) > 5
+    data = json.loads(
+        run("regress", "r.parquet", "smokes + income", "--correlation", "--json",
+            "--cluster", "school").stdout
+    )  # fmt: skip
+    assert data["format"] == "warner-correlations" and data["survey"]["clusters"] == 30
+    survey = rows_of("r.parquet", "income ~ smokes", "--cluster", "school", "--random", "school")
+    assert survey[0]["degrees"] == 29
+
+
+def test_words_from_paper_are_regressed(here: Path) -> None:
+    rows = rows_of("all.csv", "said ~ age", "--design", "crosswise:1/4")
+    assert [row["covariate"] for row in rows] == ["Intercept", "age"]
+    predictor = rows_of("all.csv", "income ~ said + age", "--design", "said=crosswise:1/4")
+    assert predictor[1]["covariate"] == "said[T.yes]"
+    lies = rows_of("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5", "--group", "card")
+    assert [row["covariate"] for row in lies] == ["Intercept", "age", "honest"]
+
+
+def test_tables_for_papers(here: Path, tmp_path: Path) -> None:
+    for name, start in (("t.tex", "\\begin{tabular}"), ("t.typ", "#table("), ("t.csv", "value,")):
+        run("regress", "r.parquet", "income ~ smokes + age", "-o", str(tmp_path / name))
+        text = (tmp_path / name).read_text()
+        assert start in text and "smokes: yes" in text and text.endswith("\n")
+
+
+MISTAKES = [
+    (("r.parquet", "income ~ age"), "must begin with one of smokes, drinks, or have one as a pred"),
+    (("r.parquet", "income ~ smoks"), "must begin with one of smokes, drinks"),
+    (("r.parquet", "income ~ smokes", "--mean"), "--mean: does not go with a hidden answer as pr"),
+    (("r.parquet", "smokes ~ age", "--hidden", "drinks"), "on the right of FORMULA"),
+    (("r.parquet", "smokes ~ age", "--random", "schol"), "Is 'school' meant?"),
+    (("r.parquet", "smokes ~ age", "--group", "card"), "--group: goes with --design"),
+    (("r.parquet", "smokes ~ age", "--correlation"), "must be a sum of names, with --correlation"),
+    (("r.parquet", "age + income", "--correlation"), "must have a hidden answer among its names"),
+    (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),
+    (("r.parquet", "smokes + age", "--correlation", "--mean"), "does not go with --correlation"),
+    (("all.csv", "said ~ age", "--design", "croswise:1/4"), "Is 'crosswise' meant?"),
+    (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),
+    (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
+    (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),
+    (
+        ("all.csv", "told ~ age", "--design", "cheating:1/4", "--group", "card"),
+        "cheating has p1, p2",
+    ),
+    (
+        ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),
+        "must be 1 or 2, the place of the group",
+    ),
+    (
+        ("all.csv", "said ~ age", "--design", "cheating:1/4,3/4", "--group", "card"),
+        "must be of 'no', 'yes'; got others in 600 of 600 rows",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "said"), MISTAKES)
+def test_mistakes_are_said(here: Path, command: tuple[str, ...], said: str) -> None:
+    assert said in run("regress", *command, ok=False).stderr
