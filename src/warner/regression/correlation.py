@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,9 @@ from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.estimators.inversion import unbiased_scores
 from warner.regression.likelihood import Pairs, maximize
-from warner.regression.people import Answers, People
+from warner.regression.people import Answers, People, Problem
+from warner.regression.pieces import share_of
+from warner.regression.shares import Parts
 from warner.reports.reports import Reports
 from warner.results.intervals import normal_quantile
 from warner.results.tables import reports_of
@@ -24,6 +26,7 @@ from warner.results.tables import reports_of
 _METHODS = ("moments", "likelihood")
 _LARGEST = 1 - 1e-6  # a correlation whose z of Fisher is finite
 _WIDE = 20.0  # in log-odds
+_BLOCKS = 50  # of people, of which a jackknife leaves out one
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +215,15 @@ def correlate(
     tables = {}
     for i in range(m):
         for j in range(i + 1, m):
+            if numbers[i].groups or numbers[j].groups:
+                pair = (numbers[i], numbers[j]) if numbers[i].groups else (numbers[j], numbers[i])
+                if survey is not None or pair[1].groups:
+                    rule = "has correlations with one-group designs and numbers, of simple samples"
+                    raise ArgumentError(f"answer {pair[0].name!r}, of two groups,", rule)
+                values[i, j], near = _in_groups(*pair, mass)
+                values[j, i] = values[i, j]
+                errors[i, j] = errors[j, i] = _jackknife(*pair, near)
+                continue
             r, influence = _correlation(numbers[i], numbers[j], mass)
             if i < len(names):
                 parts = (mass * influence)[:, None]
@@ -234,6 +246,7 @@ class _Numbers(NamedTuple):
     first: FloatArray  # (n,)
     second: FloatArray  # (n,)
     answers: Answers | None = None
+    groups: Sequence[Problem] = ()  # of a design whose groups tell the answer only together
 
 
 def _scores(people: People, name: str, trusted: bool) -> _Numbers:
@@ -242,9 +255,11 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     problems = people.problems(attribute, trusted, named)
     domain = problems[0].domain
     if problems[0].classes.nuisances:
-        rule = "is of a design of two groups, which has no correlations"
-        remedy = "Regress a number on it: regress(..., hidden=...)"
-        raise ArgumentError(f"answer {name!r}", rule, None, remedy)
+        if (problems[0].classes.answer < 0).any():
+            rule = "is of a design that does not say what the answers of some people are"
+            raise ArgumentError(f"answer {name!r}", rule, None, "Regress it as an outcome")
+        none = np.full(people.total, np.nan)
+        return _Numbers(name, none, none, None, problems)
     if domain.points is not None and domain.points.shape[1] == 1:
         points = domain.points[:, 0]
     elif domain.size == 2:
@@ -292,6 +307,56 @@ def _correlation(one: _Numbers, other: _Numbers, mass: FloatArray) -> tuple[floa
     influence = relative - r / 2 * (influences[0] + influences[1])
     share = np.where(have, 1.0, 0.0) / float(mass @ have)
     return min(1.0, max(-1.0, r)), influence * share
+
+
+def _in_groups(
+    one: _Numbers, other: _Numbers, mass: FloatArray, near: FloatArray | None = None
+) -> tuple[float, FloatArray]:
+    """r of an answer that several groups tell together, weighted by how well each tells it.
+
+    What the design adds, such as honesty, is estimated from the reports; with it each group's
+    reports y are a + b x + noise, and (y - a) / b is an unbiased copy of the answer x. Returned too
+    are the log-odds of all shares, near which another search can begin.
+    """
+    classes = one.groups[0].classes
+    counts = [
+        np.bincount(p.row, mass[p.people], p.channel.shape[0]).astype(float) for p in one.groups
+    ]
+    laws = [p.channel.rows(np.arange(p.channel.shape[0])) for p in one.groups]
+    parts = Parts()
+    parts.hidden(classes, np.ones((sum(map(len, laws)), 1)), "logit")
+    mixture = parts.mixture(np.concatenate(laws), np.concatenate(counts))
+    if near is not None:
+        mixture = replace(mixture, start=near, has_one_search=True)
+    best = maximize(mixture)
+    yes, *others = share_of(best.beta, "logit")[0]
+    classes_of = np.ones(len(classes.answer))
+    for nuisance, share in zip(classes.nuisances, others, strict=True):
+        classes_of *= np.array([1 - share, share, 1.0])[nuisance.label]
+    total, precision = 0.0, 0.0
+    for problem, law in zip(one.groups, laws, strict=True):
+        low, high = (law[1] @ (classes_of * (classes.answer == x)) for x in (0, 1))
+        weights = mass[problem.people] / mass[problem.people].sum()
+        first, second = other.first[problem.people], other.second[problem.people]
+        copy = (problem.row - low) / (high - low)
+        centred = copy - weights @ copy
+        spread = float(weights @ centred**2)
+        variance = float(weights @ second - (weights @ first) ** 2)
+        r = float(weights @ (centred * first)) / math.sqrt(yes * (1 - yes) * variance)
+        each = mass[problem.people].sum() / spread
+        total, precision = total + each * r, precision + each
+    return min(1.0, max(-1.0, total / precision)), best.beta
+
+
+def _jackknife(one: _Numbers, other: _Numbers, near: FloatArray) -> float:
+    """The standard error of :func:`_in_groups`, from leaving out one in so many people."""
+    n = len(one.first)
+    blocks = np.zeros(n, dtype=np.int64)
+    for problem in one.groups:
+        blocks[problem.people] = np.arange(len(problem.people)) % _BLOCKS
+    left = [(blocks != b).astype(np.float64) for b in range(_BLOCKS)]
+    each = np.array([_in_groups(one, other, mass, near)[0] for mass in left])
+    return float(np.sqrt((_BLOCKS - 1) / _BLOCKS * ((each - each.mean()) ** 2).sum()))
 
 
 def _are_binary(one: _Numbers, other: _Numbers) -> bool:

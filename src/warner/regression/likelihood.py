@@ -324,6 +324,7 @@ class Mixture(Likelihood):
         predictors: those of the pieces, in their order.
         pieces: the factors.
         start: (P,) where a search begins.
+        has_one_search: whether that is near the largest maximum.
     """
 
     rows: FloatArray
@@ -331,6 +332,7 @@ class Mixture(Likelihood):
     predictors: Sequence[Predictor]
     pieces: Sequence[Piece]
     start: FloatArray
+    has_one_search: bool = False
 
     @property
     def total(self) -> float:  # type: ignore[override]
@@ -339,10 +341,6 @@ class Mixture(Likelihood):
     @property
     def work(self) -> int:  # type: ignore[override]
         return self.rows.size * self.start.size
-
-    @property
-    def has_one_search(self) -> bool:  # type: ignore[override]
-        return False
 
     def linear(self, theta: FloatArray) -> FloatArray:
         """The linear predictors (n, M)."""

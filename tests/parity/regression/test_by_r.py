@@ -282,6 +282,13 @@ def test_correlations_as_in_rrcor(name: str) -> None:
     assert found.errors[above] == pytest.approx(errors[above], rel=0.2)  # of 200 bootstrap samples
 
 
+def test_a_correlation_of_a_design_of_two_groups_as_in_rrcor() -> None:
+    case = NUMBERS["RRcor"]["sld_group"]
+    found = correlate({"sld": said("sld")}, columns("y1"))
+    assert found.values[0, 1] == pytest.approx(case["r"][0][1], abs=1e-7)
+    assert found.errors[0, 1] == pytest.approx(case["se"][0][1], rel=0.2)
+
+
 MIXED = {
     "warner": Warner(0.8),
     "fr": ForcedResponse(yes=0.15, no=0.1),

@@ -251,7 +251,12 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
         ArgumentError, "in which every person has an answer",
         regress, said, PEOPLE, "income ~ smokes", hidden="smokes",
     )  # fmt: skip
-    refused(ArgumentError, "has no correlations", correlate, {"smokes": said, "drinks": DRINKS})
+    refused(
+        ArgumentError,
+        "does not say what the answers of some people are",
+        correlate,
+        {"smokes": said, "drinks": DRINKS},
+    )
     same = np.where(rng.random(N) < np.where(card == 1, 0.25, 0.75), TRUE, ~TRUE)
     design = ExtendedCrosswise("1/4")
     crosswise = design.said(np.where(same, "same", "different"), card)
