@@ -33,6 +33,7 @@ from warner.estimators.base import Status, iterate
 from warner.regression.pieces import Piece, Terms, softmax
 
 _BLOCK = 2**19  # elements of an array of rows of covariates by entries of a matrix
+_LARGEST_BLOCK = 2**22  # elements of an array of people by classes by entries of a matrix
 
 
 class Likelihood(ABC):
@@ -362,6 +363,16 @@ class Mixture(Likelihood):
         Returns (n,), (n, M), (n, M, M), (n, M, M).
         """
         n, width = t.shape
+        step = max(1, _LARGEST_BLOCK // (self.rows.shape[1] * width**2))
+        if n > step:
+            each = [
+                replace(
+                    self, rows=self.rows[some], pieces=[piece.of(some) for piece in self.pieces]
+                ).people_at(t[some])
+                for some in (slice(start, start + step) for start in range(0, n, step))
+            ]
+            value, mean, curvature, information = map(np.concatenate, zip(*each, strict=True))
+            return value, mean, curvature, information
         terms, value, posterior = self._posterior(t)
         ends = np.cumsum([piece.size for piece in self.pieces])
         scores = np.concatenate(

@@ -11,7 +11,7 @@ likelihood, its gradient and its information are computed once for all of them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -43,6 +43,9 @@ class Piece(Protocol):
     def at(self, t: FloatArray) -> Terms:
         """The factor at linear predictors t (n, m)."""
 
+    def of(self, people: slice) -> Piece:
+        """The factor of some of the people."""
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -59,6 +62,9 @@ class Choice:
     @property
     def size(self) -> int:
         return self.answers - 1
+
+    def of(self, people: slice) -> Choice:
+        return self
 
     def at(self, t: FloatArray) -> Terms:
         pi = softmax(t)
@@ -88,6 +94,9 @@ class Binary:
     @property
     def size(self) -> int:
         return int(self.predictor.max()) + 1
+
+    def of(self, people: slice) -> Binary:
+        return self if self.label.ndim == 1 else replace(self, label=self.label[people])
 
     def at(self, t: FloatArray) -> Terms:
         no, yes = log_shares(t[:, self.predictor], self.link)
@@ -125,6 +134,9 @@ class Normal:
     @property
     def size(self) -> int:
         return int(self.predictor.max()) + 2
+
+    def of(self, people: slice) -> Normal:
+        return replace(self, numbers=self.numbers[people])
 
     def at(self, t: FloatArray) -> Terms:
         n, classes = len(t), len(self.predictor)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from warner.regression import likelihood
 from warner.regression.likelihood import (
     Likelihood,
     Mixture,
@@ -66,11 +67,11 @@ def _differences(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -
     return np.stack([(function(at + s) - function(at - s)) / 2e-5 for s in steps])
 
 
-def _check_derivatives(likelihood: Likelihood, at: np.ndarray) -> None:
-    gradient, information, complete = likelihood.at(at).derivatives()
-    values = _differences(lambda theta: np.array(likelihood.at(theta).value), at)
+def _check_derivatives(model: Likelihood, at: np.ndarray) -> None:
+    gradient, information, complete = model.at(at).derivatives()
+    values = _differences(lambda theta: np.array(model.at(theta).value), at)
     assert gradient == pytest.approx(values, abs=1e-5)
-    slopes = _differences(lambda theta: likelihood.at(theta).derivatives()[0], at)
+    slopes = _differences(lambda theta: model.at(theta).derivatives()[0], at)
     assert information == pytest.approx(-slopes, abs=1e-4)
     assert np.linalg.eigvalsh(complete).min() > 0
 
@@ -86,9 +87,19 @@ def test_derivatives_are_differences(name: str) -> None:
 def test_derivatives_with_random_intercepts_are_differences(name: str) -> None:
     mixture = _mixture(name)
     shifted = [1, 2] if name == "a number" else [0]
-    likelihood = RandomIntercepts.of(mixture, shifted, GROUP, RNG.uniform(0.5, 2, 7))
+    model = RandomIntercepts.of(mixture, shifted, GROUP, RNG.uniform(0.5, 2, 7))
     at = np.append(RNG.normal(scale=0.5, size=len(mixture.start)), 0.8)
-    _check_derivatives(likelihood.placed(at), at)
+    _check_derivatives(model.placed(at), at)
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_people_in_blocks_are_all_people(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mixture = _mixture(name)
+    at = RNG.normal(scale=0.5, size=len(mixture.start))
+    whole = mixture.at(at).derivatives()
+    monkeypatch.setattr(likelihood, "_LARGEST_BLOCK", 400)
+    for one, other in zip(whole, mixture.at(at).derivatives(), strict=True):
+        assert one == pytest.approx(other)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -135,8 +146,8 @@ def test_random_intercepts_by_many_fixed_nodes() -> None:
     for j in range(7):
         integrand = np.exp(logs[j == GROUP].sum(axis=0)) * stats.norm.pdf(u)
         total += weights[j] * np.log(np.trapezoid(integrand, u))
-    likelihood = RandomIntercepts.of(mixture, [0], GROUP, weights).placed(theta)
-    assert likelihood.at(theta).value == pytest.approx(total, abs=1e-8)
+    model = RandomIntercepts.of(mixture, [0], GROUP, weights).placed(theta)
+    assert model.at(theta).value == pytest.approx(total, abs=1e-8)
 
 
 def test_a_choice_of_pieces_is_the_fast_multinomial_logit() -> None:
