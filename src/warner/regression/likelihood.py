@@ -374,23 +374,24 @@ class Mixture(Likelihood):
             value, mean, curvature, information = map(np.concatenate, zip(*each, strict=True))
             return value, mean, curvature, information
         terms, value, posterior = self._posterior(t)
-        ends = np.cumsum([piece.size for piece in self.pieces])
-        scores = np.concatenate(
-            [np.broadcast_to(s, (n, posterior.shape[1], s.shape[2])) for _, s, _, _ in terms],
-            axis=2,
-        )
+        starts = np.cumsum([0, *(piece.size for piece in self.pieces)])
+        scores = np.zeros((n, posterior.shape[1], width))
+        for term, start in zip(terms, starts, strict=False):
+            for c, places in enumerate(term.places + start):
+                scores[:, c, places] += term.score[:, c]
         mean = np.einsum("nc,ncm->nm", posterior, scores)
         centred = scores - mean[:, None]
-        curvature = np.einsum("ncm,nck->nmk", posterior[..., None] * centred, centred)
+        curvature = (posterior[..., None] * centred).transpose(0, 2, 1) @ centred
         information = np.zeros((n, width, width))
-        for term, end in zip(terms, ends, strict=True):
-            block = slice(end - term.score.shape[2], end)
-            for matrix, total in ((term.hessian, curvature), (term.information, information)):
-                total[:, block, block] += (
-                    matrix[:, 0]
-                    if matrix.shape[1] == 1
-                    else np.einsum("nc,ncmk->nmk", posterior, matrix)
-                )
+        for term, start in zip(terms, starts, strict=False):
+            for c, places in enumerate(term.places + start):
+                is_common = term.hessian.shape[1] == 1
+                weight = 1.0 if is_common else posterior[:, c, None, None]
+                block = (slice(None), places[:, None], places)
+                curvature[block] += weight * term.hessian[:, c]
+                information[block] += weight * term.information[:, c]
+                if is_common:
+                    break
         return value, mean, curvature, information
 
     def values_at(self, t: FloatArray) -> FloatArray:
@@ -419,10 +420,13 @@ class Mixture(Likelihood):
         """sum_i X_i' h_i X_i, (P, P), for h (n, M, M)."""
         total = np.zeros((self.start.size, self.start.size))
         for m, (x, columns) in enumerate(self.predictors):
-            for k, (other, others) in enumerate(self.predictors):
+            for k, (other, others) in enumerate(self.predictors[: m + 1]):
                 h = matrices[:, m, k]
                 if h.any():
-                    total[np.ix_(columns, others)] += (x * h[:, None]).T @ other
+                    block = (x * h[:, None]).T @ other
+                    total[np.ix_(columns, others)] += block
+                    if k < m:
+                        total[np.ix_(others, columns)] += block.T
         return total
 
 

@@ -25,12 +25,16 @@ _LEAST = 1e-300
 
 
 class Terms(NamedTuple):
-    """A factor at n people, for C classes and m predictors; the axis C may have length 1."""
+    """A factor at n people, for C classes, each of which d of the m predictors matter to.
+
+    Where the derivatives are those of all classes alike, their axis C has the length 1.
+    """
 
     logs: FloatArray  # (n, C) log d
-    score: FloatArray  # (n, C, m) its derivatives
-    hessian: FloatArray  # (n, C, m, m)
-    information: FloatArray  # (n, C, m, m) the expected information, were the class known
+    score: FloatArray  # (n, C, d) its derivatives
+    hessian: FloatArray  # (n, C, d, d)
+    information: FloatArray  # (n, C, d, d) the expected information, were the class known
+    places: IntArray  # (C, d) the predictors
 
 
 class Piece(Protocol):
@@ -74,7 +78,8 @@ class Choice:
         chosen = np.eye(self.answers)[:, 1:][self.answer]
         logs = np.log(np.maximum(pi, _LEAST))[:, self.answer]
         score = chosen[None] - pi[:, None, 1:]
-        return Terms(logs, score, -spread[:, None], spread[:, None])
+        places = np.tile(each, (len(self.answer), 1))
+        return Terms(logs, score, -spread[:, None], spread[:, None], places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +112,8 @@ class Binary:
         )
         shares = np.exp(yes[0]), np.exp(no[0])
         information = (shares[0] * yes[1] ** 2 + shares[1] * no[1] ** 2) * matters
-        unit = np.eye(self.size)[self.predictor]
-        square = unit[:, :, None] * unit[:, None, :]
-        return Terms(
-            logs,
-            slope[..., None] * unit,
-            curvature[..., None, None] * square,
-            information[..., None, None] * square,
-        )
+        first, second, expected = slope[..., None], curvature[..., None, None], information
+        return Terms(logs, first, second, expected[..., None, None], self.predictor[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,17 +142,15 @@ class Normal:
         deviation = np.exp(np.clip(t[:, -1:], -_LARGEST / 2, _LARGEST / 2))
         rest = (self.numbers[:, None] - t[:, self.predictor]) / deviation
         logs = -0.5 * rest**2 - t[:, -1:] - 0.5 * np.log(2 * np.pi)
-        each, mean = np.arange(classes), self.predictor
-        score = np.zeros((n, classes, self.size))
-        score[:, each, mean] = rest / deviation
-        score[:, :, -1] = rest**2 - 1
-        hessian, information = np.zeros((2, n, classes, self.size, self.size))
-        hessian[:, each, mean, mean] = -1 / deviation**2
-        hessian[:, each, mean, -1] = hessian[:, each, -1, mean] = -2 * rest / deviation
-        hessian[:, :, -1, -1] = -2 * rest**2
-        information[:, each, mean, mean] = 1 / deviation**2
-        information[:, :, -1, -1] = 2.0
-        return Terms(logs, score, hessian, information)
+        score = np.stack([rest / deviation, rest**2 - 1], axis=-1)
+        hessian, information = np.zeros((2, n, classes, 2, 2))
+        hessian[..., 0, 0] = -1 / deviation**2
+        hessian[..., 0, 1] = hessian[..., 1, 0] = -2 * rest / deviation
+        hessian[..., 1, 1] = -2 * rest**2
+        information[..., 0, 0] = 1 / deviation**2
+        information[..., 1, 1] = 2.0
+        places = np.stack([self.predictor, np.full(classes, self.size - 1)], axis=1)
+        return Terms(logs, score, hessian, information, places)
 
 
 def softmax(eta: FloatArray) -> FloatArray:
