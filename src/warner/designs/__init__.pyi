@@ -4,6 +4,7 @@ from .latent_classes import (
     EstimatedShare as EstimatedShare,
     GroupLaw as GroupLaw,
     LatentClasses as LatentClasses,
+    SaidInGroups as SaidInGroups,
     ShareOf as ShareOf,
 )
 from .list_experiment import (

@@ -40,7 +40,8 @@ from warner._core.errors import (
 from warner._core.names import Hinting
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular
-from warner.channels import DenseChannel, FloatArray, stacked
+from warner._core.text import look
+from warner.channels import DenseChannel, FloatArray, IntArray, stacked
 from warner.domains import Categorical
 from warner.estimators.base import LikelihoodData
 from warner.estimators.plausibility import DOUBTFUL, IMPOSSIBLE
@@ -192,6 +193,63 @@ class LatentClasses(Hinting):
             remedy = f"{_ASKED} To take the counts as they are: trusted=True"
             raise MismatchError("counts", rule, None, remedy)
         return result
+
+    def said(self, words: Sequence[Any], group: Sequence[Any]) -> SaidInGroups:
+        """What each person said, and in which group: for :func:`warner.regress`.
+
+        Args:
+            words: (n,) the words of the card; case, and spaces around, do not matter.
+            group: (n,) 1 for people of the first group of the design, 2 for those of the second.
+
+        Raises:
+            ArgumentError: other words or groups, or another number of them.
+
+        >>> from warner.designs import Cheating
+        >>> said = Cheating("1/4", "3/4").said(["yes", "no", "No"], [1, 1, 2])
+        >>> said.counts()
+        [{'no': 1, 'yes': 1}, {'no': 1, 'yes': 0}]
+        """
+        codes = {str(g): g - 1 for g in range(1, len(self.groups) + 1)}
+        texts = [str(g).removesuffix(".0") for g in group]
+        if len(texts) != len(words):
+            rule, got = f"must have one for each of the {len(words)} people", str(len(texts))
+            raise ArgumentError("group", rule, got)
+        if unread := next((text for text in texts if text not in codes), None):
+            rule = f"must be {' or '.join(codes)}, the place of the group in the design"
+            raise ArgumentError("group", rule, show(unread), f"Number the groups of {self!r}")
+        places = [codes[text] for text in texts]
+        by_look = [{look(w): y for y, w in enumerate(law.words)} for law in self.groups]
+        said = [by_look[g].get(look(str(word))) for g, word in zip(places, words, strict=True)]
+        if None in said:
+            rule = f"must be of {', '.join(map(show, self.groups[places[said.index(None)]].words))}"
+            got = f"others in {said.count(None)} of {len(said)} rows"
+            raise ArgumentError("words", rule, got)
+        return SaidInGroups(self, np.array(places, dtype=np.int64), np.array(said, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class SaidInGroups:
+    """What each of n people said, in the groups of a design.
+
+    Attributes:
+        design: the design.
+        group: (n,) the number of the group of each person, from 0.
+        word: (n,) the place of the word among those of the group.
+    """
+
+    design: LatentClasses
+    group: IntArray
+    word: IntArray
+
+    def __len__(self) -> int:
+        return len(self.word)
+
+    def counts(self) -> list[dict[str, int]]:
+        """How many people of each group said each word."""
+        return [
+            {w: int((self.word[self.group == g] == y).sum()) for y, w in enumerate(law.words)}
+            for g, law in enumerate(self.design.groups)
+        ]
 
 
 def _example(design: LatentClasses) -> str:

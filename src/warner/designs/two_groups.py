@@ -6,10 +6,12 @@ Each design is declared by the classes of its people and what each class reports
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner.designs.chances import chance
 from warner.designs.latent_classes import GroupLaw, LatentClasses, ShareOf
@@ -38,6 +40,24 @@ def _different(first: Any, second: Any, what: str = "p1 and p2") -> None:
     if first == second:
         rule = "must differ: two groups with one card tell no more than one group"
         raise ArgumentError(what, rule, str(first), "Use chances such as 1/4 and 3/4")
+
+
+def from_text(text: str) -> LatentClasses | None:
+    """A design of two groups from its name and its chances; None for the name of another design.
+
+    >>> from_text("cheating:1/4,3/4"), from_text("crosswise:1/4")
+    (Cheating(1/4, 3/4), None)
+    """
+    name, _, rest = text.partition(":")
+    cls = BY_NAME.get(name.strip().lower())
+    if cls is None:
+        return None
+    chances = [word.strip() for word in rest.split(",") if word.strip()]
+    parameters = list(inspect.signature(cls).parameters)
+    if len(chances) != len(parameters):
+        rule = f"{name.strip().lower()} has {', '.join(parameters)}"
+        raise ArgumentError("design", rule, show(text), f"Write {show(EXAMPLES[cls])}")
+    return cls(*chances)
 
 
 class SymmetricCheating(_TwoGroups):
@@ -273,3 +293,19 @@ class ExtendedCrosswise(_TwoGroups):
             {"yes": ShareOf(("yes",), "have the answer yes")},
             "Where this p is small, people do not follow the instructions, and the share is wrong.",
         )
+
+
+BY_NAME: Mapping[str, Callable[..., LatentClasses]] = {
+    "cheating": Cheating,
+    "symmetric-cheating": SymmetricCheating,
+    "lie-detector": StochasticLieDetector,
+    "unrelated-unknown": UnrelatedUnknown,
+    "extended-crosswise": ExtendedCrosswise,
+}
+EXAMPLES: Mapping[Callable[..., LatentClasses], str] = {
+    Cheating: "cheating:1/4,3/4",
+    SymmetricCheating: "symmetric-cheating:2/5,1/10,3/20,7/20",
+    StochasticLieDetector: "lie-detector:1/6,5/6",
+    UnrelatedUnknown: "unrelated-unknown:7/10,1/5",
+    ExtendedCrosswise: "extended-crosswise:1/4",
+}

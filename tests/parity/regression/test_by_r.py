@@ -22,21 +22,19 @@ import pytest
 import warner
 from warner import Integers, regress
 from warner.designs import (
+    Cheating,
     Crosswise,
     ForcedResponse,
     Kuk,
+    LatentClasses,
     Mangat,
     PaperDesign,
-    Triangular,
-    Unrelated,
-    Warner,
-)
-from warner.designs.latent_classes import LatentClasses
-from warner.designs.two_groups import (
-    Cheating,
     StochasticLieDetector,
     SymmetricCheating,
+    Triangular,
+    Unrelated,
     UnrelatedUnknown,
+    Warner,
 )
 from warner.regression.coefficients import Coefficients
 from warner.regression.correlation import correlate

@@ -12,8 +12,7 @@ import pytest
 import warner
 from tests.refusals import refused
 from warner import Categorical, Integers, PerAttribute, Product, RandomizedResponse, regress
-from warner.designs import Crosswise, Warner
-from warner.designs.two_groups import Cheating, ExtendedCrosswise, StochasticLieDetector
+from warner.designs import Cheating, Crosswise, ExtendedCrosswise, StochasticLieDetector, Warner
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError
 from warner.regression.correlation import correlate
 
