@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from warner._core.atomic_files import write_whole
-from warner._core.checks import show
+from warner._core.atomic_files import require_ending, write_whole
+from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError
 from warner._core.text import meant, visible
 from warner.app import demo as demonstration
@@ -40,10 +40,13 @@ from warner.app.new_study.dialogue import (
 )
 from warner.app.new_study.text import COPIED, FirstStudy, Question, listed
 from warner.app.new_study.xlsform import read_form
+from warner.app.report.sheet import COUNTS, counts_to_fill, questions_of, sheet as paper_sheet
+from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.show_designs import show_meaning
 from warner.app.terminal import plural
-from warner.app.what_files_hold import refuse_overwriting, write_text
+from warner.app.what_files_hold import refuse_overwriting, say_written, write_text
 from warner.collector.survey_document import integrity, survey_bytes, survey_digest
+from warner.designs.chances import DEVICES
 from warner.io.read_answers import other_columns
 from warner.studies.study import QUESTIONS, Study
 
@@ -316,7 +319,7 @@ def demo(output: str, seed: int | None) -> None:
 
 @click.group()
 def study() -> None:
-    """Check a study file, make one from a form of another program, or files for your own page."""
+    """Check a study file, print a sheet of it, and files for other programs and your own page."""
 
 
 @study.command()
@@ -336,6 +339,74 @@ def check(study: str, output: Output) -> None:
     output.write(
         lambda: show_meaning(meaning), lambda: meaning, lambda: table_of_rows(meaning["questions"])
     )
+
+
+@study.command()
+@study_file
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="The sheet to write: .pdf or .html."
+)
+@click.option(
+    "--counts",
+    metavar="FILE.csv",
+    help="Also write the table that takes the counts, without its numbers.",
+)
+@click.option(
+    "--draw",
+    "draws",
+    metavar="[NAME=]DEVICE",
+    multiple=True,
+    help=f"What people draw with: {', '.join(DEVICES)}; with NAME= at this question. May be "
+    "repeated. Default: the first of them that has the chances of the design.",
+)
+@click.option("--language", metavar="TAG", help="The language of the study's own texts.")
+@force
+def sheet(
+    study: str,
+    output: str,
+    counts: str | None,
+    draws: tuple[str, ...],
+    language: str | None,
+    force: bool,
+) -> None:
+    """Write a questionnaire on paper, with which people randomise themselves by dice or coins.
+
+    The study states a design for each question, such as design = "crosswise:1/4". The sheet has the
+    instructions for exactly its chances, boxes to tick, and in numbers of people what a box tells.
+    The last page is for the interviewer: what to bring, how to count, and the commands to run.
+
+    \b
+        warner study sheet study.toml -o form.pdf --counts counts.csv
+        warner tally --counts counts.csv --study study.toml -o tally.json
+        warner estimate tally.json --plot shares.png
+    """
+    suffix = Path(output).suffix.lower()
+    if suffix not in (".html", ".pdf"):
+        raise ArgumentError("--output", "must end in .pdf or .html", output)
+    if suffix == ".pdf":
+        require_typst()
+    for path in filter(None, [output, counts]):
+        refuse_existing(path, study, force)
+    if counts is not None:
+        require_ending(counts, ".csv", remedy="Name it .csv; Excel opens and saves it")
+    stated = Study.load(study)
+    chosen = choice("--language", language or stated.languages[0], stated.languages)
+    devices = {}
+    for text in draws:
+        name, _, device = text.rpartition("=")
+        if name and name not in stated.mechanisms:
+            rule = f"must name a question of the study: {', '.join(stated.mechanisms)}"
+            raise ArgumentError("--draw", rule, name, meant(name, list(stated.mechanisms)))
+        devices[name] = device
+    asked_questions = questions_of(stated, study, chosen, devices)
+    content = paper_sheet(stated, asked_questions, study, chosen, counts or COUNTS)
+    if suffix == ".html":
+        write_text(to_html(content), output)
+    else:
+        write_whole(output, to_pdf(content))
+        say_written(output)
+    if counts is not None:
+        write_text(counts_to_fill(stated, asked_questions), counts)
 
 
 @study.command("from-xlsform")

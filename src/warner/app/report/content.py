@@ -35,9 +35,24 @@ class Points:
     """A list of sentences."""
 
     items: tuple[str, ...]
+    are_steps: bool = False  # whether they are numbered, to be done in their order
 
 
-Block = str | Points | Table
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes to tick on paper: the word of each, and what it means."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Lines to type as they are."""
+
+    text: str
+
+
+Block = str | Points | Boxes | Commands | Table
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,7 @@ class Section:
     title: str  # the heading
     blocks: tuple[Block, ...] = ()  # paragraphs, lists and tables, in their order
     parts: tuple[Section, ...] = ()  # sections inside it
+    starts_page: bool = False  # whether it begins on a new page when it is printed
 
 
 @dataclass(frozen=True)
@@ -57,6 +73,7 @@ class Report:
     about: tuple[str, ...]  # lines below the title
     notice: str  # what stands in a frame above all else; "" for nothing
     sections: tuple[Section, ...]  # the sections
+    is_numbered: bool = True  # whether printed pages have numbers
 
 
 # -----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 from warner._core.errors import MissingExtraError
 from warner._core.html import Markup, text
 from warner._core.table import Table
-from warner.app.report.content import Block, Points, Report, Section
+from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
 
 
 def _file(name: str) -> str:
@@ -55,7 +55,7 @@ def to_html(report: Report) -> str:
 def _html_section(section: Section, rank: int) -> Markup:
     """A section with a heading of a rank, and those inside it one rank lower."""
     parts = [
-        "<section>",
+        '<section class="page">' if section.starts_page else "<section>",
         f"<h{rank}>{text(section.title)}</h{rank}>",
         *(_html_block(block) for block in section.blocks),
         *(_html_section(inner, rank + 1) for inner in section.parts),
@@ -67,9 +67,17 @@ def _html_section(section: Section, rank: int) -> Markup:
 def _html_block(block: Block) -> Markup:
     """A paragraph, a list or a table."""
     match block:
-        case Points(items):
+        case Points(items, are_steps):
             points = "\n".join(f"<li>{text(item)}</li>" for item in items)
-            return Markup(f"<ul>\n{points}\n</ul>")
+            kind = "ol" if are_steps else "ul"
+            return Markup(f"<{kind}>\n{points}\n</{kind}>")
+        case Boxes(items):
+            boxes = "\n".join(
+                f"<li><strong>{text(word)}</strong> {text(meaning)}</li>" for word, meaning in items
+            )
+            return Markup(f'<ul class="boxes">\n{boxes}\n</ul>')
+        case Commands(typed):
+            return Markup(f"<pre>{text(typed)}</pre>")
         case Table():
             return block.html()
         case _:
@@ -117,20 +125,26 @@ def _pdf_data(content: Report | Section) -> dict[str, Any]:
         return {
             "title": content.title,
             **about,
+            "numbered": content.is_numbered,
             "sections": [_pdf_data(s) for s in content.sections],
         }
     blocks = [_pdf_block(block) for block in content.blocks]
     return {
         "title": content.title,
         "blocks": blocks,
+        "page": content.starts_page,
         "parts": [_pdf_data(s) for s in content.parts],
     }
 
 
 def _pdf_block(block: Block) -> dict[str, Any]:
     match block:
-        case Points(items):
-            return {"kind": "points", "items": items}
+        case Points(items, are_steps):
+            return {"kind": "steps" if are_steps else "points", "items": items}
+        case Boxes(items):
+            return {"kind": "boxes", "items": items}
+        case Commands(typed):
+            return {"kind": "commands", "text": typed}
         case Table():
             (_, (head, *lines)), drawn = block.printed(), block.pictures()
             rows = [

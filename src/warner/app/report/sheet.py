@@ -1,0 +1,258 @@
+"""A questionnaire on paper: the sheet that people fill in, and a page for the interviewer.
+
+What people draw, what they tick and what a box tells comes from the designs of the study, so that
+the sheet has exactly the chances by which its counts are estimated later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from warner._core.errors import ArgumentError
+from warner._core.table import Column, Table
+from warner._core.text import of_hundred
+from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
+from warner.design.privacy_words import certainty
+from warner.designs import Card, PaperDesign
+from warner.domains import Categorical
+from warner.results.tables import name_of
+from warner.studies.study import Study
+
+COUNTS = "counts.csv"  # the file of the interviewer's page, where none is named
+_MOST_BOXES = 12  # values of a public column that are boxes; of more there is a line to write on
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the sheet, with the card of its design."""
+
+    name: str
+    text: str  # what is asked
+    help: str
+    design: PaperDesign
+    card: Card
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the counts in the order of the boxes, such as "same" of "A, same"."""
+        return [self.design.report_words[_code(self.design, box)] for box, _ in self.card.boxes]
+
+
+def questions_of(
+    study: Study, path: str, language: str, draws: Mapping[str, str]
+) -> list[Question]:
+    """The questions of a study on paper.
+
+    Args:
+        study: in which each attribute has a design for paper.
+        path: of the study, for messages.
+        language: of the texts of the study.
+        draws: {attribute: what people draw with}; "" for all that are not named.
+
+    Raises:
+        ArgumentError: groups, an attribute without such a design, or a device that does not have
+            the chances of a design.
+    """
+    if study.groups:
+        rule, remedy = "has groups, and a sheet is for all people", "Write a study for each group"
+        raise ArgumentError(path, rule, ", ".join(study.groups), remedy)
+    questions = []
+    for name, mechanism in study.mechanisms.items():
+        if not isinstance(mechanism, PaperDesign):
+            rule = "is randomised by a device, and a sheet needs a draw that people make"
+            remedy = 'Write design = "crosswise:1/4" in place of mechanism and epsilon'
+            raise ArgumentError(f"attributes.{name}", rule, type(mechanism).__name__, remedy)
+        texts, by = study.texts, draws.get(name, draws.get(""))
+        text = texts.question(name, language)
+        card = mechanism.card(text, by)
+        questions.append(Question(name, text, texts.help(name, language), mechanism, card))
+    return questions
+
+
+def sheet(study: Study, questions: list[Question], path: str, language: str, counts: str) -> Report:
+    """The sheet of a study, and behind it the page for the interviewer.
+
+    Args:
+        study: with the ``questions``.
+        path: of the study, for the commands.
+        language: of the texts of the study.
+        counts: the file that the interviewer writes the counts to.
+    """
+    sections = [
+        _asked(question, number, len(questions)) for number, question in enumerate(questions, 1)
+    ]
+    return Report(
+        title=study.texts.title(language) or "Questions with a draw",
+        about=tuple(filter(None, [study.texts.introduction(language), _WHY])),
+        notice="",
+        sections=(
+            *_about_people(study, language),
+            *sections,
+            _consent(questions),
+            _for_interviewers(study, questions, path, counts),
+        ),
+        is_numbered=False,
+    )
+
+
+_WHY = (
+    "A draw that only you see helps to decide what you tick. All sheets together show how common "
+    "each answer is. How much one sheet tells of you stands at each question."
+)
+
+
+def _asked(question: Question, number: int, count: int) -> Section:
+    title = f"Question {number} of {count}" if count > 1 else "How to answer"
+    blocks: list[Block] = [Points(question.card.steps, are_steps=True)]
+    if question.help:
+        blocks.insert(0, question.help)
+    blocks += ["Tick one box:", Boxes(question.card.boxes)]
+    shown = question.card.protects if question.design.sensitive else _HIDDEN
+    return Section(title, (*blocks, shown, Points(who_ticks(question.design, question.card))))
+
+
+_HIDDEN = "No box shows your answer, because people of every answer tick it:"
+
+
+def who_ticks(design: PaperDesign, card: Card) -> tuple[str, ...]:
+    """Who ticks which box, in numbers of 100 people, a sentence for each answer.
+
+    >>> from warner.designs import ForcedResponse
+    >>> die = ForcedResponse("1/6", "1/6")
+    >>> who_ticks(die, die.card())[1]
+    'Of 100 people whose answer is "yes", 83 tick "yes" and 17 tick "no".'
+    """
+    table = design.probabilities()
+    codes = [_code(design, box) for box, _ in card.boxes]
+    sentences = []
+    for answer, label in enumerate(design.domain.labels):
+        *first, last = [
+            f'{of_hundred(float(table[code, answer]))} tick "{box}"'
+            for code, (box, _) in zip(codes, card.boxes, strict=True)
+            if table[code, answer]
+        ]
+        ticks = f"{', '.join(first)} and {last}" if first else last
+        sentences.append(f'Of 100 people whose answer is "{name_of(label)}", {ticks}.')
+    return tuple(sentences)
+
+
+def _code(design: PaperDesign, box: str) -> int:
+    """The report that a box says: the box "A, same" is the report "same"."""
+    return design.report_code(box.rpartition(", ")[2])
+
+
+def _about_people(study: Study, language: str) -> list[Section]:
+    """The public columns, which nothing protects."""
+    if not study.public:
+        return []
+    blocks: list[Block] = ["These answers are not hidden: they are counted as you give them."]
+    for name, domain in study.public.items():
+        blocks.append(study.texts.question(name, language))
+        if isinstance(domain, Categorical) and domain.size <= _MOST_BOXES:
+            labels = study.texts.answers(name, language)
+            blocks.append(Boxes(tuple((label, "") for label in labels)))
+        else:
+            blocks.append("_" * 30)
+    return [Section("About you, without protection", tuple(blocks))]
+
+
+def _consent(questions: list[Question]) -> Section:
+    """What people agree to, with how sure somebody can be who sees their boxes."""
+    sures = []
+    for number, question in enumerate(questions, 1):
+        promised = question.design.guarantee
+        answers = " or ".join(f'"{name_of(label)}"' for label in promised.sensitive or ())
+        of = f" that it is {answers}" if answers else ""
+        where = f" (question {number})" if len(questions) > 1 else ""
+        sures.append(f"{certainty(promised.total)}{of}{where}")
+    says = (
+        "I have read who ticks which box. I know how sure of my answer somebody can be who sees my "
+        f"box, and thought all answers equally likely before: at most {', '.join(sures)}."
+    )
+    if len(questions) > 1:
+        says += " Who sees all my boxes, and knows how answers go together, can learn more."
+    says += " I take part of my own free will, and may leave any box empty."
+    return Section("Your consent", (Boxes((("Yes.", says),)),))
+
+
+def _for_interviewers(study: Study, questions: list[Question], path: str, counts: str) -> Section:
+    """What to bring, to say, to count and to type."""
+    brings = dict.fromkeys(question.card.brings for question in questions)
+    prepare = (
+        *(f"Bring: {text}" for text in brings),
+        "Print the pages before this one once for each person, and keep this one.",
+        "Read the instructions aloud once, and make an example draw that all can see.",
+        "Let all people make their own draws where nobody sees them, you included. The draw alone "
+        "hides the answer: do not ask what it was, and let nobody leave it out.",
+        "Collect the sheets in a box or an envelope and shuffle them. Sheets have no names.",
+    )
+    groups = list(study.public)
+    count = (
+        "Put the sheets aside that have no tick at a question, or several: they do not count "
+        "there. Count the sheets with each box, and write the numbers down here."
+    )
+    if groups:
+        count += f" Count them for each {' and '.join(groups)} apart."
+    columns = [Column("question"), Column("box", "box on the sheet"), Column("n", "sheets")]
+    rows = [
+        {"question": question.text, "box": box, "n": "_" * 12}
+        for question in questions
+        for box, _ in question.card.boxes
+    ]
+    by = f" --by {','.join(groups)}" if groups else ""
+    type_in = (
+        f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
+        "Its lines are those below, each with its number at the end."
+    )
+    commands = (
+        f"warner tally --counts {_quoted(counts)} --study {_quoted(path)} -o tally.json\n"
+        f"warner estimate tally.json{by} --plot shares.png"
+    )
+    law = Points(
+        tuple(
+            f"{question.name}: {question.design.text}, epsilon {_epsilon(question.design)}"
+            for question in questions
+        )
+    )
+    return Section(
+        "For the interviewer: do not hand this page out",
+        parts=(
+            Section("Before", (Points(prepare),)),
+            Section("Count", (count, Table(columns, rows))),
+            Section("Type", (type_in, Commands(counts_to_fill(study, questions)))),
+            Section(
+                "Estimate",
+                (
+                    "Two commands give the shares of the true answers with 95 % intervals, and a "
+                    "chart of them:",
+                    Commands(commands),
+                    "The designs of this sheet, from which the shares are computed:",
+                    law,
+                ),
+            ),
+        ),
+        starts_page=True,
+    )
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path
+
+
+def _epsilon(design: PaperDesign) -> str:
+    total = design.guarantee.total
+    return "without bound" if math.isinf(total) else f"{total:.4g}"
+
+
+def counts_to_fill(study: Study, questions: list[Question]) -> str:
+    """The table of counts without its numbers, as CSV."""
+    groups = dict.fromkeys(study.public, "")
+    rows: list[dict[str, Any]] = [
+        {"attribute": question.name, **groups, "value": word, "count": ""}
+        for question in questions
+        for word in question.words
+    ]
+    return Table(list(rows[0]), rows).csv()

@@ -1,0 +1,135 @@
+"""The questionnaire on paper: true odds, the words that are counted later, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tests.spec.app._command import STUDY, run
+from warner.app.report.sheet import questions_of, who_ticks
+from warner.designs.texts import EXAMPLES
+from warner.studies.study import Study
+
+CLASS = """
+title = "Homework"
+introduction = "For the school newspaper."
+[public.class]
+label = "Your class"
+values = ["7a", "7b"]
+[attributes.copied]
+label = "Have you copied homework this week?"
+help = "With permission counts, too."
+values = ["no", "yes"]
+design = "crosswise:1/4"
+[attributes.stole]
+label = "Did you ever steal?"
+values = ["no", "yes"]
+design = "triangular:1/4"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("class.toml").write_text(CLASS)
+    return tmp_path
+
+
+def _page(*options: str) -> str:
+    run("study", "sheet", "class.toml", "-o", "form.html", *options)
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", Path("form.html").read_text())))
+
+
+def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) -> None:
+    page = _page()
+    for words in (
+        "For the school newspaper.",
+        "Your class 7a 7b",
+        "Question 1 of 2 With permission counts, too. Question A: Have you copied homework",
+        "Is it true that both tosses show heads?".lower(),
+        "A, same yes to both questions, or no to both B, different yes to one of them",
+        'Of 100 people whose answer is "yes", 25 tick "A, same" and 75 tick "B, different".',
+        'Of 100 people whose answer is "no", 75 tick "A, neither" and 25 tick "B, either".',
+        'Of 100 people whose answer is "yes", 100 tick "B, either".',
+        'The box "neither" shows that your answer is not "yes".',
+        'at most 75.0 % (question 1), 80.0 % that it is "yes" (question 2)',
+    ):
+        assert words in page.replace("\N{NO-BREAK SPACE}", " "), words
+    # What only the interviewer reads comes after everything else, on a page of its own.
+    people, interviewer = Path("form.html").read_text().split('<section class="page">')
+    assert "counts.csv" in interviewer and "counts.csv" not in people and "epsilon" not in people
+
+
+def test_the_numbers_of_people_are_those_of_the_formula() -> None:
+    """Rejects boxes in the order of the report codes: "same" is the second code and the first box."""
+    p = Fraction(1, 6)
+    study = Study.parse('[attributes.q]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/6"\n')
+    (question,) = questions_of(study, "study", "en", {})
+    no, yes = who_ticks(question.design, question.card)
+    assert yes.endswith(
+        f'{round(100 * p)} tick "A, same" and {round(100 * (1 - p))} tick "B, different".'
+    )
+    assert no.endswith(
+        f'{round(100 * (1 - p))} tick "A, same" and {round(100 * p)} tick "B, different".'
+    )
+
+
+@pytest.mark.parametrize("text", EXAMPLES.values())
+def test_each_design_has_a_sheet_whose_boxes_are_its_reports(text: str, here: Path) -> None:
+    Path("class.toml").write_text(f'[attributes.q]\nvalues = ["no", "yes"]\ndesign = "{text}"\n')
+    page = _page("--counts", "counts.csv")
+    (question,) = questions_of(Study.load("class.toml"), "study", "en", {})
+    assert sorted(question.words) == sorted(question.design.report_words)
+    lines = [f"q,{word}," for word in question.words]
+    assert Path("counts.csv").read_text().splitlines() == ["attribute,value,count", *lines]
+    assert " ".join(lines) in page and f"q: {question.design.text}, epsilon" in page
+    for word, (box, _) in zip(question.words, question.card.boxes, strict=True):
+        assert word in box
+
+
+def test_the_draw_can_be_chosen_for_each_question(here: Path) -> None:
+    page = _page("--draw", "cards", "--draw", "stole=coin")
+    assert "the number is 1?" in page and "both tosses show heads" in page
+    said = run("study", "sheet", "class.toml", "-o", "f.html", "--draw", "die", ok=False).stderr
+    assert "has no outcome with the chance 1/4" in said and "Use 'coin' or" in said
+    said = run(
+        "study", "sheet", "class.toml", "-o", "f.html", "--draw", "stol=die", ok=False
+    ).stderr
+    assert "must name a question of the study" in said and "stole" in said
+
+
+def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
+    page = _page("--counts", "counts.csv")
+    assert Path("counts.csv").read_text().splitlines()[:2] == [
+        "attribute,class,value,count",
+        "copied,,same,",
+    ]
+    assert "Count them for each class apart." in page and "estimate tally.json --by class" in page
+
+
+def test_equal_studies_are_equal_files(here: Path) -> None:
+    run("study", "sheet", "class.toml", "-o", "a.pdf")
+    run("study", "sheet", "class.toml", "-o", "b.pdf")
+    assert Path("a.pdf").read_bytes() == Path("b.pdf").read_bytes()
+    assert Path("a.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
+    Path("device.toml").write_text(STUDY)
+    for arguments, words in (
+        (["device.toml", "-o", "f.pdf"], 'a draw that people make.*design = "crosswise:1/4"'),
+        (["class.toml", "-o", "f.docx"], "must end in .pdf or .html"),
+        (["class.toml", "-o", "f.html", "--language", "de"], "--language"),
+        (["class.toml", "-o", "class.toml"], "must end in"),
+        (["class.toml", "-o", "f.html", "--counts", "c.xlsx"], "Name it .csv; Excel opens"),
+    ):
+        assert re.search(words, run("study", "sheet", *arguments, ok=False).stderr), words
+    run("study", "sheet", "class.toml", "-o", "f.html")
+    assert (
+        "is there already" in run("study", "sheet", "class.toml", "-o", "f.html", ok=False).stderr
+    )
+    assert sorted(path.name for path in here.iterdir()) == ["class.toml", "device.toml", "f.html"]
