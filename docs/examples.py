@@ -3,6 +3,7 @@
 A document's blocks are run in their order, in one folder of their own:
 
     ```toml      whose first line is "# NAME" is written to the file NAME
+    ```text NAME is written to the file NAME
     ```python    whose first line is "# NAME.py" is written to the file NAME.py, which can be imported
     ```python    otherwise is run; the ```text block right below it, where there is one, is what it prints
     ```console   holds commands, each after "$ ", and below each what it prints
@@ -29,7 +30,7 @@ from warner.app.cli import main
 from warner.results.recommend import for_a_while
 
 _BLOCK = re.compile(
-    r"```(?P<kind>python|console|toml)\n(?P<body>.*?)```(?P<gap>\n+)?"
+    r"```(?P<kind>python|console|toml|text (?P<file>[\w.-]+))\n(?P<body>.*?)```(?P<gap>\n+)?"
     r"(?P<text>(?<=\n)```text\n(?P<output>.*?)```)?",
     re.DOTALL,
 )
@@ -44,9 +45,10 @@ def executed(document: str) -> str:
         kind, body = match["kind"], match["body"]
         first = body.partition("\n")[0]
         named = re.fullmatch(r"# ([\w.-]+\.(?:toml|py))", first)
-        if named is not None:
-            Path(named[1]).write_text(body)
-        if named is not None or kind == "toml":
+        file = match["file"] or (named and named[1])
+        if file:
+            Path(file).write_text(body)
+        if file or kind == "toml":
             return match[0]
         if kind == "console":
             return f"```console\n{_console(body)}```" + (match["gap"] or "")

@@ -90,7 +90,11 @@ def test_readme_examples_print_what_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["study_of_groups", "first_study", "extending", "device_programs", "papers/errata"]
+    "name",
+    [
+        *("study_of_groups", "first_study", "extending", "device_programs", "papers/errata"),
+        "guides/coming_from_rrreg",
+    ],
 )
 def test_a_page_prints_what_is_written(name: str) -> None:
     text = (ROOT / "docs" / f"{name}.md").read_text()

@@ -148,6 +148,10 @@ warner_estimate <- function(tally = NULL, ...) {
 warner_regress <- function(reports, formula, ...) {
   if (inherits(formula, "formula")) formula <- paste(deparse(formula, 500L), collapse = " ")
   json <- run("regress", reports, list(...), formula)
+  if (length(json$correlations)) {
+    pairs <- c(first = "first", term = "second", BOUNDS, std.error = "error")
+    return(result("regress", tidied(frame(json$correlations, pairs)), json))
+  }
   columns <- c(y.level = "value", term = "covariate", estimate = "estimate", std.error = "error",
                conf.low = "low", conf.high = "high", statistic = "z", p.value = "p")
   coefficients <- frame(json$coefficients, columns)
