@@ -41,7 +41,8 @@ def in_people(weight: float | None) -> str:
 
 WEIGHT = (
     "The weight of one report is the most people that a forged report can add to the count of a "
-    "value by Inversion(). The default estimate can move by more."
+    "value by Inversion(), and by which it can change the counts of all values. The default "
+    "estimate can move by more: warner estimate --forged 1% bounds shares."
 )
 
 
@@ -218,8 +219,9 @@ def show_audits(
         Column("epsilon", "exact epsilon", "number"),
         Column("holds"),
         Column("weight", unit="number", priority=2),
-        Column("guarantee", priority=3),
-        Column("method", "how it was computed", priority=4),
+        Column("weight_of_all", "weight on all values", "number", priority=3),
+        Column("guarantee", priority=4),
+        Column("method", "how it was computed", priority=5),
     ]
     show(Table(columns, rows, notes))
 
@@ -260,6 +262,9 @@ def _audited(
         "epsilon": f"{result.epsilon:.10g}",
         "holds": "yes" if result.holds else f"NO: {result.violation}",
         "weight": in_people(influence),
+        "weight_of_all": in_people(
+            None if result.influence_of_all is None else result.influence_of_all * among
+        ),
         "guarantee": result.guarantee,
         "method": result.method + sampled,
     }

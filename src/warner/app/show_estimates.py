@@ -22,6 +22,7 @@ from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.differences import Differences
 from warner.results.estimate import Estimate
+from warner.results.forged import ForgedBounds
 from warner.results.intervals import DESIGN_EFFECT, at_every_look, share_columns
 from warner.results.named_summaries import (
     Named,
@@ -448,8 +449,6 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
 
 def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
-    shares = zip(result.domain.labels, result.probabilities.tolist(), strict=True)
-    rows = [{"value": as_text(value), "estimate": share} for value, share in shares]
     tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
     title = f"{attribute}: the shares of tags ({tags}) are given back to values"
@@ -457,7 +456,12 @@ def show_redistributed(result: Redistributed) -> None:
         "Wrong knowledge of the values under a tag adds at most "
         f"{100 * result.worst_case:.2f} points to the sum of absolute errors.\n"
     )
-    show(Table([Column("value"), _SHARE], rows, [note], title))
+    show(Table([Column("value"), _SHARE], result.rows(), [note], title))
+
+
+def show_forged(bounds: ForgedBounds) -> None:
+    """Print the bounds of shares if some reports were made up."""
+    show(bounds.table(), "")
 
 
 # -----------------------------------------------------------------------------------------------

@@ -774,6 +774,12 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         self._set_support_law(size, q, gap)
 
     @property
+    def has_independent_bits(self) -> bool:
+        """Whether bits are independent given the value, and alike for all values."""
+        alike = bool((self.q == self.q[0]).all() and (self.gap == self.gap[0]).all())
+        return self.ones is None and self.counted is self.bits and alike and self.q[0] > 0
+
+    @property
     def bits(self) -> NDArray[np.uint8]:
         return self._bits
 

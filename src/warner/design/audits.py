@@ -32,7 +32,7 @@ from warner.privacy.report_laws import (
 )
 from warner.reports.counting import unique_rows
 from warner.reports.reports import Reports
-from warner.theory.inversion import max_influence
+from warner.theory.inversion import max_influence, total_influence
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +59,8 @@ class Audit(Tabular):
         influence: the number of people by which one forged report changes the count of a value that
             ``Inversion()`` estimates, at most; None where reports have no unbiased estimate of
             counts. See :func:`warner.theory.inversion.max_influence`.
+        influence_of_all: the same for the counts of all values, added up, or a bound of it. See
+            :func:`warner.theory.inversion.total_influence`.
         shuffled: what is promised against who sees only the published counts of many people, with
             ``people``, ``delta``, ``epsilon``, ``rounds`` and ``local``, the epsilon against who
             sees the reports of a person arrive; None where it was not asked for.
@@ -76,6 +78,7 @@ class Audit(Tabular):
     unit: float | None = None
     total: float | None = None
     influence: float | None = None
+    influence_of_all: float | None = None
     shuffled: Shuffled | None = None
 
     def rows(self) -> list[dict[str, Any]]:
@@ -109,7 +112,7 @@ class Audit(Tabular):
         weight = (
             ""
             if self.influence is None
-            else f"; one report weighs at most {self.influence:.4g} people"
+            else f"; one report weighs at most {self.influence:.4g} people on one value"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         crowd = "" if self.shuffled is None else f"; {self.shuffled}"
@@ -459,6 +462,7 @@ def _conclude(
         mechanism.distance_unit,
         total,
         max_influence(mechanism),
+        total_influence(mechanism),
     )
 
 

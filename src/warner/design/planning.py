@@ -72,6 +72,7 @@ from warner.theory.inversion import (
     max_influence,
     people_for_difference,
     power_for_difference,
+    total_influence,
 )
 
 # -----------------------------------------------------------------------------------------------
@@ -251,6 +252,8 @@ class RankedMechanism:
         influence: number of people that one forged report can add to the count that ``Inversion()``
             estimates of a value; None where it is not known; see
             :func:`warner.theory.inversion.max_influence`.
+        influence_of_all: the same for the counts of all values, added up; see
+            :func:`warner.theory.inversion.total_influence`.
         margin: standard error of ``error`` where it is a mean over simulated tallies; else 0.
         judged: how the error was computed, in words.
         power: the probability to detect the wanted difference with the n people of the plan; None
@@ -267,6 +270,7 @@ class RankedMechanism:
     error: float
     people: int | None
     influence: float | None
+    influence_of_all: float | None = None
     margin: float = 0.0
     judged: str = _CLOSED_FORM
     power: float | None = None
@@ -288,6 +292,7 @@ class RankedMechanism:
             "judged": self.judged,
             "people": self.people,
             "influence": self.influence,
+            "influence_of_all": self.influence_of_all,
             **({} if self.power is None else {"power": self.power}),
             **{
                 f"{at}_{key}": value
@@ -342,6 +347,7 @@ class Plan(Ranking[RankedMechanism]):
         Column("power", "power with these people", "number"),
         Column("times", "compared with no protection", "times", 1),
         Column("influence", "weight of one report, in people", "number", 2),
+        Column("influence_of_all", "weight on all values", "number", 2),
         Column("judged", "judged by", priority=3),
         Column("default_margin", "standard error", "number", 4),
         Column("guess_margin", "standard error at your guess", "number", 5),
@@ -429,10 +435,14 @@ class _Survey:
 
     def ranked(self, name: str, mechanism: Mechanism | None) -> RankedMechanism:
         """The figures of one mechanism; None for no protection."""
-        influence = 1.0 if mechanism is None else max_influence(mechanism)
+        influence, of_all = (
+            (1.0, 2.0)
+            if mechanism is None
+            else (max_influence(mechanism), total_influence(mechanism))
+        )
         subject = self.domain if mechanism is None else mechanism
         if self.loss == "w1":
-            return self.simulated(RankedMechanism(name, mechanism, 0.0, None, influence))
+            return self.simulated(RankedMechanism(name, mechanism, 0.0, None, influence, of_all))
         error = expected_loss(subject, self.theta, self.n, self.loss)
         people = power = None
         if self.error is not None:
@@ -442,7 +452,7 @@ class _Survey:
             power = power_for_difference(
                 subject, self.wanted.difference, self.n, self.theta, self.wanted.groups
             )
-        return RankedMechanism(name, mechanism, error, people, influence, power=power)
+        return RankedMechanism(name, mechanism, error, people, influence, of_all, power=power)
 
     def simulated(self, result: RankedMechanism) -> RankedMechanism:
         """A mechanism with a few simulated errors at first, and with all of them then."""

@@ -9,8 +9,12 @@ reports of n people have expected frequencies A theta, and few frequencies are o
 Here f (m,) are the frequencies of the reports and theta (K,) a distribution of answers. For true
 reports, G is at most about chi-square. Reports are added to at most 32 cells of equal expected
 frequency, so that the test is quick and its law does not depend on m. What no answer changes is
-tested too: how often each hash function was chosen, how many bits are 1 in all, and that no value
-has more reports than if everybody, or nobody, had answered it.
+tested too: how often each hash function was chosen, how many bits are 1 (in all, and in each whole
+report, also for two values together), and that no value has more reports than if everybody, or
+nobody, had answered it.
+
+Reports that were made up like honest ones, of any answers, have the law of honest reports: no test
+can find them. What they can do is bounded by :meth:`warner.Estimate.if_forged`.
 
 Source: METHODS 10.9.
 """
@@ -22,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import bdtr, bdtrc, chdtrc, ndtr, xlogy
+from scipy.stats import binom
 
 from warner._core.errors import MismatchError
 from warner.channels import (
@@ -34,6 +39,7 @@ from warner.channels import (
     IntArray,
     LikelihoodOperator,
     SupportLaw,
+    SupportRows,
     weighted_counts,
 )
 from warner.domains import Integers
@@ -138,6 +144,9 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
         yield _of_supports(law, channel.support_shares(w), n)
         if channel.rows_are_bit_sums and law.ones is None:
             yield _of_ones(channel, w, n)
+        if type(channel) is SupportRows and channel.has_independent_bits:
+            yield _of_popcounts(channel, law, w, n)
+            yield _of_pairs(channel, law, w, n)
     elif isinstance(channel, HiddenAmongChannel | HiddenAmongRows):
         yield _of_shares(channel, w, n)
         # No fewer sets of sensitive values than if nobody had a sensitive value.
@@ -255,3 +264,35 @@ def _of_ones(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
     if beyond <= 1e-9 * size:
         return 1.0
     return float(2 * ndtr(-beyond / np.sqrt(max(variance / n, 1e-300))))
+
+
+def _of_popcounts(channel: SupportRows, law: SupportLaw, w: FloatArray, n: int) -> float:
+    """Of how many bits of a whole report are 1, whose law is the same for all answers."""
+    size, q, stays = channel.shape[1], float(law.q[0]), float(law.q[0] + law.gap[0])
+    others = binom.pmf(np.arange(size), size - 1, q)  # the bits of the values not answered
+    expected = np.append(others * (1 - stays), 0.0) + np.append(0.0, others * stays)
+    ones = np.bitwise_count(channel.bits).sum(axis=1, dtype=np.int64)
+    seen = weighted_counts(ones, w, size + 1)
+    cell = _cells(expected, _most_cells(n, size + 1))
+    count = int(cell[-1]) + 1
+    return _tail(weighted_counts(cell, seen, count), weighted_counts(cell, expected, count), n, 1)
+
+
+def _of_pairs(channel: SupportRows, law: SupportLaw, w: FloatArray, n: int) -> float:
+    """Of whole reports that support two values more or less often than any answers make.
+
+    Of independent bits (b_i - q) (b_j - q) has the mean 0 whatever is answered, since a person
+    answers one of i and j at most.
+    """
+    q, gap = float(law.q[0]), float(law.gap[0])
+    values = np.sort(np.argsort(-channel.support_shares(w))[:_VALUES])
+    bits = (channel.bits[:, values >> 3] >> (7 - (values & 7)).astype(np.uint8)) & 1
+    centred = bits - q
+    products = centred.T @ (w[:, None] * centred)
+    # Of who answered i the bit i varies more: by (q + gap) (1 - q - gap) + gap**2 around q.
+    answered = (q + gap) * (1 - q - gap) + gap**2
+    variance = q * (1 - q) * max(q * (1 - q), answered)
+    pairs = products[np.triu_indices(len(values), 1)]
+    if not len(pairs):
+        return 1.0
+    return float(min(1.0, 2 * len(pairs) * ndtr(-np.abs(pairs).max() / np.sqrt(variance / n))))

@@ -29,6 +29,7 @@ from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts, conditional, intervals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.conditional import Answered
+from warner.results.forged import ForgedBounds, forged_bounds
 from warner.results.from_tally import GroupTable, likelihood_data, possible_values, tested
 from warner.results.pooling import POOLS, GroupAxis, PooledShares, chosen_pool, pooled_axis
 from warner.results.ranks import Ranks, Share, Top, place_of, ranks, top
@@ -590,6 +591,41 @@ class Estimate(Solution):
         (10,)
         """
         return redistributed(self._one, background)
+
+    def if_forged(
+        self,
+        share: float = 0.01,
+        level: float = 0.95,
+        target: str = "population",
+        kind: str | None = None,
+    ) -> ForgedBounds:
+        """The bounds of each share if up to a part of the reports was made up, in any way.
+
+            min and max over forged frequencies z of (L w - eta L z) / (1 - eta)
+
+        Here L is the unbiased inverse of the channel, w (m,) are the frequencies of the reports and
+        eta is the part that was made up. Each end of the interval is moved by that minimum and
+        maximum, less L w. Reports that were made up like honest ones have the law of honest people
+        with other answers, so no test can find them: the bounds say what they can do.
+
+        Args:
+            share: eta, above 0 and below 1.
+            level, target, kind: of the interval, as in :meth:`interval`.
+
+        Returns:
+            ForgedBounds: with ``bounds`` (K, 2).
+
+        Raises:
+            ArgumentError: a share outside (0, 1).
+            MismatchError: reports without an unbiased inverse in closed form, or means alone.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> smoking = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> result = estimate(smoking.tally(smoking.reports([0] * 600 + [1] * 400)))
+        >>> (result.if_forged(0.02).bounds - result.interval()).round(3).tolist()[1]
+        [-0.025, 0.019]
+        """
+        return forged_bounds(self._one, share, level, target, kind)
 
     def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """The frequency of every value of the first of two attributes, such as of every key.

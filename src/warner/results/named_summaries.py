@@ -19,7 +19,6 @@ from warner.results import summaries
 from warner.results.charts import require_altair
 from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look, share_columns, share_row
-from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
 
@@ -262,19 +261,17 @@ def table_of_estimates(
     estimates: Sequence[Estimate],
     level: float,
     target: str,
-    given_back: Sequence[Redistributed] = (),
+    more_rows: Sequence[dict[str, Any]] = (),
     kind: str | None = None,
     summaries: Summaries | None = None,
 ) -> Table:
-    """The rows of several estimates."""
+    """The rows of several estimates, and more rows that were made of them."""
     rows = [
         row for result in estimates for row in estimate_rows(result, level, target, kind, summaries)
     ]
-    for shares in given_back:
-        name, n = f"{shares.estimate.attribute} (tags given back)", shares.estimate.n
-        for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
-            rows.append({"attribute": name, "value": value, "estimate": p, "n": p * n})
-    return _table((), rows, level, target, any(result.data.simulated for result in estimates))
+    return _table(
+        (), [*rows, *more_rows], level, target, any(result.data.simulated for result in estimates)
+    )
 
 
 def table_of_groups(

@@ -88,6 +88,11 @@ class Redistributed:
             abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
         )
 
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each value: value, estimate and n."""
+        shares = zip(self.domain.labels, self.probabilities.tolist(), strict=True)
+        return [{"value": v, "estimate": p, "n": p * self.estimate.n} for v, p in shares]
+
     def to_json(self) -> dict[str, Any]:
         """The redistributed shares as JSON data: shares, tags and worst_case."""
         shares = [

@@ -713,3 +713,33 @@ def max_influence(mechanism: Mechanism) -> float | None:
         return mechanism.channel().report_weight(mechanism.values_per_person)
     except (IdentifiabilityError, ArgumentError):
         return None
+
+
+def total_influence(mechanism: Mechanism) -> float | None:
+    """The most people by which one report changes the unbiased counts of all values, added up.
+
+        max over reports y, y' of sum_x |L[x, y] - L[x, y']|
+
+    A report of one value moves that value's count and takes the place of another's; a report of
+    bits can support all values at once. Where the maximum has no closed form it is bounded by the
+    sum over values of what :func:`max_influence` is the maximum of. None where that is None.
+
+    >>> from warner import Categorical, RandomizedResponse, UnaryEncoding
+    >>> domain = Categorical([str(value) for value in range(100)])
+    >>> round(total_influence(RandomizedResponse(domain, 1.0)), 1)
+    118.4
+    >>> round(total_influence(UnaryEncoding(domain, 1.0)), 1)
+    408.3
+    """
+    try:
+        channel = mechanism.channel()
+        bounds, law = channel.inverse_range(), channel.support_law()
+    except (IdentifiabilityError, ArgumentError):
+        return None
+    if bounds is None:
+        return None
+    widths, size = bounds[1] - bounds[0], mechanism.domain.size
+    ones = 1 if channel.reports_are_values else None if law is None else law.ones
+    # Two reports that support ``ones`` values each differ in so many.
+    different = size if ones is None else min(size, 2 * min(ones, size - ones))
+    return mechanism.values_per_person * float(min(widths.sum(), different * widths.max()))

@@ -15,10 +15,10 @@ from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
 from warner import LDP, Integers, PerAttribute, Product, RandomizedResponse, UtilityOptimizedRR
 from warner.design.audits import enumerated
 from warner.errors import ArgumentError, ArgumentTypeError
-from warner.mechanisms import UtilityOptimizedRappor
+from warner.mechanisms import Mechanism, UtilityOptimizedRappor
 from warner.privacy import OSLDP, ULDP
 from warner.reports.tally_kinds import Counted
-from warner.theory.inversion import max_influence
+from warner.theory.inversion import max_influence, total_influence
 
 DOMAIN = Integers(0, 9)
 
@@ -163,6 +163,30 @@ def test_the_weight_of_pure_mechanisms_is_one_over_the_difference_of_two_probabi
     together = rest * (whole + 1) * whole + (hashed.buckets - rest) * whole * (whole - 1)
     assert max_influence(hashed) == pytest.approx(1 / ((p - other) * (1 - together / (101 * 100))))
     assert max_influence(warner.RandomizedResponse(domain, math.inf)) == 1.0
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        warner.RandomizedResponse(warner.Integers(0, 4), 1.0),
+        warner.UnaryEncoding(warner.Integers(0, 4), 1.0),
+        warner.SubsetSelection(warner.Integers(0, 4), 1.0, size=2),
+        warner.SubsetSelection(warner.Integers(0, 4), 1.0, size=4),
+    ],
+    ids=["labels", "bits", "pairs", "all but one"],
+)
+def test_the_weight_on_all_values_is_that_of_the_worst_two_reports(mechanism: Mechanism) -> None:
+    # Rejects the weight on one value times their number, of labels and subsets.
+    outputs = warner.Reports(mechanism.header, mechanism.outputs())
+    counts = []
+    for i in range(len(outputs)):
+        channel, seen, _ = mechanism.channel_for(
+            mechanism.tally(outputs[i : i + 1], keep_reports=False)
+        )
+        counts.append(channel.invert(seen / seen.sum()))
+    table = np.stack(counts)
+    worst = max(float(np.abs(table - row).sum(axis=1).max()) for row in table)
+    assert total_influence(mechanism) == pytest.approx(worst)
 
 
 def test_the_weight_of_keys_tuples_and_blind_channels() -> None:

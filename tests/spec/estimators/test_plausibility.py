@@ -15,6 +15,7 @@ from warner import (
     LocalHashing,
     Product,
     RandomizedResponse,
+    Reports,
     SquareWave,
     SubsetSelection,
     Tally,
@@ -99,14 +100,51 @@ def test_true_reports_of_several_parts_are_plausible(name: str) -> None:
         assert plausibility_of_data(likelihood_data(tally, names)).p_value > DOUBTFUL
 
 
-def test_bits_that_are_all_one_are_noticed() -> None:
-    # One person in a hundred sends a report of ones alone, which adds to the count of every value.
-    mechanism = UnaryEncoding(Integers(0, 99), 1.0, variant="oue")
-    generator = np.random.default_rng(3)
-    honest = mechanism.tally(mechanism.randomize(generator.integers(0, 100, 20_000), generator))
-    forged = mechanism.tally(mechanism.reports(np.ones((200, 100), dtype=int))).marked()
-    assert _p_value(honest) > DOUBTFUL
-    assert _p_value(honest + forged) < IMPOSSIBLE
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("variant", ["oue", "sue"])
+def test_one_forged_report_in_a_hundred_is_noticed(whole: bool, variant: str) -> None:
+    """A hundred values, 20,000 people: the target's bit alone, all ones, all zeros, ten targets.
+
+    The same report with as many ones as honest reports have is noticed among whole reports alone:
+    by pairs of values. Rejects a program that tests sums of bits for whole reports.
+    """
+    size, n, forged = 100, 20_000, 200
+    mechanism = UnaryEncoding(Integers(0, size - 1), 1.0, variant=variant)
+    rng = np.random.default_rng(5)
+    answers = rng.choice(size, n, p=rng.dirichlet(np.ones(size)))
+    honest = mechanism.randomize(answers, rng=rng).columns["bits"]
+    usual = round(float(np.bitwise_count(honest).sum(axis=1).mean()))
+    patterns = [range(5, 6), range(size), range(0), range(10), *([range(usual)] if whole else [])]
+    for pattern in patterns:
+        bits = np.zeros((forged, size), dtype=np.uint8)
+        bits[:, list(pattern)] = 1
+        made_up = np.concatenate([honest[forged:], np.packbits(bits, axis=1)])
+        reports = Reports(mechanism.header, {"bits": made_up})
+        assert _p_value(mechanism.tally(reports, keep_reports=whole)) < 0.05
+    reports = Reports(mechanism.header, {"bits": honest})
+    assert _p_value(mechanism.tally(reports, keep_reports=whole)) > 0.05
+
+
+def test_whole_reports_of_honest_people_are_seldom_doubtful() -> None:
+    """400 surveys: the size is at most 5 %, within three standard errors of it."""
+    # Rejects a test of pairs with the variance of bits that nobody answered: all answer one value.
+    mechanism = UnaryEncoding(Integers(0, 11), 2.0, variant="sue")
+    rng = np.random.default_rng(6)
+    p_values = [
+        _p_value(mechanism.tally(mechanism.randomize([3] * 300, rng=rng), keep_reports=True))
+        for _ in range(400)
+    ]
+    assert np.mean(np.array(p_values) < 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_reports_made_up_like_honest_ones_are_not_noticed() -> None:
+    """They have the law of honest people who answer the target: no test can find them."""
+    mechanism = UnaryEncoding(Integers(0, 11), 1.0, variant="oue")
+    rng = np.random.default_rng(7)
+    answers = rng.integers(0, 12, 5000)
+    answers[:500] = 3
+    reports = mechanism.randomize(answers, rng=rng)
+    assert _p_value(mechanism.tally(reports, keep_reports=True)) > 0.01
 
 
 def test_a_hash_function_that_is_chosen_too_often_is_noticed() -> None:

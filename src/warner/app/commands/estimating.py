@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,6 +42,7 @@ from warner.app.requested import (
 from warner.app.show_estimates import (
     show_differences,
     show_estimate,
+    show_forged,
     show_group_estimates,
     show_groups,
     show_items,
@@ -89,8 +91,26 @@ _NOT_OF_GROUPS = (
     "top",
     "title",
     "background",
+    "forged",
     "allow_equal",
 )
+
+
+class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A part of the reports: 1% or 0.01."""
+
+    name = "percentage"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """The part as a number between 0 and 1; refused elsewhere."""
+        text = str(value).strip()
+        try:
+            fraction = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            fraction = math.nan
+        if not 0 < fraction < 1:
+            self.fail(f"{text!r} is no part of the reports, such as 1% or 0.01.", param, ctx)
+        return fraction
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -139,6 +159,7 @@ class EstimateRequest:
     top: int | None
     title: str | None
     background: tuple[str, ...]
+    forged: float | None
     allow_equal: bool
     allow_simulated: bool
     allow_implausible: bool
@@ -271,6 +292,13 @@ class EstimateRequest:
     help="The distribution of the values that people hide under a tag (or ATTRIBUTE.TAG): a CSV "
     "file with the columns value,share.",
 )
+@click.option(
+    "--forged",
+    type=Percentage(),
+    metavar="PART",
+    help="Also bound each share if up to this part of the reports was made up in any way, such as "
+    "1%.",
+)
 @additions
 @allow_implausible
 def estimate(**choices: Any) -> None:
@@ -354,10 +382,14 @@ def _estimate_shares(request: EstimateRequest) -> None:
         if has_tags(result)
     }
 
+    most = request.forged
+    forged = [] if most is None else [e.if_forged(most, level, target, kind) for e in estimates]
+
     def data() -> list[dict[str, Any]]:
         return [
             _json_of(result, request, summaries_of)
             | (given_back[i].to_json() if i in given_back else {})
+            | (forged[i].to_json() if forged else {})
             for i, result in enumerate(estimates)
         ]
 
@@ -373,8 +405,15 @@ def _estimate_shares(request: EstimateRequest) -> None:
                 show_items(question, items, level, target, kind)
             if i in given_back:
                 show_redistributed(given_back[i])
+        for bounds in forged:
+            show_forged(bounds)
 
-    shares = list(given_back.values())
+    more_rows = [
+        {"attribute": f"{each.estimate.attribute} ({name})"} | row
+        for name, made in (("tags given back", given_back.values()), ("if forged", forged))
+        for each in made
+        for row in each.rows()
+    ]
     if request.plot_path is not None:
         looks = at_every_look(kind)
         picture = chart(
@@ -385,7 +424,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
     output.write(
         show,
         data,
-        lambda: table_of_estimates(estimates, level, target, shares, kind, summaries_of.named),
+        lambda: table_of_estimates(estimates, level, target, more_rows, kind, summaries_of.named),
     )
 
 
@@ -396,6 +435,9 @@ def _estimate_each_group(
     if request.plot_path is not None or request.background:
         rule, remedy = "do not go with a tally of groups", "With --by groups can be drawn"
         raise ArgumentError("--plot and --background", rule, None, remedy)
+    if request.forged is not None:
+        rule, remedy = "does not go with a tally of groups", "Count all people: warner tally"
+        raise ArgumentError("--forged", rule, None, remedy)
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))

@@ -1,0 +1,89 @@
+"""What an estimate can still say if some of the reports were made up by somebody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import real
+from warner._core.errors import ArgumentError, IdentifiabilityError, MismatchError
+from warner._core.table import Column, Table, Tabular
+from warner.results.intervals import intervals_of_table
+from warner.results.solution import Solution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ForgedBounds(Tabular):
+    """The shares of honest people if a part of all reports was made up.
+
+    Attributes:
+        estimate: the estimate.
+        share: the largest part of the reports that was made up, eta.
+        level: the coverage of the intervals that the bounds contain.
+        bounds: (K, 2) the least and the largest share of each value.
+    """
+
+    estimate: Solution
+    share: float
+    level: float
+    bounds: np.ndarray
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each value: value, estimate, low and high."""
+        each = (self.estimate.domain.labels, self.estimate.probabilities.tolist())
+        return [
+            {"value": value, "estimate": share, "low": float(low), "high": float(high)}
+            for value, share, (low, high) in zip(*each, self.bounds, strict=True)
+        ]
+
+    def table(self) -> Table:
+        """The bounds for people."""
+        name = self.estimate.attribute or "value"
+        note = (
+            "The bounds hold whatever was made up, by however many people. Each contains the "
+            f"interval of {100 * self.level:g} % that honest reports alone would have."
+        )
+        columns = [
+            Column("value"),
+            Column("estimate", unit="share"),
+            Column("bounds", "between", "share", ends=("low", "high")),
+        ]
+        title = f"{name}: if up to {100 * self.share:g} % of the reports were made up"
+        return Table(columns, self.rows(), [note], title, self.estimate.data.simulated)
+
+    def to_json(self) -> dict[str, Any]:
+        """The bounds as JSON data."""
+        return {"if_forged": {"share": self.share, "level": self.level, "shares": self.rows()}}
+
+
+def forged_bounds(
+    solution: Solution, share: float, level: float, target: str, kind: str | None
+) -> ForgedBounds:
+    """The bounds of :meth:`warner.Estimate.if_forged`."""
+    eta = real("share", share)
+    if not 0 < eta < 1:
+        rule = "must be a part of the reports, above 0 and below 1"
+        raise ArgumentError("share", rule, repr(share), "0.01 is one report in a hundred")
+    data = solution.data
+    try:
+        extremes = data.channel.inverse_range()
+        unbiased = data.channel.invert(data.weights)
+    except (IdentifiabilityError, ArgumentError):
+        extremes = None
+    if extremes is None or solution.fit.probabilities is None:
+        rule = "has no unbiased shares, by which forged reports are bounded"
+        raise MismatchError("estimate", rule, None, "Estimate one question, with one mechanism")
+    # Of the report frequencies w = (1 - eta) honest + eta forged, the honest people's share is
+    # (L w - eta L forged) / (1 - eta). It is linear in what was forged, so its extremes are those
+    # of one report: the program's corners.
+    least, most = extremes
+    intervals = intervals_of_table(solution, level, target, kind)[0]
+    low = (unbiased - eta * most) / (1 - eta) - unbiased
+    high = (unbiased - eta * least) / (1 - eta) - unbiased
+    bounds = np.clip(intervals + np.stack([low, high], axis=1), 0.0, 1.0)
+    return ForgedBounds(solution, eta, level, bounds)

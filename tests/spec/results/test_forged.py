@@ -1,0 +1,101 @@
+"""Bounds if reports were made up: against a linear program, and against what forgers can do."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import warner
+from tests.spec.app._command import STUDY, run
+from warner.errors import ArgumentError
+from warner.mechanisms import MatrixMechanism, Mechanism, SubsetSelection, UnaryEncoding
+
+_LABELS = warner.Categorical(["a", "b", "c"])
+_SMOKING = warner.RandomizedResponse(_LABELS, 1.0)
+_MECHANISMS: dict[str, Mechanism] = {
+    "labels": _SMOKING,
+    "subsets": SubsetSelection(warner.Categorical(list("abcde")), 1.0, size=2),
+    "bits": UnaryEncoding(_LABELS, 1.0),
+    "a matrix": MatrixMechanism(_LABELS, [[0.6, 0.2, 0.2], [0.2, 0.5, 0.3], [0.2, 0.3, 0.5]], 2.0),
+}
+
+
+def _inverse(mechanism: Mechanism) -> np.ndarray:
+    """L (K, m): what each report adds to the unbiased shares."""
+    outputs = warner.Reports(mechanism.header, mechanism.outputs())
+    columns = []
+    for i in range(len(outputs)):
+        tally = mechanism.tally(outputs[i : i + 1], keep_reports=False)
+        channel, seen, _ = mechanism.channel_for(tally)
+        columns.append(channel.invert(seen / seen.sum()))
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("name", _MECHANISMS)
+def test_the_ends_move_as_far_as_a_linear_program_says(name: str) -> None:
+    """Over all frequencies z of forged reports: min and max of (L w - L z) / (1 - eta)."""
+    # Rejects a program that forgets that honest reports are fewer than all, and one that moves
+    # both ends equally far.
+    mechanism, eta, rng = _MECHANISMS[name], 0.02, np.random.default_rng(1)
+    labels = [v for v in mechanism.domain.labels for _ in range(400)]
+    tally = mechanism.tally(mechanism.randomize(labels, rng=rng), keep_reports=False)
+    result, inverse = warner.estimate(tally), _inverse(mechanism)
+    unbiased = result.data.channel.invert(result.data.weights)
+    bounds, intervals = result.if_forged(eta, kind="wald").bounds, result.interval(kind="wald")
+    for x, row in enumerate(inverse):
+        ends = []
+        for sign in (1, -1):
+            program = linprog(sign * -row, A_eq=np.ones((1, len(row))), b_eq=[eta])
+            ends.append((unbiased[x] + sign * program.fun) / (1 - eta) - unbiased[x])
+        assert bounds[x] == pytest.approx(np.clip(intervals[x] + ends, 0, 1), abs=1e-7)
+
+
+@pytest.mark.parametrize("target", range(3))
+def test_forgers_cannot_leave_the_bounds(target: int) -> None:
+    # Rejects a program whose bounds hold for forged answers, which are randomised, in place of
+    # forged reports: 400 reports of one value move its share as 870 answers do.
+    honest, n, forged = np.array([12_000, 6_000, 2_000]), 20_000, 400
+    expected = (_SMOKING.probabilities().astype(float) @ honest).round().astype(int).tolist()
+    counts = [c + forged * (x == target) for x, c in enumerate(expected)]
+    reports = np.repeat(range(3), counts)
+    result = warner.estimate(_SMOKING.tally(_SMOKING.reports(reports)))
+    low, high = result.if_forged(forged / (n + forged)).bounds.T
+    assert np.all(low <= honest / n) and np.all(honest / n <= high)
+    wrong = result.interval()[target]
+    assert not wrong[0] <= honest[target] / n <= wrong[1]
+
+
+def test_more_forged_reports_widen_the_bounds_up_to_everything() -> None:
+    result = warner.estimate(_SMOKING.tally(_SMOKING.reports([0] * 480 + [1] * 300 + [2] * 220)))
+    widths = [
+        float(np.ptp(result.if_forged(eta).bounds, axis=1).sum()) for eta in (0.001, 0.01, 0.1)
+    ]
+    assert widths == sorted(widths)
+    assert result.if_forged(0.9).bounds.tolist() == [[0, 1]] * 3
+    assert "if up to 1 % of the reports were made up" in str(result.if_forged())
+    for share in (0, 1, -0.1, 2):
+        with pytest.raises(ArgumentError, match="a part of the reports"):
+            result.if_forged(share)
+
+
+def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY, encoding="utf-8")
+    answers = "smokes,age\n" + "".join(f"{v},{i % 10}\n" for i, v in enumerate(["no", "yes"] * 400))
+    Path("answers.csv").write_text(answers, encoding="utf-8")
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.parquet")
+    run("tally", "reports.parquet", "-o", "tally.json")
+    said = run("estimate", "tally.json", "--forged", "1%").stdout
+    assert said.count("if up to 1 % of the reports were made up") == 2
+    data = json.loads(run("estimate", "tally.json", "--forged", "0.01", "--json").stdout)
+    shares = data[0]["if_forged"]["shares"]
+    for row, bound in zip(data[0]["shares"], shares, strict=True):
+        assert bound["low"] <= row["low"] and row["high"] <= bound["high"]
+    run("estimate", "tally.json", "--forged", "1%", "-o", "shares.csv")
+    assert "smokes (if forged)" in Path("shares.csv").read_text(encoding="utf-8")
+    assert (
+        "is no part of the reports"
+        in run("estimate", "tally.json", "--forged", "1", ok=False).output
+    )
