@@ -623,7 +623,7 @@ class Estimate(Solution):
         >>> smoking = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         >>> result = estimate(smoking.tally(smoking.reports([0] * 600 + [1] * 400)))
         >>> (result.if_forged(0.02).bounds - result.interval()).round(3).tolist()[1]
-        [-0.025, 0.019]
+        [-0.026, 0.018]
         """
         return forged_bounds(self._one, share, level, target, kind)
 
