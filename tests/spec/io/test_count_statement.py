@@ -42,6 +42,12 @@ integers = [0, 9]
 mechanism = "UtilityOptimizedRappor"
 sensitive = [1, 2, 3]
 epsilon = 1.0
+[attributes.rare]
+integers = [0, 11]
+mechanism = "UtilityOptimizedSubset"
+sensitive = [1, 2, 3, 8, 9, 10]
+size = 2
+epsilon = 1.0
 [attributes.hashed]
 values = ["x", "y", "z"]
 mechanism = "LocalHashing"
@@ -55,6 +61,7 @@ _ANSWERS: dict[str, Any] = {
     "setting": ["a", "b", "c"] * 80,
     "long": np.arange(N) % 21,
     "secret": np.arange(N) % 10,
+    "rare": np.arange(N) % 12,
     "hashed": ["x", "y", "z"] * 80,
 }
 REPORTS = {
@@ -172,6 +179,7 @@ def test_columns_of_other_names_are_counted(folder: Path) -> None:
         ("setting_report", -1, r"must lie in 0\.\.2"),
         ("long_bits_2", 255, "padding"),
         ("long_bits_0", 255, "every report must have"),
+        ("rare_bits_0", 0b11000000, "or the bit of a non-sensitive value alone"),
         ("hashed_seed", 8, "hashed: seed,bucket: must lie"),
         ("hashed_bucket", None, "hashed: seed,bucket: has rows without"),
     ],

@@ -33,6 +33,7 @@ MECHANISMS = {
     "hashes": LocalHashing(Integers(0, 9), 1.0, seeds=8),
     "a field": LocalHashing(Integers(0, 9), 1.0),
     "keys": warner.mechanisms.UtilityOptimizedRappor(Integers(0, 9), 1.0, sensitive=[1, 2]),
+    "sets": warner.mechanisms.UtilityOptimizedSubset(Integers(0, 9), 1.0, range(2, 9), 3),
 }
 REPORTS = {name: m.randomize(AGES, _RNG) for name, m in MECHANISMS.items()}
 
