@@ -76,6 +76,16 @@ near(frame[c("estimate", "std.error", "conf.low", "conf.high", "p.value")],
 near(AIC(fit), 2 * 4 - 2 * fit$json$log_likelihood)
 stopifnot(identical(fit$json, suppressMessages(warner_regress("reports.parquet", "smokes ~ ward"))$json))
 
+# What people said on paper, from a data frame. Numbers of a model that R fits itself: with a design
+# whose draw hardly changes an answer, the coefficients are close to those of glm on the answers.
+people$said <- ifelse(people$smokes == "never", "no", "yes")
+said <- warner_regress(people, said ~ age, design = "warner:999999/1000000")
+direct <- glm(said == "yes" ~ age, binomial, people)
+stopifnot(all(abs(coef(said) - coef(direct)) < 1e-3), nrow(as.data.frame(said)) == 2)
+stopifnot(all(abs(as.data.frame(said)$std.error - sqrt(diag(vcov(direct)))) < 1e-4))
+pairs <- warner_regress(people, ~ said + age, design = "said=warner:999999/1000000", correlation = TRUE)
+stopifnot(abs(coef(pairs) - cor(people$said == "yes", people$age)) < 1e-3)
+
 # A plan of a study and of a draft, and an audit.
 writeLines(c("[attributes.smokes]", 'values = ["no", "yes"]', "epsilon = 1"), "draft.toml")
 writeLines(c(readLines("draft.toml"), 'mechanism = "RandomizedResponse"'), "whole.toml")
