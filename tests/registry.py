@@ -77,6 +77,15 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "Geometric": lambda d, e: warner.mechanisms.Geometric(d, e, reach=2),
     "TruncatedGeometric": warner.mechanisms.TruncatedGeometric,
     "Exponential": warner.mechanisms.Exponential,
+    "Permanent": lambda d, e: warner.mechanisms.Permanent(
+        warner.RandomizedResponse(d, e), e + min(e, 1)
+    ),
+    "Permanent of subsets": lambda d, e: warner.mechanisms.Permanent(
+        warner.SubsetSelection(d, e), e + min(e, 1), values=3
+    ),
+    "Permanent of bits": lambda d, e: warner.mechanisms.Permanent(
+        warner.UnaryEncoding(d, e, variant="oue"), e + min(e, 1)
+    ),
     "MatrixMechanism": lambda d, e: warner.MatrixMechanism(d, _ramp(d, e)),
     # Of many values another mechanism is the best.
     "Optimal": lambda d, e: (warner.Optimal if d.size <= 12 else warner.SubsetSelection)(d, e),

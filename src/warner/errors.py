@@ -5,6 +5,7 @@ It warns by :class:`MethodWarning`, :class:`FrameWarning` and :class:`SmallGroup
 WarnerError
   ArgumentError (ValueError)          an argument breaks a rule
     BudgetError                       a privacy parameter cannot be honoured
+    MemoFullError                     a device reported on as many values as it may
     ValuesError                       an answer lies outside the domain
   ArgumentTypeError (TypeError)       an argument has the wrong type
   ReportError (ValueError)            the mechanism cannot have sent these reports
@@ -28,6 +29,7 @@ from warner._core.errors import (
     FrameWarning,
     IdentifiabilityError,
     ImpossibleReportError,
+    MemoFullError,
     MethodWarning,
     MismatchError,
     MissingExtraError,
@@ -47,6 +49,7 @@ __all__ = [
     "FrameWarning",
     "IdentifiabilityError",
     "ImpossibleReportError",
+    "MemoFullError",
     "MethodWarning",
     "MismatchError",
     "MissingExtraError",

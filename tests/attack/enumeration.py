@@ -289,12 +289,27 @@ def _drawn(m: Any, answer: Any) -> Law:
     return whole
 
 
+def _degraded(m: Any, answer: Any) -> Law:
+    """The law of one report of a fresh permanent report."""
+    keep = Fraction(int(m.parameters()["keep"], 16), ONE)
+    memo = law(m.memo, answer)
+    if isinstance(m.memo, warner.UnaryEncoding):
+        coin = (1 - keep) * Fraction(int(m.parameters()["coin"], 16), ONE)
+        size, raised = m.domain.size, Fraction(m.memo.law.raised, ONE)
+        own = Fraction(m.memo.law.keep, ONE)
+        return _bits([keep * (own if x == answer else raised) + coin for x in range(size)])
+    reports = keys_of(m)
+    return {y: keep * memo.get(y, 0) + (1 - keep) / len(reports) for y in reports}
+
+
 def law(mechanism: Any, answer: Any) -> Law:
     """Pr(report | answer), exactly, of every report that the answer can make."""
     m: Any = mechanism
     if isinstance(m, warner.mechanisms.WithFakes):
         odds = Fraction(m.share, ONE)
         return _mixed([(odds, law(m.mechanism, answer)), (1 - odds, _fake(m))])
+    if isinstance(m, warner.mechanisms.Permanent):
+        return _degraded(m, answer)
     if isinstance(m, warner.OneOf):
         return _drawn(m, answer)
     if isinstance(m, warner.mechanisms.HiddenQuestion):

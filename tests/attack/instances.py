@@ -239,6 +239,15 @@ def _with_fakes(rng: np.random.Generator) -> Mechanism:
     return warner.mechanisms.WithFakes(inner, int(rng.integers(2**60, 2**63)), fakes)
 
 
+def _permanent(rng: np.random.Generator) -> Mechanism:
+    """Randomised response, subsets, signs, points, hashes or bits that are kept and degraded."""
+    makers = ("RandomizedResponse", "UnaryEncoding", "SubsetSelection", "HadamardResponse")
+    makers += ("ProjectiveGeometryResponse", "LocalHashing")
+    inner = SINGLE[str(rng.choice(makers))](rng)
+    more = float(rng.uniform(1.05, 1.4))
+    return warner.mechanisms.Permanent(inner, more * inner.requested, int(rng.integers(1, 4)))
+
+
 def _one_of(rng: np.random.Generator) -> Mechanism:
     """One question of three, or a pair of them."""
     domains = {f"part{i}": labels(rng, 4) for i in range(3)}
@@ -270,6 +279,7 @@ ALL: dict[str, Make] = {
     **SINGLE,
     "WithNonresponse": _with_nonresponse,
     "WithFakes": _with_fakes,
+    "Permanent": _permanent,
     "PerAttribute": _tuple,
     "OneOf": _one_of,
     "HiddenQuestion": _hidden,

@@ -3,6 +3,7 @@
 WarnerError
 ├── ArgumentError (ValueError)          an argument breaks a rule
 │   ├── BudgetError                     epsilon or another privacy parameter
+│   ├── MemoFullError                   a device that reported on as many values as it may
 │   └── ValuesError                     a person's answer: position and kind, never the value
 ├── ArgumentTypeError (TypeError)       an argument has the wrong type
 ├── ReportError (ValueError)            reports that the mechanism cannot have sent
@@ -83,6 +84,10 @@ class ArgumentError(WarnerError, ValueError):
 
 class BudgetError(ArgumentError):
     """A privacy parameter for which no mechanism exists."""
+
+
+class MemoFullError(ArgumentError):
+    """A device that has reported on as many different values as it may, and is given another."""
 
 
 class ValuesError(ArgumentError):

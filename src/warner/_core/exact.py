@@ -135,6 +135,26 @@ def log_ratio(high: int | Fraction, low: int | Fraction, times: float | Fraction
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
+_FIXED = 512  # binary digits of a power that is rounded
+
+
+def power_below(base: Fraction, times: int) -> Fraction:
+    """Return base^times of a base in [0, 1], or a fraction less than 2^-500 below it.
+
+    >>> power_below(Fraction(1, 3), 2), 0 < power_below(Fraction(1, 2), 10**4) + Fraction(1, 2**500)
+    (Fraction(1, 9), True)
+    """
+    if times * base.denominator.bit_length() <= 64 * _FIXED:
+        return base**times
+    # Products of numbers that were rounded down, each rounded down.
+    square, power = (base.numerator << _FIXED) // base.denominator, 1 << _FIXED
+    while times:
+        if times & 1:
+            power = power * square >> _FIXED
+        square, times = square * square >> _FIXED, times >> 1
+    return Fraction(power, 1 << _FIXED)
+
+
 def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
     """Refuse probabilities that are too small for 64-bit thresholds (METHODS 8)."""
     if smallest < SMALLEST:

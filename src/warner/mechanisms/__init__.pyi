@@ -27,6 +27,7 @@ from .numeric import (
 )
 from .one_of import OneOf as OneOf
 from .optimal import Certificate as Certificate, Optimal as Optimal
+from .permanent import MemoDevice as MemoDevice, Permanent as Permanent
 from .personalized import Device as Device, PersonalizedULDP as PersonalizedULDP
 from .planar import PlanarGeometric as PlanarGeometric, PlanarLaplace as PlanarLaplace
 from .utility_optimized import (

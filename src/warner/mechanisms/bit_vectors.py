@@ -172,11 +172,8 @@ class UnaryEncoding(BitMechanism):
         return program("bits", {"size": self.domain.size, **fields})
 
     def channel(self) -> SupportChannel:
-        return SupportChannel(
-            self.domain.size,
-            self._raise_threshold / ONE,
-            (self._keep_threshold - self._raise_threshold) / ONE,
-        )
+        keep, raised, whole = self.law.keep, self.law.raised, self.law.whole
+        return SupportChannel(self.domain.size, raised / whole, (keep - raised) / whole)
 
     @property
     def n_reports(self) -> int:
@@ -186,9 +183,9 @@ class UnaryEncoding(BitMechanism):
         return {"bits": np.packbits(all_patterns(self.domain.size), axis=1)}
 
     def probabilities(self) -> np.ndarray:
-        size = self.domain.size
-        chance = np.full((size, size), Fraction(self._raise_threshold, ONE), dtype=object)
-        np.fill_diagonal(chance, Fraction(self._keep_threshold, ONE))
+        size, law = self.domain.size, self.law
+        chance = np.full((size, size), Fraction(law.raised, law.whole), dtype=object)
+        np.fill_diagonal(chance, Fraction(law.keep, law.whole))
         return independent_bit_table(all_patterns(size), chance)
 
 
@@ -297,8 +294,8 @@ class SubsetSelection(BitMechanism):
         return program("subset", {"size": self.domain.size, **fields})
 
     def channel(self) -> SupportChannel:
-        p = Fraction(self._include, ONE)
         d, others = self.subset, self.domain.size - 1
+        p = self.law.high * d / ONE
         q = p * Fraction(d - 1, others) + (1 - p) * Fraction(d, others)
         return SupportChannel(self.domain.size, float(q), float(p - q), ones=d)
 
@@ -315,11 +312,9 @@ class SubsetSelection(BitMechanism):
         return {"bits": np.packbits(all_subsets(self.domain.size, self.subset), axis=1)}
 
     def probabilities(self) -> np.ndarray:
-        # A subset with the true value is one of C(K-1, d-1), one without it one of C(K-1, d).
-        others = self.domain.size - 1
-        high = Fraction(self._include, ONE * math.comb(others, self.subset - 1))
-        low = Fraction(ONE - self._include, ONE * math.comb(others, self.subset))
-        return TwoProbabilities(high, low).table(all_subsets(self.domain.size, self.subset) == 1)
+        unit = Fraction(self.subset, ONE * math.comb(self.domain.size - 1, self.subset - 1))
+        law = TwoProbabilities(self.law.high * unit, self.law.low * unit)
+        return law.table(all_subsets(self.domain.size, self.subset) == 1)
 
 
 def insert_value(

@@ -88,7 +88,8 @@ class HadamardResponse(Mechanism):
         return program("hadamard", {"size": self.domain.size, **fields})
 
     def channel(self) -> HadamardChannel:
-        return HadamardChannel(self.domain.size, self.order, (2 * self._agree - ONE) / ONE)
+        gap = (self.law.high - self.law.low) * (self.order // 2)
+        return HadamardChannel(self.domain.size, self.order, float(gap))
 
     def probabilities(self) -> np.ndarray:
         agrees = (

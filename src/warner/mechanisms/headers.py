@@ -85,6 +85,7 @@ MECHANISMS = _Registry(
         "HiddenQuestion",
         "WithFakes",
         "Repeated",
+        "Permanent",
         "KeyValue",
         "WithNonresponse",
     ),

@@ -279,11 +279,12 @@ class TwoProbabilities(ReportDistribution, UnsupportedLikelihood):
 class OneHotBits(ReportDistribution, UnsupportedLikelihood):
     """K independent bits, one for each value, where the bit of the true value is 1 more often.
 
-    Pr(bit j is 1 | value x) = keep / 2**64 if j = x, else raised / 2**64
+    Pr(bit j is 1 | value x) = keep / whole if j = x, else raised / whole
     """
 
-    keep: int  # 2**64 times the probability that the value's bit is 1
-    raised: int  # 2**64 times the probability that any other bit is 1
+    keep: int  # ``whole`` times the probability that the value's bit is 1
+    raised: int  # ``whole`` times the probability that any other bit is 1
+    whole: int = ONE
 
     @property
     def audit_method(self) -> str:
@@ -291,7 +292,8 @@ class OneHotBits(ReportDistribution, UnsupportedLikelihood):
 
     def log_unsupported(self, ones: np.ndarray, size: int) -> np.ndarray:
         raised, clear, lost = (
-            math.log(v / ONE) for v in (self.raised, ONE - self.raised, ONE - self.keep)
+            math.log(v / self.whole)
+            for v in (self.raised, self.whole - self.raised, self.whole - self.keep)
         )
         return np.asarray(ones * raised + (size - 1 - ones) * clear + lost, dtype=np.float64)
 
@@ -300,8 +302,8 @@ class OneHotBits(ReportDistribution, UnsupportedLikelihood):
 
         The laws of two values x and x' differ only in the bits x and x'.
         """
-        true_bit = (ONE - self.keep, self.keep)
-        other_bit = (ONE - self.raised, self.raised)
+        true_bit = (self.whole - self.keep, self.keep)
+        other_bit = (self.whole - self.raised, self.raised)
         total = Fraction(1)
         for a, b in ((true_bit, other_bit), (other_bit, true_bit)):
             if any(y == 0 < x for x, y in zip(a, b, strict=True)):

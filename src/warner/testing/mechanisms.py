@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -446,7 +447,10 @@ class _Subject:
         rule = f"{differ} of {_REPEATED} reports differ between two equal generators"
         require(not differ, f"{rule}: some randomness does not come from the source")
         require(first != other, "reports do not depend on the generator")
-        require(not mechanism.randomize(values).simulated, "real reports are marked as simulated")
+        with suppress(ArgumentError):  # where real answers go through a device
+            require(
+                not mechanism.randomize(values).simulated, "real reports are marked as simulated"
+            )
         return "equal generators make equal reports"
 
     # The channel

@@ -86,7 +86,7 @@ COUNTED = ALL
 def test_reports_of_every_other_mechanism_are_refused() -> None:
     instances = [smallest(name, epsilon) for name in COUNTED for epsilon in (1.0, 2.0)]
     instances.append(warner.RandomizedResponse(warner.Integers(1, 4), 1.0))
-    made = [(m, m.randomize(m.domain.labels)) for m in instances]
+    made = [(m, m.randomize(m.domain.labels, np.random.default_rng(0))) for m in instances]
     counted = [(m, reports, m.tally(reports)) for m, reports in made]
     for ours, _, our_tally in counted:
         for theirs, reports, their_tally in counted:

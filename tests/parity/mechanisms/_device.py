@@ -399,6 +399,41 @@ def run_silence(p: dict[str, Any], x: Any, d: Any) -> Columns:
     return [("report", [last_of(inner)])] if none else other if x is None else y
 
 
+def degrade(p: dict[str, Any], columns: Columns, d: Any) -> Columns:
+    """One round of a permanent report."""
+    memo, (_, values) = p["memo"], columns[0]
+    if memo["sampler"] == "bits":
+        flat = [byte >> 7 - i & 1 for byte in values for i in range(8)]
+        stays, coins = (draw_bits(read(p[name]), len(flat), d) for name in ("keep", "coin"))
+        bits = [b if s else c for b, s, c in zip(flat, stays, coins, strict=True)]
+        return [("bits", bytes_of(bits[: p["size"]]))]
+    stays = d.below(read(p["keep"]))
+    if memo["sampler"] == "subset":
+        k, size = p["size"], memo["members"]
+        left_out = 2 * size > k + 1
+        members = floyd(k, k - size if left_out else size, d)
+        fresh: Columns = [("bits", bytes_of([int((j in members) != left_out) for j in range(k)]))]
+    else:
+        fresh = [(name, [d.uniform(n)]) for name, n in uniform_columns(memo)]
+    return columns if stays else fresh
+
+
+def uniform_columns(memo: dict[str, Any]) -> list[tuple[str, int]]:
+    """How many numbers each column of a report has."""
+    if memo["sampler"] == "hash":
+        sizes = {"multiplier": memo.get("prime", 0) - 1, "shift": memo.get("prime", 0)}
+        sizes = sizes if memo["family"] == 2 else {"seed": memo["seeds"]}
+        return [*sizes.items(), ("bucket", memo["buckets"])]
+    if memo["sampler"] == "projective":
+        q, t = memo["prime"], memo["dimension"]
+        return [("report", memo["blocks"] * (q**t - 1) // (q - 1))]
+    return [("report", memo["order" if memo["sampler"] == "hadamard" else "size"])]
+
+
+def run_permanent(p: dict[str, Any], x: int, d: Any) -> Columns:
+    return degrade(p, run(p["memo"], x, d), d)
+
+
 def run_each(p: dict[str, Any], x: list[Any], d: Any) -> Columns:
     return [
         (f"{part['name']}.{name}", v)
@@ -547,7 +582,30 @@ def law(p: dict[str, Any], x: Any) -> Law:
         return found
     if name == "silence":
         return _nonresponse_law(p, x)
+    if name == "permanent":
+        return _degraded_law(p, x)
     return _law_of_paths(json.dumps(p), x)
+
+
+def _degraded_law(p: dict[str, Any], x: Any) -> Law:
+    """Sums over the permanent reports; of bits, one by one."""
+    memos, keep = law(p["memo"], x), Fraction(read(p["keep"]), ONE)
+    found: Law = {}
+    if p["memo"]["sampler"] != "bits":
+        (some, *_) = memos
+        columns = _columns_of(p["memo"], some)
+        fresh = _paths(lambda path: record(p, degrade({**p, "keep": 0}, columns, path)))
+        for report, share in fresh.items():
+            found[report] = keep * memos.get(report, Fraction(0)) + (1 - keep) * share
+        return found
+    coin, size = Fraction(read(p["coin"]), ONE), p["size"]
+    for memo, share in memos.items():
+        ones = [keep * (memo[i >> 3] >> 7 - (i & 7) & 1) + (1 - keep) * coin for i in range(size)]
+        for bits in product((0, 1), repeat=size):
+            chance = prod((q if b else 1 - q for b, q in zip(bits, ones, strict=True)), start=share)
+            report = bytes(bytes_of(bits))
+            found[report] = found.get(report, Fraction(0)) + chance
+    return found
 
 
 @cache

@@ -50,6 +50,7 @@ ENTRIES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     ),
     "repeated": ({"parts": PARTS}, {}),
     "silence": ({"inner": "program", "dropped": WHOLE, "silent": WHOLE}, {}),
+    "permanent": ({"size": WHOLE, "memo": "program", "keep": WHOLE}, {"coin": WHOLE}),
     "each": ({"parts": PARTS}, {}),
     "one_of": ({"draw": LIST, "blocks": PARTS, "programs": PROGRAMS}, {}),
 }  # fmt: skip
@@ -285,6 +286,30 @@ def _nonresponse(p: dict[str, Any]) -> bool:
     )
 
 
+DEGRADED = ("direct", "bits", "subset", "hadamard", "projective", "hash")
+
+
+def _permanent(p: dict[str, Any]) -> bool:
+    check(p["memo"])
+    return (
+        p["memo"]["sampler"] in DEGRADED
+        and p["size"] == p["memo"]["size"]
+        and _inside(p["keep"])
+        and ("coin" in p) == (p["memo"]["sampler"] == "bits")
+        and _inside(p.get("coin", 1))
+        and (p["memo"]["sampler"] == "bits" or _likelihood_ratio(p["memo"]) > 1)
+    )
+
+
+def _likelihood_ratio(memo: dict[str, Any]) -> Fraction:
+    """How many times likelier a report that supports the value is than one that does not."""
+    if "own" in memo:
+        return Fraction(read(memo["own"]), read(memo["other"]))
+    inside, outside = supports_of(memo)
+    include = read(memo["agree" if memo["sampler"] == "hadamard" else "include"])
+    return Fraction(include * outside, inside * (ONE - include))
+
+
 def _one_of(p: dict[str, Any]) -> bool:
     for inner in p["programs"]:
         check(inner)
@@ -327,6 +352,7 @@ LAWS = {
     "gaussian": _gaussian,
     "repeated": _parts,
     "silence": _nonresponse,
+    "permanent": _permanent,
     "each": _parts,
     "one_of": _one_of,
 }
@@ -342,6 +368,8 @@ def _column(name: str, size: int) -> dict[str, Any]:
 
 def columns_of(p: dict[str, Any]) -> list[dict[str, Any]]:
     s = p["sampler"]
+    if s == "permanent":
+        return columns_of(p["memo"])
     if s in ("bits", "subset", "utility_subset", "utility_bits"):
         return [{"name": "bits", "dtype": "|u1", "length": -(-p["size"] // 8)}]
     if s == "hash":
@@ -538,7 +566,12 @@ def _simple_odds(p: dict[str, Any]) -> Fraction:
         return _included(read(p["include"]), n, p["blocks"] * m - n)
     if s == "hadamard":
         return _up(read(p["agree"]), ONE - read(p["agree"]))
-    made = {"bits": _bits, "utility_bits": _utility_bits, "table": _table_odds}
+    made = {
+        "permanent": _degraded_odds,
+        "bits": _bits,
+        "utility_bits": _utility_bits,
+        "table": _table_odds,
+    }
     return {**made, "silence": _nonresponse_odds}.get(s, _widths)(p)
 
 
@@ -565,6 +598,32 @@ def _delta(p: dict[str, Any]) -> Fraction | None:
         (max(Fraction(0), a - e * b) for a, b in zip(masses, over, strict=True)), Fraction(0)
     )
     return excess / (1 << 64 * p["words"])  # fmt: skip
+
+
+def _degraded_odds(p: dict[str, Any]) -> Fraction:
+    """From the probabilities of one report, or of one bit."""
+    memo, a = p["memo"], Fraction(read(p["keep"]), ONE)
+    if memo["sampler"] == "bits":
+        coins = (1 - a) * Fraction(read(p["coin"]), ONE)
+        high, low = (a * Fraction(read(memo[name]), ONE) + coins for name in ("keep", "raised"))
+        return high * (1 - low) / (low * (1 - high))
+    # Of a report that the value supports and of one that it does not, times the number of both.
+    inside, outside = supports_of(memo)
+    odds = _likelihood_ratio(memo)
+    high = odds * (inside + outside) / (inside * odds + outside)
+    return (a * high + 1 - a) / (a * high / odds + 1 - a)
+
+
+def supports_of(memo: dict[str, Any]) -> tuple[int, int]:
+    """How many reports support a value and how many do not, up to a factor."""
+    s, size = memo["sampler"], memo["size"]
+    if s == "subset":
+        return memo["members"], size - memo["members"]
+    if s == "projective":
+        q, t = memo["prime"], memo["dimension"]
+        inside = (q ** (t - 1) - 1) // (q - 1)
+        return inside, memo["blocks"] * (q**t - 1) // (q - 1) - inside
+    return 1, {"hadamard": 2, "hash": memo.get("buckets", 0)}.get(s, size) - 1
 
 
 def _read(entry: dict[str, Any] | None) -> Fraction | None:
