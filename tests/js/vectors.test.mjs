@@ -18,6 +18,13 @@ for (const { name, program, draws } of read("samplers.json")) {
       const next = warner.listedWords(words.map(BigInt));
       assert.equal(warner.hexadecimal(warner.sample(program, encoded, next)), record);
       assert.equal(next.used(), used);
+      if (program.sampler === "permanent") { // the same in two steps, as devices that keep the first
+        const again = warner.listedWords(words.map(BigInt));
+        const memo = warner.sample(program.memo, encoded, again);
+        assert.equal(warner.hexadecimal(warner.degrade(program, memo, again)), record);
+        assert.throws(() => warner.degrade(program, new Uint8Array(99)), refused("bad_answer"));
+        assert.throws(() => warner.degrade(program.memo, memo), refused("bad_answer"));
+      }
       const short = warner.listedWords(words.slice(0, used - 1).map(BigInt));
       if (used > 0) assert.throws(() => warner.sample(program, encoded, short), refused("words"));
     }

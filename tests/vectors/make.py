@@ -38,6 +38,10 @@ def with_nonresponse(mechanism: Mechanism) -> Mechanism:
     return warner.mechanisms.WithNonresponse(mechanism)
 
 
+def permanent(mechanism: Mechanism) -> Mechanism:
+    return warner.mechanisms.Permanent(mechanism, 2 * mechanism.requested)
+
+
 def mechanisms() -> dict[str, Mechanism]:
     """The mechanisms whose programs are written, by the names of the cases."""
     six, seventeen = Integers(0, 5), Integers(1, 17)
@@ -152,6 +156,17 @@ def mechanisms() -> dict[str, Mechanism]:
         "silence, repeated": warner.mechanisms.Repeated(
             with_nonresponse(warner.SquareWave(six, 1.0, cells=16)), 2
         ),
+        "permanent, values": permanent(warner.RandomizedResponse(six, 1.0)),
+        "permanent, subsets": permanent(warner.SubsetSelection(seventeen, 1.0)),
+        "permanent, complements of subsets": permanent(warner.SubsetSelection(six, 1.0, size=5)),
+        "permanent, signs": permanent(warner.HadamardResponse(six, 1.0)),
+        "permanent, points": permanent(
+            warner.mechanisms.ProjectiveGeometryResponse(seventeen, 2.0, prime=2, blocks=3)
+        ),
+        "permanent, hashes": permanent(warner.LocalHashing(six, 1.0)),
+        "permanent, seeds": permanent(warner.LocalHashing(six, 1.0, seeds=40)),
+        "permanent, bits": permanent(warner.UnaryEncoding(seventeen, 1.0, variant="oue")),
+        "permanent, RAPPOR": warner.mechanisms.Permanent.rappor(six, 0.5, 0.5, 0.75),
         "two attributes together": warner.RandomizedResponse(
             Product(smokes=two, age=Integers(0, 2)), 1.0
         ),
@@ -451,6 +466,16 @@ def _refused_of_others(known: dict[str, dict[str, Any]]) -> Iterator[tuple[str, 
     yield "silence: inside", altered(p, inner=altered(p["inner"], width=0)), "not_a_law"
     other = known["direct, six values"]
     yield "silence: no dummies", altered(p, inner=other, answer="index"), "not_a_law"
+    p = known["permanent, values"]
+    yield "permanent: keep", altered(p, keep=_more(p["keep"])), "odds_differ"
+    yield "permanent: always kept", altered(p, keep=hex(ONE)), "not_a_law"
+    yield "permanent: a coin", altered(p, coin=5), "not_a_law"
+    inner = altered(p["memo"], own=p["memo"]["other"], other=p["memo"]["own"])
+    yield "permanent: inside", altered(p, memo=inner), "not_a_law"
+    yield "permanent: of numbers", altered(p, memo=known["window, square wave"]), "not_a_law"
+    p = known["permanent, bits"]
+    yield "permanent: no coin", altered(p, coin=_LEFT_OUT), "not_a_law"
+    yield "permanent: coin", altered(p, coin=_more(p["coin"])), "odds_differ"
     p = known["one_of, questions"]
     first, second, *others = p["draw"]
     yield "one_of: odds above one", altered(p, draw=[_more(first), second, *others]), "not_a_law"

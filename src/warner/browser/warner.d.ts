@@ -362,6 +362,34 @@ export type Sampler = {
      * null where no such sentence makes sense.
      */
     law: ((encoded: number) => Law) | null;
+    /**
+     * of reports with two likelihoods, which can be degraded.
+     */
+    levels?: Levels;
+    /**
+     * of bits: 2^64 times the chances of a 1.
+     */
+    chances?: readonly [bigint, bigint];
+    /**
+     * of the report that is drawn once and kept.
+     */
+    memo?: Sampler;
+    /**
+     * one round of it.
+     */
+    degrade?: (memo: Drawn, next: Words) => Drawn;
+};
+export type Levels = {
+    /**
+     * of inside + outside reports, up to a factor, those that support it.
+     */
+    inside: bigint;
+    outside: bigint;
+    /**
+     * the likelihood of one that supports the value to that of another.
+     */
+    likelier: Ratio;
+    uniform: (next: Words) => Drawn;
 };
 export type Part = {
     name: string;
@@ -488,6 +516,16 @@ export declare function programsOf({ questions, program }: Pick<Survey, "questio
  * @returns {Uint8Array}
  */
 export declare function sample(program: unknown, encoded: Encoded, next?: Words): Uint8Array;
+/**
+ * The record of one round, from the record of a permanent report, which a device draws by
+ * `sample(program.memo, encoded)` once for each value, and keeps.
+ *
+ * @param {unknown} program a program `permanent`.
+ * @param {Uint8Array} memo
+ * @param {Words} [next]
+ * @returns {Uint8Array}
+ */
+export declare function degrade(program: unknown, memo: Uint8Array, next?: Words): Uint8Array;
 export type Encoded = number | null | readonly Encoded[];
 /**
  * @typedef {number | null | readonly Encoded[]} Encoded an index, a position in [0, 1], null for no

@@ -567,6 +567,16 @@ export function parse({ domain }, text) {
  * @property {() => [Ratio, Ratio]} [dummyOdds] the largest ratio of a person's report to a dummy's,
  *   and of a dummy's to a person's.
  * @property {((encoded: number) => Law) | null} law null where no such sentence makes sense.
+ * @property {Levels} [levels] of reports with two likelihoods, which can be degraded.
+ * @property {readonly [bigint, bigint]} [chances] of bits: 2^64 times the chances of a 1.
+ * @property {Sampler} [memo] of the report that is drawn once and kept.
+ * @property {(memo: Drawn, next: Words) => Drawn} [degrade] one round of it.
+ *
+ * @typedef {object} Levels reports that support a value are likelier than all others.
+ * @property {bigint} inside of inside + outside reports, up to a factor, those that support it.
+ * @property {bigint} outside
+ * @property {Ratio} likelier the likelihood of one that supports the value to that of another.
+ * @property {(next: Words) => Drawn} uniform
  *
  * @typedef {{ name: string, times: number, program: Json, sampler: Sampler }} Part
  *
@@ -799,6 +809,12 @@ const SAMPLERS = {
       columns: [integers("report", widths.size)],
       odds: larger(widths.own, widths.other),
       draw: (index, next) => ({ report: [BigInt(direct(index, widths, next))] }),
+      levels: {
+        inside: 1n,
+        outside: BigInt(widths.size - 1),
+        likelier: ratio(widths.own, widths.other),
+        uniform: (next) => ({ report: [uniform(next, BigInt(widths.size))] }),
+      },
       law: () => ({
         kind: "names", same: ratio(widths.own, total), other: ratio(widths.other, total),
       }),
@@ -817,6 +833,7 @@ const SAMPLERS = {
       size,
       columns: [bitColumn(size)],
       odds: ratio(keep * (RANGE - raised), raised * (RANGE - keep)),
+      chances: [keep, raised],
       draw: (index, next) => {
         const bits = drawnBits(next, raised, 8 * Math.ceil(size / 8)).slice(0, size);
         bits[index] = below(next, keep);
@@ -843,6 +860,15 @@ const SAMPLERS = {
         const { columns, bucket } = functions.draw(index, next);
         return { ...columns, bucket: [BigInt(direct(bucket, widths, next))] };
       },
+      levels: {
+        inside: 1n,
+        outside: BigInt(widths.size - 1),
+        likelier: ratio(widths.own, widths.other),
+        uniform: (next) => {
+          const { columns } = functions.draw(0, next);
+          return { ...columns, bucket: [uniform(next, BigInt(widths.size))] };
+        },
+      },
       law: functions.collision && hashLaw(widths, total, functions.collision),
     };
   },
@@ -865,6 +891,13 @@ const SAMPLERS = {
         bits.push(index < size - 1 && bits[index]);
         bits[index] = included;
         return { bits: packed(bits) };
+      },
+      levels: {
+        inside: d,
+        outside: rest,
+        likelier: ratio(include * rest, d * (RANGE - include)),
+        uniform: (next) => (
+          { bits: packed(subset(next, size, members, 2 * members > size + 1)) }),
       },
       law: () => ({
         kind: "supports",
@@ -893,6 +926,12 @@ const SAMPLERS = {
         const row = BigInt(index + 1);
         const keep = below(next, agree);
         return { report: [isEven(y & row) === keep ? y : y ^ (row & -row)] };
+      },
+      levels: {
+        inside: 1n,
+        outside: 1n,
+        likelier: ratio(agree, RANGE - agree),
+        uniform: (next) => ({ report: [uniform(next, wide)] }),
       },
       law: () => ({ kind: "supports", same: ratio(agree, RANGE), other: ratio(1n, 2n) }),
     };
@@ -956,6 +995,12 @@ const SAMPLERS = {
         const block = beyond / space.points;
         const other = block >= own ? block + 1n : block;
         return { report: [other * space.points + (beyond % space.points)] };
+      },
+      levels: {
+        inside: s,
+        outside: points - s,
+        likelier: ratio(include * (points - s), s * (RANGE - include)),
+        uniform: (next) => ({ report: [uniform(next, points)] }),
       },
       // Values of other blocks share no report with the value, so one block alone has one chance.
       law: blocks > 1 ? null : () => ({
@@ -1359,7 +1404,75 @@ const SAMPLERS = {
       law: null,
     };
   },
+
+  permanent(entries) {
+    const size = entries.count("size");
+    const keep = entries.integer("keep");
+    const memo = prepare(entries.get("memo"), `${entries.place}.memo`);
+    const { chances, levels } = memo;
+    const rule = "must have a memo whose reports can be degraded, of as many values";
+    entries.law((chances !== undefined || levels !== undefined) && memo.size === size, rule);
+    const coin = entries.get("coin") === undefined ? undefined : entries.integer("coin");
+    const matches = (coin !== undefined) === (chances !== undefined);
+    entries.law(matches, "must have a coin for bits alone");
+    const inside = keep >= 1n && keep < RANGE && (coin ?? 1n) >= 1n && (coin ?? 1n) < RANGE;
+    entries.law(inside, "must have 1 <= keep < 2^64 and 1 <= coin < 2^64");
+    const odds = chances !== undefined
+      ? oddsOfBits(keep, coin ?? 0n, chances) : oddsOfLevels(entries, keep, levels);
+    /** @type {(z: Drawn, next: Words) => Drawn} */
+    const degrade = (z, next) => {
+      if (levels === undefined) {
+        const count = 8 * z.bits.length;
+        const [stays, coins] = [keep, coin ?? 0n].map((t) => drawnBits(next, t, count));
+        const of = (/** @type {number} */ j) => (z.bits[j >> 3] >> BigInt(7 - (j & 7)) & 1n) === 1n;
+        return { bits: packed(stays.map((s, j) => j < size && (s ? of(j) : coins[j]))) };
+      }
+      const stays = below(next, keep);
+      // Drawn in any case, so that the words that are used do not tell whether it stays.
+      const fresh = levels.uniform(next);
+      return stays ? z : fresh;
+    };
+    return {
+      ...BY_INDEX,
+      size,
+      columns: memo.columns,
+      odds,
+      memo,
+      degrade,
+      draw: (index, next) => degrade(memo.draw(index, next), next),
+      law: null,
+    };
+  },
 };
+
+/**
+ * The odds of one round of bits that are kept one by one.
+ *
+ * @param {bigint} keep
+ * @param {bigint} coin
+ * @param {readonly [bigint, bigint]} chances of the permanent bits, of which each is 1.
+ */
+function oddsOfBits(keep, coin, [own, other]) {
+  const whole = RANGE * RANGE;
+  const [high, low] = [own, other].map((bit) => keep * bit + (RANGE - keep) * coin);
+  return ratio(high * (whole - low), low * (whole - high));
+}
+
+/**
+ * The odds of one round of reports that are kept as a whole.
+ *
+ * @param {Entries} entries
+ * @param {bigint} keep
+ * @param {Levels | undefined} levels
+ */
+function oddsOfLevels(entries, keep, levels) {
+  const { inside, outside, likelier } = /** @type {Levels} */ (levels);
+  const { numerator: high, denominator: low } = likelier;
+  entries.law(high > low, "must have a memo whose reports speak for their values");
+  const [all, total] = [inside + outside, inside * high + outside * low];
+  const uniform = (RANGE - keep) * total;
+  return ratio(keep * high * all + uniform, keep * low * all + uniform);
+}
 
 /** @type {{ answer: "index", between: string, power: bigint }} */
 const BY_INDEX = { answer: "index", between: "any", power: 1n };
@@ -2640,6 +2753,35 @@ export function sample(program, encoded, next = systemWords()) {
   const rule = "must be an answer that the program takes";
   require(takes(sampler, encoded), "bad_answer", "bad_answer", rule);
   return record(/** @type {Program} */ (program), sampler.draw(encoded, next));
+}
+
+/**
+ * The record of one round, from the record of a permanent report, which a device draws by
+ * `sample(program.memo, encoded)` once for each value, and keeps.
+ *
+ * @param {unknown} program a program `permanent`.
+ * @param {Uint8Array} memo
+ * @param {Words} [next]
+ * @returns {Uint8Array}
+ */
+export function degrade(program, memo, next = systemWords()) {
+  const sampler = prepare(program);
+  const { columns } = /** @type {Program} */ (program);
+  const right = sampler.degrade !== undefined
+    && memo.length === recordLength(/** @type {Program} */ (program));
+  require(right, "bad_answer", "memo", "must be the record of a permanent report");
+  /** @type {Drawn} */
+  const kept = {};
+  let at = 0;
+  for (const { name, dtype, length } of columns) {
+    kept[name] = Array.from({ length }, (_, i) => {
+      const bytes = memo.slice(at + i * WIDTHS[dtype], at + (i + 1) * WIDTHS[dtype]);
+      return bytes.reduceRight((number, byte) => number << 8n | BigInt(byte), 0n);
+    });
+    at += length * WIDTHS[dtype];
+  }
+  const { degrade: once } = /** @type {Required<Sampler>} */ (sampler);
+  return record(/** @type {Program} */ (program), once(kept, next));
 }
 
 /**
