@@ -591,6 +591,8 @@ _LATEX = {each: f"\\{each}" for each in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
     _NB: "~",
 }
 
@@ -598,8 +600,8 @@ _LATEX = {each: f"\\{each}" for each in "&%$#_{}"} | {
 def latex_text(text: str) -> str:
     r"""A text with the characters escaped that LaTeX reads as commands.
 
-    >>> print(latex_text("em:100 50% a_b"))
-    em:100 50\% a\_b
+    >>> print(latex_text("em:100 50% a_b < 1"))
+    em:100 50\% a\_b \textless{} 1
     """
     return "".join(_LATEX.get(each, each) for each in text)
 

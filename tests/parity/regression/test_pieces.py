@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from warner._core.survey_design import SurveyDesign
 from warner.regression import likelihood
+from warner.regression.coefficients import solved
 from warner.regression.likelihood import (
     Likelihood,
     Mixture,
@@ -169,3 +172,35 @@ def test_a_choice_of_pieces_is_the_fast_multinomial_logit() -> None:
     assert one.squared_scores() == pytest.approx(other.squared_scores())
     ends = maximize(fast), maximize(slow)
     assert ends[0].beta == pytest.approx(ends[1].beta, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["a number", "honesty"])
+def test_errors_of_clusters_by_the_scores_of_people(name: str) -> None:
+    """H^-1 (sum_h G_h/(G_h - 1) sum_g (S_g - S_h)(S_g - S_h)') H^-1 with scores by differences."""
+    mixture = _mixture(name)
+    region = (GROUP >= 4).astype(int)
+    columns = {"w": WEIGHTS, "c": GROUP, "r": region}
+    drawn = SurveyDesign("w", "c", "r").sample(columns, np.ones(N))
+    mixture = replace(mixture, weights=drawn.weights)
+    best = maximize(mixture)
+    found = solved(mixture, np.eye(len(best.beta)), None, drawn)
+    alone = [
+        replace(mixture, rows=mixture.rows[i : i + 1], weights=np.ones(1),
+                predictors=[Predictor(x[i : i + 1], c) for x, c in mixture.predictors],
+                pieces=[piece.of(slice(i, i + 1)) for piece in mixture.pieces])
+        for i in range(N)
+    ]  # fmt: skip
+    scores = np.stack(
+        [
+            _differences(lambda theta, one=one: np.array(one.at(theta).value), found.theta)
+            for one in alone
+        ]
+    )
+    meat = np.zeros((len(best.beta), len(best.beta)))
+    for h in (0, 1):
+        clusters = np.unique(GROUP[region == h])
+        sums = np.stack([drawn.weights[g == GROUP] @ scores[g == GROUP] for g in clusters])
+        centred = sums - sums.mean(axis=0)
+        meat += len(clusters) / (len(clusters) - 1) * centred.T @ centred
+    inverse = np.linalg.inv(mixture.at(found.theta).derivatives()[1])
+    assert found.covariance == pytest.approx(inverse @ meat @ inverse, rel=1e-3, abs=1e-4)

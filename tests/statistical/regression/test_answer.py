@@ -6,6 +6,7 @@ import numpy as np
 
 import warner
 from warner import Integers, regress
+from warner.designs import Warner
 from warner.regression.answer import Regression
 
 RUNS, N = 80, 3000
@@ -75,3 +76,54 @@ def test_slopes_of_a_mean_are_covered() -> None:
         wrong += low <= slope <= high
     assert 0.91 < hits / RUNS < 0.99
     assert wrong / RUNS < 0.5
+
+
+def test_a_hidden_predictor_is_covered() -> None:
+    """Rejects the program that takes reports for answers: the effect on the number is shrunk, and
+    that of the other covariate takes some of it.
+    """
+    rng = np.random.default_rng(12)
+    design, known = Warner("4/5"), warner.RandomizedResponse(Warner("4/5").domain, float("inf"))
+    hits, wrong = np.zeros(3), np.zeros(3)
+    truth = np.array([1.0, 1.2, 0.5])
+    for _ in range(RUNS):
+        age = rng.normal(size=1500)
+        yes = rng.random(1500) < 1 / (1 + np.exp(0.5 - 0.8 * age))
+        seen = {"age": age, "income": truth @ [np.ones(1500), yes, age] + rng.normal(size=1500)}
+        reports = design.randomize(np.where(yes, "yes", "no"), rng=rng)
+        model = "income ~ smokes + age"
+        ends = regress(reports, seen, model, hidden="smokes").interval()[0]
+        hits += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+        ends = regress(
+            known.reports(reports.columns["report"]), seen, model, hidden="smokes"
+        ).interval()[0]
+        wrong += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+    assert 0.91 < hits.mean() / RUNS < 0.985 and hits.min() / RUNS > 0.86
+    assert wrong.max() / RUNS < 0.2
+
+
+def test_random_intercepts_are_covered() -> None:
+    """Rejects the program that takes pupils of a school for strangers: its errors of a covariate of
+    schools are too small.
+    """
+    rng = np.random.default_rng(13)
+    design = Warner("9/10")
+    school = np.repeat(np.arange(30), 12)
+    names = np.array([f"s{i}" for i in school])
+    hits, wrong = np.zeros(3), 0
+    for _ in range(RUNS // 2):
+        urban = (np.arange(30) % 2)[school].astype(float)
+        shift = 1.5 * rng.normal(size=30)[school]
+        yes = rng.random(school.size) < 1 / (1 + np.exp(0.5 - 0.8 * urban - shift))
+        reports = design.randomize(np.where(yes, "yes", "no"), rng=rng)
+        given = {"urban": urban, "school": names}
+        fit = regress(reports, given, random="school")
+        low, high = fit.others[0].interval()
+        ends = fit.interval()[0]
+        truth = np.array([-0.5, 0.8])
+        hits[:2] += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+        hits[2] += low <= 1.5 <= high
+        low, high = regress(reports, {"urban": urban}).interval()[0, 1]
+        wrong += low <= 0.8 <= high
+    assert hits.min() > 0.8 * RUNS // 2
+    assert wrong < 0.75 * RUNS // 2
