@@ -6,6 +6,7 @@ the sheet has exactly the chances by which its counts are estimated later.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from warner.studies.study import Study
 
 COUNTS = "counts.csv"  # the file of the interviewer's page, where none is named
 _MOST_BOXES = 12  # values of a public column that are boxes; of more there is a line to write on
+_MOST_GROUPS = 100  # of public values whose counts have lines of their own
+_MOST_LINES = 16  # of the table of counts on the page for the interviewer
 
 
 @dataclass(frozen=True)
@@ -202,15 +205,16 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         for question in questions
         for box, _ in question.card.boxes
     ]
-    by = f" --by {','.join(groups)}" if groups else ""
+    lines = counts_to_fill(study, questions).splitlines()
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
-        "Its lines are those below, each with its number at the end."
+        f"{'Its lines are' if len(lines) <= _MOST_LINES else 'It begins with'} those below, each "
+        "with its number at the end."
     )
-    commands = (
-        f"warner tally --counts {_quoted(counts)} --study {_quoted(path)} -o tally.json\n"
-        f"warner estimate tally.json{by} --plot shares.png"
-    )
+    commands = [
+        f"warner tally --counts {_quoted(counts)} --study {_quoted(path)} -o tally.json",
+        *_estimates(study, questions, path),
+    ]
     law = Points(
         tuple(
             f"{question.name}: {question.design.text}, epsilon {_epsilon(question.design)}"
@@ -222,13 +226,13 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         parts=(
             Section("Before", (Points(prepare),)),
             Section("Count", (count, Table(columns, rows))),
-            Section("Type", (type_in, Commands(counts_to_fill(study, questions)))),
+            Section("Type", (type_in, Commands("\n".join(lines[:_MOST_LINES])))),
             Section(
                 "Estimate",
                 (
-                    "Two commands give the shares of the true answers with 95 % intervals, and a "
-                    "chart of them:",
-                    Commands(commands),
+                    f"{len(commands)} commands give the shares of the true answers with 95 % "
+                    "intervals, and charts of them:",
+                    Commands("\n".join(commands)),
                     "The designs of this sheet, from which the shares are computed:",
                     law,
                 ),
@@ -236,6 +240,21 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         ),
         starts_page=True,
     )
+
+
+def _estimates(study: Study, questions: list[Question], path: str) -> list[str]:
+    """The commands that estimate: of groups there is a chart for each question."""
+    if not study.public:
+        return ["warner estimate tally.json --plot shares.png"]
+    how = f"--by {_quoted(','.join(study.public))}"
+    if study.design is not None:
+        how = f"--study {_quoted(path)}"
+    if len(questions) == 1:
+        return [f"warner estimate tally.json {how} --plot shares.png"]
+    return [
+        f"warner estimate tally.json {how} --only {_quoted(each.name)} --plot shares{i}.png"
+        for i, each in enumerate(questions, 1)
+    ]
 
 
 def _quoted(path: str) -> str:
@@ -248,10 +267,16 @@ def _epsilon(design: PaperDesign) -> str:
 
 
 def counts_to_fill(study: Study, questions: list[Question]) -> str:
-    """The table of counts without its numbers, as CSV."""
-    groups = dict.fromkeys(study.public, "")
+    """The table of counts without its numbers, as CSV: for each group where these are few."""
+    values = [
+        domain.labels if isinstance(domain, Categorical) and domain.size <= _MOST_BOXES else [""]
+        for domain in study.public.values()
+    ]
+    groups = list(itertools.product(*values)) if math.prod(map(len, values)) <= _MOST_GROUPS else []
     rows: list[dict[str, Any]] = [
-        {"attribute": question.name, **groups, "value": word, "count": ""}
+        {"attribute": question.name, **dict(zip(study.public, group, strict=True))}
+        | {"value": word, "count": ""}
+        for group in groups or [("",) * len(values)]
         for question in questions
         for word in question.words
     ]
