@@ -219,6 +219,10 @@ def regress(
     if survey is not None and errors is not None:
         rule = "are those of the survey design"
         raise ArgumentError("errors", rule, show(errors), "Leave errors= out")
+    if hidden is None and isinstance(reports, Mapping):
+        rule = "of several questions go with hidden=, which says which of them are predictors"
+        remedy = "Pass the reports of one question, or see warner.regression.correlation"
+        raise ArgumentError("reports", rule, ", ".join(map(str, reports)), remedy)
     if choice("kind", kind, ("shares", "mean")) == "mean":
         given = {"hidden": hidden, "random": random, "link": None if link == "logit" else link}
         for name, value in given.items():

@@ -121,6 +121,7 @@ MISTAKES = [
     (("r.parquet", "income ~ smoks"), "must begin with one of smokes, drinks"),
     (("r.parquet", "income ~ smokes", "--mean"), "--mean: does not go with a hidden answer as pr"),
     (("r.parquet", "smokes ~ age", "--hidden", "drinks"), "on the right of FORMULA"),
+    (("r.parquet", "smokes ~ drinks + age"), "Write 'smokes + drinks' --correlation"),
     (("r.parquet", "smokes ~ age", "--random", "schol"), "Is 'school' meant?"),
     (("r.parquet", "smokes ~ age", "--group", "card"), "--group: goes with --design"),
     (("r.parquet", "smokes ~ age", "--correlation"), "must be a sum of names, with --correlation"),

@@ -312,6 +312,16 @@ def test_mistakes_are_said_in_the_words_of_users(
     refused(error, said, regress, SMOKES, given, **options)
 
 
+def test_several_questions_without_a_predictor_are_refused() -> None:
+    """Rejects the program that regresses the first of them."""
+    refused(ArgumentError, "go with hidden=", regress, BOTH, {"age": AGE})
+    short = {"smokes": SMOKES, "drinks": DRINKS[:5]}
+    refused(
+        ArgumentError, "a report of each person to each question", regress, short, PEOPLE,
+        "income ~ smokes + drinks", hidden="smokes + drinks ~ 1",
+    )  # fmt: skip
+
+
 def test_links_and_intercepts_of_three_answers_are_refused() -> None:
     often = RandomizedResponse(Categorical(["never", "sometimes", "often"]), 2.0)
     reports = often.randomize(["never", "often", "sometimes"] * 300, rng=RNG)

@@ -202,6 +202,10 @@ def regress(
                 rule = "goes with a hidden answer on the right of FORMULA"
                 raise ArgumentError("--hidden", rule, repr(hidden), "Leave it out")
             answers, attribute = people.question(left)
+            if both := people.hidden_in(left, right):
+                rule = "has hidden answers on both sides"
+                remedy = f"Write '{left} + {both[0]}' --correlation, or take another outcome"
+                raise ArgumentError("FORMULA", rule, f"{left} and {both[0]}", remedy)
             if mean:
                 _refuse("--mean", {k: v for k, v in stated.items() if k != "--mean"})
             against = _value(reference, people.labels_of(left))
