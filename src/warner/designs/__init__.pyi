@@ -22,7 +22,7 @@ from .one_group import (
     Warner as Warner,
 )
 from .paper import Card as Card, PaperDesign as PaperDesign
-from .texts import from_text as from_text
+from .texts import from_text as from_text, groups_from_text as groups_from_text
 from .two_groups import (
     Cheating as Cheating,
     ExtendedCrosswise as ExtendedCrosswise,

@@ -143,3 +143,20 @@ def test_tallies_of_the_cards_are_counts_too() -> None:
     said = {"same": 34, "different": 66}, {"same": 60, "different": 40}
     crosswise = [Tally.from_counts(c, s) for c, s in zip((first, second), said, strict=True)]
     assert pair.estimate(crosswise)["yes"] == pair.estimate(said)["yes"]
+
+
+def test_designs_have_texts() -> None:
+    for text, shown in {
+        "cheating:1/4,3/4": "Cheating(1/4, 3/4)",
+        "Cheating: p2=75 %, p1=0.25": "Cheating(1/4, 3/4)",
+        "symmetric-cheating:2/5,1/10,3/20,7/20": "SymmetricCheating(2/5, 1/10, 3/20, 7/20)",
+        "lie-detector:2/12,10/12": "StochasticLieDetector(1/6, 5/6)",
+        "unrelated-unknown:0.7,0.2": "UnrelatedUnknown(7/10, 1/5)",
+        "extended-crosswise:1/4": "ExtendedCrosswise(1/4)",
+        "list:3": "ListExperiment(3)",
+    }.items():
+        assert repr(designs.groups_from_text(text)) == shown
+    refused(ArgumentError, "groups_from_text", designs.from_text, "cheating:1/4,3/4")
+    refused(ArgumentError, "p1 and p2", designs.groups_from_text, "cheating:1/4")
+    refused(ArgumentError, "must be one of cheating", designs.groups_from_text, "crosswise:1/4")
+    refused(ArgumentError, "number of items", designs.groups_from_text, "list:three")
