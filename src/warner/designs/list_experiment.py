@@ -257,11 +257,7 @@ class ListShares(Tabular):
             limits = partial(_around, self.difference, self.error_of_difference)
             share = min(max(self.difference, 0.0), 1.0)
             return EstimatedShare(share, self.error_of_difference, limits)
-        at = list(self._meanings).index(name)
-        share = float(_expit(self.maximum.estimate[at]))
-        deviation = float(np.sqrt(max(self.maximum.covariance[at, at], 0.0)))
-        limits = partial(self.maximum.interval_of_share, at)
-        return EstimatedShare(share, share * (1 - share) * deviation, limits)
+        return self.maximum.share(list(self._meanings).index(name))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """The shares as a table: see :meth:`warner.designs.ClassShares.rows`.
@@ -402,34 +398,50 @@ class ListModel:
             both.append(total)
         return both[0], both[1]
 
-    def value_and_gradient(self, parameters: FloatArray) -> tuple[float, FloatArray]:
-        """The log-likelihood and its gradient, by complex steps of the log-odds."""
-        seen = self.people > 0
-        predictors = self.predictors(parameters)
+    def _scores(self, predictors: Sequence[Any]) -> tuple[FloatArray, list[FloatArray]]:
+        """The chances (r,), and the slopes (r,) of the log-likelihood along each predictor.
+
+        The slopes are exact, by complex steps.
+        """
         chances = self.chances(predictors)
+        seen = self.people > 0
+        scores = []
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(self.people[seen] @ np.log(chances[seen]))
-            gradient = []
             for at, each in enumerate(predictors):
                 turned = [*predictors]
                 turned[at] = each + 1j * _STEP
                 slopes = self.chances(turned).imag / _STEP
-                scores = np.where(seen, self.people * slopes / chances, 0.0)
-                is_equation = at < self.equations
-                gradient.append(
-                    self.covariates.T @ scores if is_equation else np.atleast_1d(scores.sum())
-                )
-        return value, np.concatenate(gradient)
+                scores.append(np.where(seen, self.people * slopes / chances, 0.0))
+        return chances, scores
+
+    def _columns(self, at: int) -> FloatArray:
+        """The covariates of an equation, or 1 for a single number."""
+        return self.covariates if at < self.equations else np.ones((self.count.size, 1))
+
+    def value_and_gradient(self, parameters: FloatArray) -> tuple[float, FloatArray]:
+        """The log-likelihood and its gradient."""
+        chances, scores = self._scores(self.predictors(parameters))
+        seen = self.people > 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(self.people[seen] @ np.log(chances[seen]))
+        return value, np.concatenate([self._columns(at).T @ s for at, s in enumerate(scores)])
 
     def information(self, parameters: FloatArray, free: IntArray) -> FloatArray:
-        """The observed information of some parameters, by differences of gradients."""
-        columns = []
-        for at in free:
-            step = np.zeros(parameters.size)
-            step[at] = _APART
-            ends = [self.value_and_gradient(parameters + sign * step)[1] for sign in (1, -1)]
-            columns.append((ends[1] - ends[0])[free] / (2 * _APART))
-        matrix = np.array(columns)
+        """The observed information of some parameters, by differences of slopes."""
+        predictors = self.predictors(parameters)
+        blocks = []
+        for b, each in enumerate(predictors):
+            ends = []
+            for sign in (-1, 1):
+                turned = [*predictors]
+                turned[b] = each + sign * _APART
+                ends.append(self._scores(turned)[1])
+            curves = [(low - high) / (2 * _APART) for low, high in zip(*ends, strict=True)]
+            columns = [
+                self._columns(a).T @ (c[:, None] * self._columns(b)) for a, c in enumerate(curves)
+            ]
+            blocks.append(np.concatenate(columns))
+        matrix = np.concatenate(blocks, axis=1)[np.ix_(free, free)]
         return np.asarray((matrix + matrix.T) / 2)
 
     def start(self) -> FloatArray:
@@ -512,6 +524,20 @@ class ListMaximum:
     estimate: FloatArray  # beta, gamma and the log-odds of single numbers
     covariance: FloatArray  # 0 of those at the ends of their range
     value: float  # in nats
+
+    def share(self, at: int) -> EstimatedShare:
+        """The share whose log-odds are the parameter ``at``."""
+        odds = float(self.estimate[at])
+        share = float(_expit(odds)) if abs(odds) < _LARGEST else float(odds > 0)
+        variance = float(self.covariance[at, at])  # 0 of what is at the end of its range
+        error = share * (1 - share) * variance**0.5 if variance > 0 else np.nan
+        return EstimatedShare(share, error, partial(self.interval_of_share, at))
+
+    def shares_of_numbers(self) -> dict[str, EstimatedShare]:
+        """The shares of people who hide the item, and the correlation of items, by name."""
+        names = self.model.numbers
+        first = self.estimate.size - len(names)
+        return {name: self.share(first + i) for i, name in enumerate(names)}
 
     def lacking(self, at: int, share: float) -> float:
         """The likelihood-ratio statistic of a share, whose log-odds are the parameter ``at``."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -11,7 +9,7 @@ from scipy.special import chdtri
 
 from tests.spec.designs._by_r import AT_THE_EDGE, INSIDE, LISTS, TwoGroups
 from warner.designs import ListExperiment
-from warner.designs.list_experiment import _weights_of_mixture
+from warner.designs.list_experiment import ListModel, _weights_of_mixture
 from warner.results.likelihood_limits import Profile
 
 CASES = {**INSIDE, **{name: case for name, (case, _) in AT_THE_EDGE.items()}}
@@ -92,18 +90,25 @@ def test_weights_of_mixtures_are_those_of_projections(size: int) -> None:
     assert np.bincount(zeros, minlength=size + 1) / 4000 == pytest.approx(weights, abs=0.03)
 
 
-def test_gradients_of_lists_are_differences_of_values() -> None:
+def test_gradients_and_information_of_lists_are_differences() -> None:
     items, counts = LISTS["D"]
-    design = ListExperiment(items)
-    for method, same in (("binomial", True), ("beta-binomial", False)):
-        result = design.estimate(counts, method, same=same, floor=True, ceiling=True)
-        assert result.maximum is not None
-        model, rng = result.maximum.model, np.random.default_rng(1)
-        at = rng.normal(size=result.maximum.estimate.size)
-        gradient = model.value_and_gradient(at)[1]
-        steps: Sequence[np.ndarray] = 1e-6 * np.eye(at.size)
-        slow = [
-            (model.value_and_gradient(at + s)[0] - model.value_and_gradient(at - s)[0]) / 2e-6
-            for s in steps
-        ]
-        assert gradient == pytest.approx(slow, rel=1e-6, abs=1e-4)
+    both = ListExperiment(items).counts(counts)
+    count = np.concatenate([np.arange(len(c)) for c in both])
+    treated = np.repeat([False, True], [len(c) for c in both])
+    rng = np.random.default_rng(1)
+    covariates = np.column_stack([np.ones(count.size), rng.normal(size=count.size)])
+    people = np.concatenate(both)
+    for same in (True, False):
+        model = ListModel(
+            items, count, treated, covariates, people, True, same, floor=True, ceiling=True
+        )
+        at = rng.normal(size=2 * model.equations + 3)
+        every = np.arange(at.size)
+        steps = 1e-6 * np.eye(at.size)
+        ends = [[model.value_and_gradient(at + sign * s) for sign in (1, -1)] for s in steps]
+        gradient = [(high[0] - low[0]) / 2e-6 for high, low in ends]
+        information = [(low[1] - high[1]) / 2e-6 for high, low in ends]
+        assert model.value_and_gradient(at)[1] == pytest.approx(gradient, rel=1e-6, abs=1e-4)
+        assert model.information(at, every) == pytest.approx(
+            np.array(information), rel=1e-5, abs=1e-3
+        )
