@@ -22,11 +22,12 @@ from .one_group import (
     Warner as Warner,
 )
 from .paper import Card as Card, PaperDesign as PaperDesign
-from .texts import from_text as from_text, groups_from_text as groups_from_text
+from .texts import from_text as from_text
 from .two_groups import (
     Cheating as Cheating,
     ExtendedCrosswise as ExtendedCrosswise,
     StochasticLieDetector as StochasticLieDetector,
     SymmetricCheating as SymmetricCheating,
     UnrelatedUnknown as UnrelatedUnknown,
+    groups_from_text as groups_from_text,
 )

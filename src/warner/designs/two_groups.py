@@ -6,15 +6,17 @@ Each design is declared by the classes of its people and what each class reports
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
+from warner._core.text import meant
 from warner.designs.chances import chance
 from warner.designs.latent_classes import GroupLaw, LatentClasses, ShareOf
+from warner.designs.list_experiment import ListExperiment
+from warner.designs.texts import name_of, stated_in
 
 _YES_OR_NO = ("no", "yes")
 _ONE = Fraction(1)
@@ -40,24 +42,6 @@ def _different(first: Any, second: Any, what: str = "p1 and p2") -> None:
     if first == second:
         rule = "must differ: two groups with one card tell no more than one group"
         raise ArgumentError(what, rule, str(first), "Use chances such as 1/4 and 3/4")
-
-
-def from_text(text: str) -> LatentClasses | None:
-    """A design of two groups from its name and its chances; None for the name of another design.
-
-    >>> from_text("cheating:1/4,3/4"), from_text("crosswise:1/4")
-    (Cheating(1/4, 3/4), None)
-    """
-    name, _, rest = text.partition(":")
-    cls = BY_NAME.get(name.strip().lower())
-    if cls is None:
-        return None
-    chances = [word.strip() for word in rest.split(",") if word.strip()]
-    parameters = list(inspect.signature(cls).parameters)
-    if len(chances) != len(parameters):
-        rule = f"{name.strip().lower()} has {', '.join(parameters)}"
-        raise ArgumentError("design", rule, show(text), f"Write {show(EXAMPLES[cls])}")
-    return cls(*chances)
 
 
 class SymmetricCheating(_TwoGroups):
@@ -295,17 +279,48 @@ class ExtendedCrosswise(_TwoGroups):
         )
 
 
-BY_NAME: Mapping[str, Callable[..., LatentClasses]] = {
+OF_GROUPS: Mapping[str, Callable[..., LatentClasses | ListExperiment]] = {
     "cheating": Cheating,
     "symmetric-cheating": SymmetricCheating,
     "lie-detector": StochasticLieDetector,
     "unrelated-unknown": UnrelatedUnknown,
     "extended-crosswise": ExtendedCrosswise,
+    "list": ListExperiment,
 }
-EXAMPLES: Mapping[Callable[..., LatentClasses], str] = {
-    Cheating: "cheating:1/4,3/4",
-    SymmetricCheating: "symmetric-cheating:2/5,1/10,3/20,7/20",
-    StochasticLieDetector: "lie-detector:1/6,5/6",
-    UnrelatedUnknown: "unrelated-unknown:7/10,1/5",
-    ExtendedCrosswise: "extended-crosswise:1/4",
+EXAMPLES = {
+    "cheating": "cheating:1/4,3/4",
+    "symmetric-cheating": "symmetric-cheating:2/5,1/10,3/20,7/20",
+    "lie-detector": "lie-detector:1/6,5/6",
+    "unrelated-unknown": "unrelated-unknown:7/10,1/5",
+    "extended-crosswise": "extended-crosswise:1/4",
+    "list": "list:3",
 }
+
+
+def groups_from_text(text: str) -> LatentClasses | ListExperiment:
+    """A design of several groups from its name and its chances.
+
+    Args:
+        text: ``"cheating:1/4,3/4"``, ``"symmetric-cheating:yes1=2/5,no1=1/10,yes2=3/20,no2=7/20"``,
+            ``"lie-detector:1/6,5/6"``, ``"unrelated-unknown:0.7,0.2"``,
+            ``"extended-crosswise:1/4"``, or ``"list:3"`` with the number of control items.
+
+    Raises:
+        ArgumentError: another name, another number of chances, or chances that the design refuses.
+
+    >>> groups_from_text("cheating:1/4,3/4"), groups_from_text("list:3")
+    (Cheating(1/4, 3/4), ListExperiment(3))
+    """
+    name = name_of(text)
+    cls = OF_GROUPS.get(name)
+    if cls is None:
+        rule = f"must be one of {', '.join(OF_GROUPS)}"
+        raise ArgumentError("design", rule, show(text), meant(name, OF_GROUPS))
+    stated = stated_in(cls, text, EXAMPLES[name])
+    if cls is not ListExperiment:
+        return cls(**stated)
+    items = stated["items"]
+    if not items.isdecimal():
+        rule = "has the number of items that both groups see"
+        raise ArgumentError("list", rule, show(items), f"Write {show(EXAMPLES[name])}")
+    return cls(int(items))

@@ -22,7 +22,7 @@ from warner._core.errors import ArgumentError, EmptyError
 from warner.channels import FloatArray
 from warner.designs.latent_classes import EstimatedShare
 from warner.designs.list_experiment import ListExperiment, ListMaximum, ListModel
-from warner.regression.coefficients import Coefficients
+from warner.regression.coefficients import NORMAL, Coefficients
 from warner.regression.covariates import check_independent, columns_of, design_of
 from warner.regression.likelihood import Ending
 from warner.results.intervals import normal_quantile
@@ -187,7 +187,8 @@ def regress_list(
         design=design,
         survey=None,
         independent=None,
-        degrees=np.array([np.inf]),
+        degrees=NORMAL,
+        others=(),
         model=model,
         log_likelihood=None if maximum is None else maximum.value,
         shares={} if maximum is None else maximum.shares_of_numbers(),

@@ -134,7 +134,7 @@ MISTAKES = [
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4", "--group", "card"),
-        "cheating has p1, p2",
+        "cheating has p1 and p2",
     ),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),

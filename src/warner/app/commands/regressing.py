@@ -22,10 +22,14 @@ from warner.app.commands.options import (
     written,
 )
 from warner.app.what_files_hold import require_study, warn_of_simulation
-from warner.designs import PaperDesign, from_text
-from warner.designs.latent_classes import LatentClasses
-from warner.designs.texts import BY_NAME
-from warner.designs.two_groups import BY_NAME as OF_GROUPS, from_text as groups_from_text
+from warner.designs import (
+    LatentClasses,
+    ListExperiment,
+    PaperDesign,
+    from_text,
+    groups_from_text,
+)
+from warner.designs.texts import BY_NAME, OF_GROUPS
 from warner.io.read_answers import other_columns, read_columns
 from warner.regression.answer import regress as regress_answer
 from warner.regression.correlation import correlate
@@ -378,7 +382,14 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
         if short_name not in names:
             rule = f"must be one of {', '.join(names)}"
             raise ArgumentError("--design", rule, repr(design), meant(short_name, names))
-        designs[name] = groups_from_text(design) or from_text(design)
+        chosen = groups_from_text(design) if short_name in OF_GROUPS else from_text(design)
+        if isinstance(chosen, ListExperiment):
+            rule, remedy = (
+                "is no card",
+                "In Python, regress_list of warner.regression.lists does it",
+            )
+            raise ArgumentError("--design", rule, repr(design), remedy)
+        designs[name] = chosen
     return designs
 
 
