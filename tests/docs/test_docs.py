@@ -17,7 +17,17 @@ import pytest
 import warner
 from warner.app.cli import main
 from warner.results.recommend import for_a_while
-from warner.studies.schema import ASK, ATTRIBUTE, COLLECT, GROUP, JOINT, MECHANISMS, PUBLIC, STUDY
+from warner.studies.schema import (
+    ASK,
+    ATTRIBUTE,
+    COLLECT,
+    GROUP,
+    JOINT,
+    MECHANISMS,
+    PUBLIC,
+    REPEAT,
+    STUDY,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -136,7 +146,7 @@ def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
 def test_the_page_of_study_files_shows_every_key() -> None:
     texts = [(ROOT / "docs" / f).read_text() for f in ("every_key.toml", "study_files.md")]
     assert warner.Study.parse(texts[0]).groups
-    for table in (STUDY, ATTRIBUTE, ASK, GROUP, JOINT, PUBLIC, COLLECT):
+    for table in (STUDY, ATTRIBUTE, ASK, REPEAT, GROUP, JOINT, PUBLIC, COLLECT):
         assert [key for key in table.keys if key not in "\n".join(texts)] == [], table.name
 
 

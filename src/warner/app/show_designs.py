@@ -20,11 +20,18 @@ from warner.app.terminal import plural, show
 from warner.design.audits import Audit, audit
 from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
-from warner.design.privacy_words import Odds, about_draw, odds_of
+from warner.design.privacy_words import Odds, about_draw, odds as in_words, odds_of
 from warner.design.proposal import Proposal
 from warner.design.shuffling import Shuffled
 from warner.domains import Categorical, Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedResponse, WithFakes
+from warner.mechanisms import (
+    HiddenQuestion,
+    Mechanism,
+    OneOf,
+    Permanent,
+    RandomizedResponse,
+    WithFakes,
+)
 from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
 from warner.theory import expected_loss
@@ -224,6 +231,30 @@ def show_audits(
         Column("method", "how it was computed", priority=5),
     ]
     show(Table(columns, rows, notes))
+
+
+def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
+    """What all reports of a person tell where devices keep permanent reports."""
+    said = []
+    for name, mechanism in mechanisms.items():
+        if isinstance(mechanism, Permanent):
+            several = [mechanism.of_rounds(rounds), mechanism.of_rounds(None)]
+            one, many, ever = (in_words(g.epsilon) for g in (mechanism.guarantee, *several))
+            values = ""
+            if mechanism.values > 1:
+                values = (
+                    f" On up to {mechanism.values} different values it can be "
+                    f"{in_words(mechanism.of_values().epsilon)}, between people whose answers "
+                    "change in the same rounds."
+                )
+            said.append(
+                f"{name}: one report is at most {one} as likely from one answer as from any other; "
+                f"all of {rounds:,} rounds, on an answer that stays, {many}; for ever {ever}."
+                f"{values}"
+            )
+    if said:
+        said.append("That an answer has changed, and when, is not hidden in the long run.")
+    return said
 
 
 def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> list[str]:

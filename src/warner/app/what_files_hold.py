@@ -326,6 +326,7 @@ class Audited(NamedTuple):
     public: Mapping[str, Domain | None]
     # (G,) the number of reports of each group, of a tally of groups; else None
     sizes: np.ndarray | None = None
+    rounds: int = 1  # in how many the same people report, of a study
 
 
 def mechanisms_of(path: str) -> Audited:
@@ -343,7 +344,8 @@ def mechanisms_of(path: str) -> Audited:
         sizes = first.sizes if first.names else None
         return Audited(mechanisms, simulated, most, first.columns, sizes)
     study = Study.load(path)
-    return Audited(grouped_mechanisms(study), False, study.rows_per_person, study.public)
+    mechanisms, most = grouped_mechanisms(study), study.rows_per_person
+    return Audited(mechanisms, False, most, study.public, rounds=study.rounds)
 
 
 def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:

@@ -141,6 +141,10 @@ def survey_document(study: Study) -> dict[str, Any]:
     if study.rows_per_person > 1:
         rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
         problems.add(("rows_per_person",), rule, None, remedy)
+    if study.rounds > 1:
+        rule = "cannot be served: the survey page does not keep permanent reports yet"
+        remedy = "Use devices of your own, with permanent.device() or warner.js, or leave it out"
+        problems.add(("repeat",), rule, None, remedy)
     questions, columns = [], []
     for question in questions_of(study):
         with problems.within():

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import integer, kind
+from warner._core.checks import integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.names import explained
 from warner._core.sampling import Source
 from warner._core.table import Column, Table, Tabular, entry
 from warner._core.text import canonical
 from warner.design.shuffling import Shuffled, shuffled as of_crowd
-from warner.mechanisms import Device, Mechanism
+from warner.mechanisms import Device, Mechanism, Permanent
 from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
 from warner.privacy.report_laws import (
@@ -563,6 +563,10 @@ def audit(
     if not isinstance(mechanism, Mechanism):
         raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
     if claim is None:
+        if shuffled is not None and rounds > 1 and isinstance(mechanism, Permanent):
+            rule = "cannot be composed: reports of several rounds share the permanent report"
+            remedy = "Leave rounds out; permanent.of_rounds says what they tell"
+            raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         return replace(audit_exact(mechanism, samples), shuffled=crowd)
     for name, value in (("samples", samples), ("shuffled", shuffled)):

@@ -206,7 +206,7 @@ class Permanent(Mechanism):
     (1, 4.0)
     """
 
-    is_of_studies = False  # a study would have to say how devices keep their permanent reports
+    is_of_studies = False  # a study says so in its table [repeat]
     references = ("erlingsson2014", "arcolezi2024")
 
     memo: _Whole | UnaryEncoding

@@ -16,7 +16,14 @@ from warner._core.names import called_here
 from warner._core.text import meant
 from warner.designs import PaperDesign, from_text
 from warner.domains import NO_ANSWER, Categorical, Domain, Items, Missing, Product, with_missing
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Repeated, with_nonresponse
+from warner.mechanisms import (
+    HiddenQuestion,
+    Mechanism,
+    OneOf,
+    Permanent,
+    Repeated,
+    with_nonresponse,
+)
 from warner.mechanisms.one_of import best_mechanism
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
 from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
@@ -66,6 +73,16 @@ def built(
         rule = f'"answer" does not go with {spec["mechanism"]}, whose values have no nonresponse'
         text = message(f"{where}.missing", rule, None, _GO_WITH_NONRESPONSE)
         problem = Problem(("missing",), text)
+    raise StudyProblems([problem])
+
+
+def permanent(where: str, mechanism: Mechanism, repeat: Mapping[str, Any]) -> Permanent:
+    """The mechanism of a study with the table [repeat], from that of one round."""
+    try:
+        return Permanent(mechanism, repeat["forever"], repeat["values"])
+    except WarnerError as error:
+        key = "mechanism" if str(error).startswith("mechanism") else "epsilon"
+        problem = Problem((key,), f"{where}, with [repeat]: {error}")
     raise StudyProblems([problem])
 
 
@@ -271,7 +288,7 @@ def _option_problems(
     return problems
 
 
-_TABLES = ("attributes", "joint", "ask", "public", "design", "collect", "groups")
+_TABLES = ("attributes", "joint", "ask", "repeat", "public", "design", "collect", "groups")
 
 
 def _other_place(option: str) -> str | None:

@@ -242,7 +242,7 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
         remedy = f"A question is written [attributes.{name}]"
         return Problem(path, message(in_words(path), rule, None, remedy))
     owners: dict[str, list[str]] = {}
-    tables = (STUDY, ATTRIBUTE, ASK, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES)
+    tables = (STUDY, ATTRIBUTE, ASK, REPEAT, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES)
     for table in tables:
         for name in table.keys:
             owners.setdefault(name, []).extend(filter(None, [table.header]))
@@ -427,6 +427,31 @@ ASK = Table(
     one_of=("each", "blocks"),
     example='each = "one"',
 )
+REPEAT = Table(
+    "RepeatSpec",
+    {
+        "rounds": Key(
+            int,
+            "in how many rounds the same people report; the epsilon of an attribute is of one",
+            is_needed=True,
+            limits={"ge": 2},
+        ),
+        "forever": Key(
+            float,
+            "what all reports on one value may spend, in nats, however many they are: devices keep "
+            "a permanent report of each value",
+            is_needed=True,
+            limits={"gt": 0},
+        ),
+        "values": Key(
+            int,
+            "on how many different values a device reports; each spends forever",
+            default=1,
+            limits={"ge": 1, "le": 1000},
+        ),
+    },
+    "the table [repeat]",
+)
 CHANGE = Table(
     "ChangeSpec",
     {"mechanism": _MECHANISM, "epsilon": _EPSILON, "reports": _REPORTS},
@@ -522,6 +547,7 @@ STUDY = Table(
             GenericAlias(list, JOINT), "attributes that are randomised together", entries=1
         ),
         "ask": Key(ASK, "whether each person is asked all questions, or some drawn by chance"),
+        "repeat": Key(REPEAT, "how often the same people report, and what that may spend"),
         "public": Key(
             GenericAlias(dict, (str, PUBLIC)),
             "columns of the answers that travel in the clear beside the reports: they are not "

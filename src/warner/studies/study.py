@@ -25,7 +25,7 @@ from warner._core.text import canonical, unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent
 from warner.mechanisms.composite import PerAttribute
 from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
 from warner.reports.block_schema import block_name
@@ -37,6 +37,7 @@ from warner.studies.mechanisms import (
     domain_problems,
     drawn,
     is_drawn,
+    permanent,
     stated_domain,
     table_problems,
     together,
@@ -87,6 +88,10 @@ class Study(Hinting):
             ``guarantee`` of the study are for all t rows of a person together.
         groups: {name: the study that the people of this group answer}; {} without groups.
         group_column: the public column of the answers that names a person's group.
+        rounds: in how many rounds the same people report, each with the epsilons of the study; 1
+            unless the file states it. The mechanisms are then
+            :class:`~warner.mechanisms.Permanent`, and ``budget`` limits what they spend for ever,
+            on all values.
         design: the public columns that say how people were drawn; None where they are as a simple
             random sample.
         public: {name: domain} of the public columns, which travel beside the reports and are not
@@ -117,11 +122,16 @@ class Study(Hinting):
         with log.within():
             self.design = survey_design(stated.get("design", {}))
         self._draws = is_drawn(stated.get("ask"))
+        self._repeat: dict[str, Any] | None = stated.get("repeat")
+        self.rounds: int = 1 if self._repeat is None else self._repeat["rounds"]
         _check_names(list(stated["attributes"]), log)
         _check_texts(stated, log)
         if "ask" in stated:
             with log.within():
                 _check_ask(stated)
+        if self._repeat is not None:
+            with log.within():
+                _check_repeat(stated)
         self._tables, self._joint, self._places = _tables(stated, log)
         if "groups" in stated and not self._draws:
             self._set_groups(stated["groups"], log)
@@ -141,6 +151,14 @@ class Study(Hinting):
         with log.within():
             check_design(self.design, self.public)
         log.refuse()
+        if self._repeat is not None and self.budget is not None:
+            spent = add_up(
+                m.of_values().epsilon for m in self._mechanisms.values() if isinstance(m, Permanent)
+            )
+            if spent > self.budget:
+                rule = f"is exceeded: all rounds of all values spend up to {spent:.6g} together"
+                remedy = "Lower forever or values in [repeat], or raise the budget"
+                raise broken(("budget",), rule, repr(self.budget), remedy)
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > stated.get("delta", 0.0):
@@ -153,7 +171,8 @@ class Study(Hinting):
         if self._draws:
             return drawn(table, self._data["attributes"], self.rows_per_person)
         where = f"joint {name}" if name in self._joint else f"attributes.{name}"
-        return built(where, table, self._joint.get(name), self.rows_per_person)
+        one = built(where, table, self._joint.get(name), self.rows_per_person)
+        return one if self._repeat is None else permanent(where, one, self._repeat)
 
     def _set_groups(self, groups: list[dict[str, Any]], log: ProblemLog) -> None:
         """Make the study of each group: the common tables with what the group changes."""
@@ -373,6 +392,12 @@ class Study(Hinting):
             batch: {attribute: answers as its mechanism's ``encode`` returns them}.
             source: the source of random words.
         """
+        if self.rounds > 1 and not source.simulated:
+            rule = (
+                "has [repeat]: its answers go through the device of each person, which keeps them"
+            )
+            remedy = "Use device = study.mechanisms[name].device(); device.report(value)"
+            raise ArgumentError("study", rule, None, remedy)
         return {
             name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated)
             for name, m in self.mechanisms.items()
@@ -682,6 +707,22 @@ def _check_ask(data: Mapping[str, Any]) -> None:
             if name.casefold() == QUESTIONS:
                 rule = "must not be used beside [ask], where it names the reports of all questions"
                 raise broken((table, name), rule, None, "Rename it", f"{table}.{name}")
+
+
+def _check_repeat(data: Mapping[str, Any]) -> None:
+    """Refuse what does not go with the table [repeat]."""
+    if is_drawn(data.get("ask")):
+        rule = "does not go with [repeat], where all people are asked all questions in each round"
+        raise broken(("ask",), rule, None, "Leave one of them out", "ask")
+    if data.get("rows_per_person", 1) > 1:
+        rule = "does not go with [repeat], which says what several rounds of a person spend"
+        raise broken(("rows_per_person",), rule, None, "Leave one of them out", "rows_per_person")
+    for name, table in data["attributes"].items():
+        for key in ("reports", "items", "keys", "tags"):
+            if key in table:
+                rule = "does not go with [repeat], where each round sends one report of one value"
+                path = ("attributes", name, key)
+                raise broken(path, rule, None, "Leave it out", f"attributes.{name}.{key}")
 
 
 _NOT_WITH_ASK = {

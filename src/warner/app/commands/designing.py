@@ -18,6 +18,7 @@ from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
     about_crowds,
+    about_rounds,
     comments,
     people_of_blocks,
     show_audits,
@@ -36,7 +37,7 @@ from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
 from warner.domains import Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
 from warner.studies.study import Study
 
@@ -405,7 +406,7 @@ def audit(
     are simulated with a seed.
     """
     output.check(file)
-    mechanisms, simulated, most, public, sizes = mechanisms_of(file)
+    mechanisms, simulated, most, public, sizes, repeated = mechanisms_of(file)
     results = {
         attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
@@ -430,12 +431,22 @@ def audit(
                         mechanism.parts.items(), mechanism.odds, strict=True
                     )
                 }
+            if isinstance(mechanism, Permanent):
+                audits[attribute]["repeat"] = {
+                    "rounds": repeated,
+                    "epsilon_of_rounds": mechanism.of_rounds(repeated).epsilon,
+                    "epsilon_forever": mechanism.of_rounds(None).epsilon,
+                    "values": mechanism.values,
+                    "epsilon_of_values": mechanism.of_values().epsilon,
+                }
         return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
 
     def show() -> None:
         show_audits(results, samples, mechanisms)
         crowds = {name: one.shuffled for name, one in results.items() if one.shuffled is not None}
         for line in about_crowds(crowds, public):
+            click.echo(line)
+        for line in about_rounds(mechanisms, repeated):
             click.echo(line)
         for line in unusual_budgets(mechanisms, most):
             click.echo(line)

@@ -1,0 +1,84 @@
+"""Studies whose people report again and again: the table [repeat]."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.refusals import refused
+from warner import Study, audit
+from warner.app.cli import main
+from warner.collector.survey_document import survey_document
+from warner.errors import ArgumentError, StudyError
+from warner.mechanisms import Permanent
+
+TEXT = """
+budget = {budget}
+[attributes.setting]
+values = ["low", "middle", "high"]
+mechanism = "{mechanism}"
+epsilon = 0.5
+[attributes.fine]
+values = ["no", "yes"]
+mechanism = "UnaryEncoding"
+epsilon = 0.5
+[repeat]
+rounds = 52
+forever = 2.0
+values = 3
+{more}
+"""
+
+
+def _study(budget: float = 10.0, mechanism: str = "RandomizedResponse", more: str = "") -> Study:
+    return Study.parse(TEXT.format(budget=budget, mechanism=mechanism, more=more))
+
+
+def test_every_attribute_has_a_permanent_report() -> None:
+    study = _study()
+    assert study.rounds == 52 and study.epsilon == pytest.approx(1.0)
+    setting = study.mechanisms["setting"]
+    assert isinstance(setting, Permanent) and (setting.forever, setting.values) == (2.0, 3)
+    device = setting.device()
+    assert study.mechanisms["setting"].tally(device.report("high")).n == 1
+
+
+def test_the_budget_is_of_all_rounds_and_values() -> None:
+    # Three values of one attribute, two of the other: 5 times 2.0.
+    refused(StudyError, "all rounds of all values spend up to 10", _study, 9.9)
+
+
+def test_what_does_not_go_with_it() -> None:
+    rows = TEXT.replace("budget = {budget}", "rows_per_person = 2")
+    text = rows.format(mechanism="RandomizedResponse", more="")
+    refused(StudyError, "rows_per_person: does not go with", Study.parse, text)
+    several = TEXT.format(budget=10.0, mechanism="RandomizedResponse", more="")
+    several = several.replace(
+        "epsilon = 0.5\n[attributes.fine]", "epsilon = 3.0\n[attributes.fine]"
+    )
+    refused(StudyError, "forever: must exceed the epsilon of one round", Study.parse, several)
+    drawn = several.replace("epsilon = 3.0", "epsilon = 0.5") + '[ask]\neach = "one"\n'
+    refused(StudyError, "ask: does not go with", Study.parse, drawn)
+    subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
+    refused(ArgumentError, "share the permanent report", audit, subsets, shuffled=1000, rounds=2)
+    refused(StudyError, "does not keep permanent reports", survey_document, _study())
+
+
+def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> None:
+    file, answers = tmp_path / "study.toml", tmp_path / "answers.csv"
+    file.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
+    said = CliRunner().invoke(main, ["audit", str(file)])
+    assert said.exit_code == 0, said.output
+    line = " ".join(said.output.split())
+    assert "one report is at most 1.65 times as likely" in line
+    assert "all of 52 rounds, on an answer that stays, 7.39 times; for ever 7.39 times" in line
+    assert "That an answer has changed, and when, is not hidden" in line
+    read = json.loads(CliRunner().invoke(main, ["audit", str(file), "--json"]).output)
+    repeat = read["setting"]["repeat"]
+    assert repeat["rounds"] == 52 and repeat["epsilon_of_rounds"] <= repeat["epsilon_forever"] <= 2
+    answers.write_text("setting,fine\nlow,no\n")
+    command = ["randomize", str(file), str(answers), "-o", str(tmp_path / "out.parquet")]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code != 0 and "through the device of each person" in done.output
+    assert not (tmp_path / "out.parquet").exists()
