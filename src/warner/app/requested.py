@@ -18,7 +18,7 @@ from warner._core.table import as_text
 from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain, Items
 from warner.estimators import Estimator
-from warner.mechanisms import HiddenQuestion, OneOf, from_header
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
@@ -160,6 +160,22 @@ def estimates_of(
     for attribute in inner:
         if not only or attribute in only:
             yield result.marginal(attribute)
+
+
+def counts_by_word(text: str, mechanism: Mechanism) -> dict[str, int]:
+    """The numbers of people in ``same=680,different=320``, by the words of a mechanism."""
+    words = mechanism.report_words
+    example = ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
+    counts: dict[str, int] = {}
+    for each in text.split(","):
+        word, equals, number = (part.strip() for part in each.rpartition("="))
+        if not equals or not (number.isascii() and number.isdecimal()):
+            rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
+            raise ArgumentError("--counts", rule, repr(each), f"For example {example}")
+        if word in counts:
+            raise ArgumentError("--counts", "has a word twice", repr(word), "Add its people up")
+        counts[word] = int(number)
+    return counts
 
 
 # -----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from warner._core.table import Column, Table, as_text
 from warner._core.text import (
+    canonical,
     decimals_of_number,
     decimals_of_percent,
     number,
@@ -17,7 +18,9 @@ from warner._core.text import (
     percent_interval,
 )
 from warner.app.terminal import plural, show
+from warner.designs import PaperDesign
 from warner.estimators.base import Status
+from warner.mechanisms import from_header
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.differences import Differences
@@ -37,6 +40,7 @@ from warner.results.named_summaries import (
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
 from warner.results.tables import (
+    about_paper,
     asked_in_words,
     design_effect_in_words,
     reports_of,
@@ -125,11 +129,13 @@ def show_estimate(
     target: str,
     truth: np.ndarray | None = None,
     kind: str | None = None,
+    parts: Sequence[Tally] | None = None,
 ) -> None:
     """Print the table of one estimate, its intervals and its status.
 
-    Shapes: truth (K,).
+    ``parts`` are the tallies, where they are known. Shapes: truth (K,).
     """
+    words = None if parts is None else _reports_in_words(str(result.attribute), parts)
     if keys := result.key_rows(level, target):
         _show_keys(result, keys, level)
         return
@@ -145,8 +151,8 @@ def show_estimate(
         true_shares = [] if truth is None else [Column("truth", unit="share")]
         columns = [value, *true_shares, share, *_mark_column(rows), *others]
         notes += [tells_nothing(result, every), _about_intervals(used, target), _about_shrunk(rows)]
-        notes.append(design_effect_in_words(result))
-        show(Table(columns, rows, notes, _title(result)))
+        notes += [design_effect_in_words(result), *about_paper(result)]
+        show(Table(columns, rows, [note for note in notes if note], words or _title(result)))
         if result.domain.nonresponse is not None:
             _show_answered(result.answered(), level, target, at_every_look(kind))
     else:
@@ -156,6 +162,21 @@ def show_estimate(
     ):
         show(*_means(result, level, at_every_look(kind)))
     _show_end(result)
+
+
+def _reports_in_words(attribute: str, parts: Sequence[Tally]) -> str | None:
+    """The first line of a table of a design for paper: its text, and what people reported."""
+    design = from_header(parts[0].header)
+    if not isinstance(design, PaperDesign) or len({canonical(t.header) for t in parts}) > 1:
+        return None
+    counts = np.sum([tally.total().counts for tally in parts], axis=0).ravel().tolist()
+    listed = list(zip(design.report_words, counts, strict=True))
+    said = ", ".join(f"{n:,} {word}" for word, n in reversed(listed))
+    if design.report_words[0].isdecimal():  # numbers of red cards
+        said = ", ".join(f"{word}: {n:,}" for word, n in listed)
+    people = f"{sum(counts):,} {'simulated ' * any(t.simulated for t in parts)}people"
+    name = attribute if attribute == design.text else f"{attribute} ({design.text})"
+    return f"{name}: {people}, {said}"
 
 
 def _is_by_bands(result: Estimate) -> bool:
@@ -197,6 +218,9 @@ def _show_bands(result: Estimate, level: float, target: str) -> None:
 def _show_end(result: Estimate) -> None:
     """Print why the reports are doubtful, what the method computes, and how it ended."""
     _show_doubt(result)
+    if result.data.channel.is_on_paper and result.status is Status.CONVERGED:
+        show("")  # one share of a small table: how it was searched for is of no interest
+        return
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     show(f"{_method_and_status(result)}{gap}{unique}\n")

@@ -41,6 +41,7 @@ from warner._core.extras import pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
 from warner.domains import Domain
+from warner.io.counts_by_hand import CountsByHand, is_by_hand
 from warner.io.csv_format import as_utf8
 from warner.io.frames import attribute_columns
 from warner.io.public_values import groups_in, indices_of
@@ -488,6 +489,8 @@ class CountsTable:
         by: the public columns by which the reports are grouped.
     """
 
+    by_hand = False
+
     def __init__(self, path: str, by: tuple[str, ...], rows: list[_Row]) -> None:
         self.path, self.by = path, by
         self._rows: dict[tuple[str, str], list[_Row]] = {}
@@ -716,12 +719,13 @@ class _Counts:
         return ReportError(text if is_here else f"{self.table.path}: {self.attribute}: {text}")
 
 
-def read_counts(path: str) -> CountsTable:
-    """Read the result of a counting statement.
+def read_counts(path: str) -> CountsTable | CountsByHand:
+    """Read the result of a counting statement, or counts by hand.
 
     Args:
-        path: a CSV file with a line of names, as a database or a warehouse exports it, or ``-``
-            for standard input; the cells are separated by commas, semicolons, tabs or bars.
+        path: a CSV file with a line of names, as a database or a warehouse exports it or as people
+            write it, or ``-`` for standard input; the cells are separated by commas, semicolons,
+            tabs or bars.
 
     Raises:
         FileError: another table, or a number that is no count, by its line.
@@ -735,8 +739,10 @@ def read_counts(path: str) -> CountsTable:
             io.StringIO("".join(text[first:]), newline=""), delimiter=delimiter, strict=True
         )
         names = [name.strip() for name in next(lines, [])]
-        places, by = _places(path, names)
+        places, by = ([], ()) if is_by_hand(names) else _places(path, names)
         numbered = [(first + lines.line_num, cells) for cells in lines if "".join(cells).strip()]
+        if is_by_hand(names):
+            return CountsByHand(path, names, numbered)
         while numbered and _SUMMARY.fullmatch(delimiter.join(numbered[-1][1]).strip()):
             numbered.pop()
         rows = [_row(path, line, cells, places, names) for line, cells in numbered]
@@ -791,7 +797,10 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
         or len(set(lower)) < len(lower)
     ):
         rule = f"must have the columns {', '.join(COLUMNS)}, and {BY}NAME for public columns"
-        remedy = "Export the result of the statement that 'warner sql' prints, with its names"
+        remedy = (
+            "Export the result of the statement that 'warner sql' prints, with its names. Counts "
+            "by hand have the columns attribute, value, count"
+        )
         raise FileError(path, rule, None, remedy)
     by = tuple(names[i][len(BY) :] for i in others)
     return [*map(lower.index, COLUMNS), *others], by

@@ -62,6 +62,23 @@ def asked_in_words(data: LikelihoodData) -> str:
     return f"{people} asked {words}, {some}"
 
 
+def about_paper(result: Any) -> list[str]:
+    """What is to be said of shares that a design for paper gave; [] of others."""
+    if not result.data.channel.is_on_paper or result.groups is not None:
+        return []
+    unbiased = result.data.channel.invert(result.data.weights)
+    outside = int(np.argmin(unbiased))
+    beyond = (
+        f"Without its bounds the share of {as_text(result.domain.labels[outside])} would be "
+        f"{100 * unbiased[outside]:.1f} %; the nearest that is possible is shown."
+    )
+    return [
+        *([beyond] if unbiased[outside] < 0 else []),
+        "All of this assumes that people followed the card: answers that protect oneself, such as "
+        '"no" whatever is true, bias every design for one group.',
+    ]
+
+
 def rows(
     solution: Solution,
     level: float = 0.95,
@@ -243,6 +260,7 @@ def estimate_table(
         shrunk = [Column("shrunk_from", unit="data")]
     used = available_kind(result, target, kind)
     notes = [f"Intervals: {used}, {target}.", _mean(result), tells_nothing(result, shares)]
+    notes += about_paper(result)
     counted = None if asked_in_words(result.data) else "people"
     columns = [*share_columns(level, counted, used), *_of_design(result), *shrunk]
     return Table(columns, shares, notes, about, simulated)

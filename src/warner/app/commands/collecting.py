@@ -363,8 +363,9 @@ def _spent(study: Study) -> str:
     type=click.Path(dir_okay=False),
     multiple=True,
     metavar="FILE.csv",
-    help="Read the result of the statement that warner sql prints, instead of reports. May be "
-    "repeated, and REPORTS are then results too: they are added.",
+    help="Read counts instead of reports: a table of attribute, value, count in the words of the "
+    "reports, or the result of the statement that warner sql prints. May be repeated, and REPORTS "
+    "are then counts too: they are added.",
 )
 @smallest_group
 @several_reports
@@ -651,7 +652,8 @@ def tallies_of_counts(
     totals: dict[str, dict[str, Tally]] = {}
     for path in paths:
         try:
-            tallies = files.read_counts(path).tallies(whole.mechanisms, whole.public, whole.digest)
+            table = files.read_counts(path)
+            tallies = table.tallies(whole.mechanisms, whole.public, whole.digest)
         except EmptyError:
             if len(paths) == 1:
                 raise
@@ -660,6 +662,8 @@ def tallies_of_counts(
         most = whole.rows_per_person
         totals[path] = {name: tally.per_person(most) for name, tally in tallies.items()}
         first = next(iter(tallies.values()))
+        if table.by_hand:
+            continue
         unknown = "" if first.simulated else ", and whether they are simulated"
         click.echo(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "

@@ -32,6 +32,7 @@ from warner.app.requested import (
     asked_tallies,
     backgrounds,
     chosen_tallies,
+    counts_by_word,
     estimates_of,
     method_option,
     question_of_item,
@@ -61,6 +62,7 @@ from warner.app.what_files_hold import (
     tallies_together,
     warn_of_simulation,
 )
+from warner.designs import from_text
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS, chart, save
@@ -167,12 +169,23 @@ class EstimateRequest:
     weights: str | None
     cluster: str | None
     strata: str | None
+    on_paper: str | None
+    counts: str | None
 
     @cached_property
     def design(self) -> SurveyDesign | None:
         """How people were drawn, as the options or the study say."""
         plan = None if self.study is None else Study.load(self.study)
         return design_of(self.weights, self.cluster, self.strata, plan)
+
+    def tallies_together(self) -> dict[str, list[Tally]]:
+        """The tallies of all files by attribute, or that of the counts on the command line."""
+        if self.on_paper is not None and self.counts is not None:
+            design = from_text(self.on_paper)
+            tally = Tally.from_counts(design, counts_by_word(self.counts, design))
+            return {design.text: [tally.trusted() if self.allow_implausible else tally]}
+        allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
+        return tallies_together(self.tallies, read_or_count, *allowed)
 
     @property
     def intervals(self) -> tuple[float, str]:
@@ -198,6 +211,18 @@ class EstimateRequest:
             for name in ("pool", "time", "margins", "background"):
                 if is_given(name):
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
+        if self.on_paper is not None and self.counts is None:
+            words = ", ".join(from_text(self.on_paper).report_words)
+            rule = f"goes with --counts, the numbers of people who said {words}"
+            raise ArgumentError("--design", rule)
+        if self.counts is not None and self.on_paper is None:
+            rule, remedy = "goes with --design", "For example --design crosswise:1/4"
+            raise ArgumentError("--counts", rule, None, remedy)
+        if self.on_paper is not None:
+            for name in ("tallies", "by", "only", "joint", "study", "compare_groups", "margins"):
+                if is_given(name):
+                    option = "TALLY" if name == "tallies" else str(names[name])
+                    raise ArgumentError(option, "does not go with --design and --counts")
         for name in ("top", "title"):
             if is_given(name) and self.plot_path is None:
                 raise ArgumentError(str(names[name]), "goes with --plot")
@@ -214,6 +239,20 @@ class EstimateRequest:
 
 @click.command()
 @click.argument("tallies", metavar="[[NAME=]TALLY]...", nargs=-1)
+@click.option(
+    "--design",
+    "on_paper",
+    metavar="NAME:CHANCES",
+    help="With --counts, in place of TALLY: the design by which people randomised themselves on "
+    "paper. warner:5/6, forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, "
+    "kuk:4/5,1/5 or mangat:2/3; see warner.designs.",
+)
+@click.option(
+    "--counts",
+    metavar="WORD=PEOPLE,...",
+    help="With --design: how many people said or ticked each word of the design, such as "
+    "same=680,different=320 or yes=40,no=60.",
+)
 @method_option
 @attributes
 @click.option(
@@ -313,6 +352,11 @@ def estimate(**choices: Any) -> None:
         warner estimate low.json high.json
         warner estimate tally.*.json -o shares.csv
 
+    Answers that were randomised on paper need no file:
+
+    \b
+        warner estimate --design crosswise:1/4 --counts same=680,different=320
+
     A tally of groups (warner tally --by) gives a table in which each group is estimated alone.
     With --by the groups are estimated together, and --compare-groups says how they differ. Groups
     can also be a file each.
@@ -356,8 +400,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
     chosen = None if request.method_name is None else method(request.method_name)
     paths, output = request.tallies, request.output
     summaries_of = Wanted.of_options(request.summaries)
-    allowed = request.allow_equal, request.allow_simulated, request.allow_implausible
-    together = tallies_together(paths, read_or_count, *allowed)
+    together = request.tallies_together()
     flat, grouped = apart(together)
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(paths))
@@ -399,7 +442,9 @@ def _estimate_shares(request: EstimateRequest) -> None:
             if summaries := summaries_of.named(result):
                 show_summaries(result, summaries, level, target, kind)
             elif question is None:
-                show_estimate(result, level, target, kind=kind)
+                show_estimate(
+                    result, level, target, kind=kind, parts=flat.get(str(result.attribute))
+                )
             elif not i or ticked.get(str(estimates[i - 1].attribute)) != question:
                 items = [e for e in estimates[i:] if ticked.get(str(e.attribute)) == question]
                 show_items(question, items, level, target, kind)
@@ -472,8 +517,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
     assert request.design is not None
     chosen = None if request.method_name is None else method(request.method_name)
     summaries_of = Wanted.of_options(request.summaries)
-    allowed = request.allow_equal, request.allow_simulated, request.allow_implausible
-    _, grouped = apart(tallies_together(request.tallies, read_or_count, *allowed))
+    _, grouped = apart(request.tallies_together())
     if not grouped:
         rule = f"must be a tally by {', '.join(request.design.columns)}"
         raise ArgumentError(", ".join(request.tallies), rule, None, "Use warner tally --by")

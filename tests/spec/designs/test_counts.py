@@ -1,0 +1,149 @@
+"""Counts of designs on the command line, in tables and in studies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import warner
+from warner.app.cli import main
+from warner.errors import StudyError
+
+STUDY = """
+[attributes.cannabis]
+values = ["no", "yes"]
+design = "crosswise:1/4"
+
+[attributes.cheated]
+values = ["no", "yes"]
+design = "forced:1/6,1/6"
+
+[public.ward]
+values = ["north", "south"]
+"""
+
+
+def _run(*arguments: str, fails: bool = False) -> str:
+    done = CliRunner().invoke(main, list(arguments), env={"COLUMNS": "80"})
+    assert (done.exit_code != 0) == fails, done.output
+    return done.output
+
+
+def test_the_first_result_is_one_line_of_input() -> None:
+    out = _run("estimate", "--design", "crosswise:1/4", "--counts", "same=680,different=320")
+    assert out.startswith("crosswise:1/4: 1,000 people, 680 same, 320 different\n")
+    assert "yes      14.0 %   8.3 to 19.9 %" in out
+    assert "assumes that people followed the card" in out
+    assert max(map(len, out.splitlines())) <= 80
+    asked = ["--design", "kuk:4/5,1/4,2", "--counts", "0=5,1=3,2=2", "--json"]
+    data = json.loads(_run("estimate", *asked))[0]
+    assert data["attribute"] == "kuk:4/5,1/4,2" and data["interval"]["kind"] == "likelihood"
+    assert "0: 5, 1: 3, 2: 2" in _run("estimate", *asked[:-1])
+
+
+def test_a_share_below_zero_is_said() -> None:
+    out = _run("estimate", "--design", "crosswise:1/4", "--counts", "same=780,different=220")
+    assert "share of yes would be -6.0 %" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["--design", "crosswise:1/4", "--counts", "yes=680,no=320"], "different or same"),
+        (["--design", "crosswise:1/4", "--counts", "680,320"], "WORD=PEOPLE"),
+        (["--design", "crosswise:1/4", "--counts", "same=1,same=2"], "twice"),
+        (["--design", "crosswise:1/4", "--counts", "same=1"], "different=0"),
+        (["--design", "crosswise:1/4"], "goes with --counts"),
+        (["--counts", "same=1,different=2"], "goes with --design"),
+        (["t.json", "--design", "mangat:2/3", "--counts", "yes=1,no=2"], "TALLY"),
+        (["--design", "crossways:1/4", "--counts", "same=1,different=2"], "'crosswise' meant"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments: list[str], wrong: str) -> None:
+    assert wrong in _run("estimate", *arguments, fails=True)
+
+
+def _tallied(tmp_path: Path, table: str, fails: bool = False) -> str:
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "counts.csv").write_text(table)
+    options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
+    return _run("tally", "--counts", str(tmp_path / "counts.csv"), *options, fails=fails)
+
+
+COUNTED = """attribute;value;count
+cannabis;same;680
+cannabis;B;320
+cheated;YES;400
+cheated;no;600
+"""
+
+
+def test_tables_of_counts_are_read(tmp_path: Path) -> None:
+    _tallied(tmp_path, COUNTED)
+    out = _run("estimate", str(tmp_path / "tally.json"))
+    assert "cannabis (crosswise:1/4): 1,000 people, 680 same, 320 different" in out
+    assert "cheated (forced:yes=1/6,no=1/6): 1,000 people, 400 yes, 600 no" in out
+
+
+def test_tables_of_counts_have_groups(tmp_path: Path) -> None:
+    """Rejects counts that are put to the wrong group."""
+    wards = [line.split(";") for line in COUNTED.splitlines()[1:]]
+    rows = [
+        f"{attribute},{value},{int(count) + extra},{ward}"
+        for ward, extra in (("south", 1), ("north", 0))
+        for attribute, value, count in wards
+    ]
+    _tallied(tmp_path, "\n".join(["attribute,value,count,ward", *rows]))
+    tally = warner.reports.tally.load_tallies(tmp_path / "tally.json")["cannabis"]
+    assert tally["north"].counts.tolist() == [320, 680]
+    assert tally["south"].counts.tolist() == [321, 681]
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (("cannabis;same", "cannabis;yes"), "line 2: report: must be different or same"),
+        (("cannabis;B", "canabis;B"), "Is 'cannabis' meant"),
+        ((";680", ";1.200"), "whole number of people"),
+        (("cannabis;B", "cannabis;A"), "twice"),
+        (("cannabis;B;320\n", ""), "no count of 'different' of 'cannabis'"),
+        (("attribute;value;count", "attribute;value;count;town"), "too few cells"),
+    ],
+)
+def test_tables_that_are_wrong_are_refused(
+    tmp_path: Path, change: tuple[str, str], wrong: str
+) -> None:
+    assert wrong in _tallied(tmp_path, COUNTED.replace(*change), fails=True)
+
+
+def test_a_study_states_designs() -> None:
+    study = warner.Study.parse(STUDY)
+    assert study.mechanisms["cannabis"] == warner.designs.Crosswise("1/4")
+    assert study.epsilon == pytest.approx(2.70805, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (
+            ('"crosswise:1/4"', '"crosswise:1/4"\nepsilon = 1.0'),
+            "cannabis.epsilon: does not go with",
+        ),
+        (('"crosswise:1/4"', '"crossways:1/4"'), "Is 'crosswise' meant"),
+        (('"crosswise:1/4"', '"crosswise:1/2"'), "say nothing"),
+        (('["no", "yes"]\ndesign = "cross', '["yes", "no"]\ndesign = "cross'), "no first"),
+        (('["no", "yes"]\ndesign = "cross', '["a", "b", "c"]\ndesign = "cross'), "two answers"),
+        (
+            ("[public.ward]", '[ask]\neach = "one"\nepsilon = 1\n[public.ward]'),
+            "does not go with [ask]",
+        ),
+        (("[attributes.cannabis]", "budget = 2.0\n[attributes.cannabis]"), "is exceeded"),
+    ],
+)
+def test_designs_of_a_study_that_are_wrong_are_refused(change: tuple[str, str], wrong: str) -> None:
+    with pytest.raises(StudyError) as error:
+        warner.Study.parse(STUDY.replace(*change))
+    assert wrong in str(error.value)
