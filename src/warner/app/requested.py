@@ -168,7 +168,7 @@ def counts_by_word(text: str, mechanism: Mechanism) -> dict[str, int]:
     example = ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
     counts: dict[str, int] = {}
     for each in text.split(","):
-        word, equals, number = (part.strip() for part in each.rpartition("="))
+        word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if not equals or not (number.isascii() and number.isdecimal()):
             rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
             raise ArgumentError("--counts", rule, repr(each), f"For example {example}")

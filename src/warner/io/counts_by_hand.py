@@ -92,14 +92,14 @@ class CountsByHand:
             raise FileError(self.path, rule, None, remedy)
         keys = list(dict.fromkeys(line.key for line in self._lines))
         groups = None
-        place = dict.fromkeys(keys, 0)
+        number_of = dict.fromkeys(keys, 0)
         if self.by:
             columns = {name: pa.array([key[i] for key in keys]) for i, name in enumerate(self.by)}
             of = {name: public[name] for name in self.by}
             rule = "holds values that the study does not declare"
             indices = {n: indices_of(self.path, n, of[n], c, rule=rule) for n, c in columns.items()}
             groups = groups_in(of, indices)
-            place = dict(zip(keys, groups.place.tolist(), strict=True))
+            number_of = dict(zip(keys, groups.place.tolist(), strict=True))
         size = 1 if groups is None else len(groups.keys)
         tables = {}
         for name, mechanism in mechanisms.items():
@@ -109,9 +109,9 @@ class CountsByHand:
             tables[name] = np.full((size, mechanism.n_reports), -1, dtype=np.int64)
         for line in self._lines:
             name, code = self._read(line, mechanisms)
-            if tables[name][place[line.key], code] >= 0:
+            if tables[name][number_of[line.key], code] >= 0:
                 raise FileError(self._where(line), "counts a report twice", None, "Add them up")
-            tables[name][place[line.key], code] = line.people
+            tables[name][number_of[line.key], code] = line.people
         if not sum(line.people for line in self._lines):
             raise EmptyError(self.path, "counts nobody")
         tallies = {}
