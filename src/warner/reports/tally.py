@@ -727,6 +727,10 @@ class Tally(Hinting):
         2
         """
         integer("reports_per_person", most, 1, MOST_PER_PERSON)
+        if most > 1 and self.header.get("mechanism") == "Permanent":
+            rule = "is not for rounds of one person, whose noise is that of one permanent report"
+            remedy = "Estimate each round by itself"
+            raise ArgumentError("reports_per_person", rule, str(most), remedy)
         if most < self.reports_per_person:
             remedy = "State the most reports of one person"
             rule = f"must be at least {self.reports_per_person}, which was stated before"
