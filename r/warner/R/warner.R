@@ -51,7 +51,7 @@ run <- function(command, files, options, arguments = NULL, allowed = 0L) {
     utils::write.csv(files, table, row.names = FALSE, na = "", fileEncoding = "UTF-8")
     files <- table
   }
-  words <- c(command, path.expand(files), arguments, words_of(options), "--json")
+  words <- c(command, path.expand(as.character(files)), arguments, words_of(options), "--json")
   printed <- suppressWarnings(
     system2(program(), shQuote(words), stdout = TRUE, stderr = notes,
             env = environment_of_program())

@@ -86,6 +86,14 @@ stopifnot(all(abs(as.data.frame(said)$std.error - sqrt(diag(vcov(direct)))) < 1e
 pairs <- warner_regress(people, ~ said + age, design = "said=warner:999999/1000000", correlation = TRUE)
 stopifnot(abs(coef(pairs) - cor(people$said == "yes", people$age)) < 1e-3)
 
+# Counts need no file: crosswise, of which same is .68, is (.68 - .75) / (.25 - .75).
+counts <- warner_estimate(design = "crosswise:1/4", counts = c(same = 680, different = 320))
+stopifnot(abs(coef(counts)[["yes"]] - 0.14) < 1e-6)
+stopifnot(abs(as.data.frame(counts)$std.error - sqrt(.68 * .32 / 1000) / .5) < 1e-6)
+said <- table(rep(c("same", "different"), c(680, 320)))
+stopifnot(identical(coef(warner_estimate(design = "crosswise:1/4", counts = said)), coef(counts)))
+refused("yes", warner_estimate(design = "crosswise:1/4", counts = c(yes = 680, no = 320)))
+
 # A plan of a study and of a draft, and an audit.
 writeLines(c("[attributes.smokes]", 'values = ["no", "yes"]', "epsilon = 1"), "draft.toml")
 writeLines(c(readLines("draft.toml"), 'mechanism = "RandomizedResponse"'), "whole.toml")
