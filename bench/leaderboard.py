@@ -45,7 +45,7 @@ sys.path.append(str(ROOT))  # of papers, for the check-ins of P4
 
 from papers.data_sets import DataFolder  # noqa: E402
 from papers.populations import gowalla  # noqa: E402
-from warner import Categorical, Grid, Integers, Interval, Optimal, benchmark, plan  # noqa: E402
+from warner import Categorical, Grid, Integers, Interval, benchmark, plan  # noqa: E402
 from warner._core.errors import WarnerError  # noqa: E402
 from warner.design.planning import candidates  # noqa: E402
 from warner.domains import Domain  # noqa: E402
@@ -53,16 +53,17 @@ from warner.estimators import ExpectationMaximization  # noqa: E402
 from warner.estimators.base import Estimator, Fit, LikelihoodData  # noqa: E402
 from warner.mechanisms import Mechanism, PlanarGeometric  # noqa: E402
 from warner.results.recommend import method, recommended, recommended_fit  # noqa: E402
+from warner.theory import local_bound  # noqa: E402
 
 FILE, PAGE = RESULTS / "leaderboard.jsonl", ROOT / "docs" / "leaderboard.md"
 BUDGETS, PEOPLE = (0.5, 1.0, 2.0, 4.0), (1_000, 30_000)
-SMALL, QUICK = 16, 100  # values: up to SMALL the optimum is computed
+SMALL, QUICK = 16, 100  # values
 # The runs of a cell in both rounds, up to SMALL values, up to QUICK, and beyond.
 RUNS, FRESH = (12, 5, 3), (40, 20, 10)
 CONTENDERS = (4, 2)  # for each loss: mechanisms, and estimators of each
 # Beyond QUICK values, estimators that take seconds a fit are left out.
 SLOW = ("mr", "bias", "em:histogram", "em:threshold")
-# The losses by their names in ``benchmark``, and in ``Optimal`` and the bounds.
+# The losses by their names in ``benchmark``, and in ``local_bound``.
 LOSSES = {"l2": "shares", "cdf": "distribution", "mse_mean": "mean"}
 P4 = "P4"
 ROOMS = ("estimators", "channels", "mechanisms")
@@ -350,24 +351,29 @@ def of_proposed(name: str, n: int, epsilon: float, _: str) -> str:
     return digest(law_of(name, epsilon), *map(estimator_key, USUAL), code)
 
 
-def optimum(name: str, n: int, epsilon: float, _: str) -> dict[str, Any]:
-    """The least variances of an unbiased estimate of n people at the truth, to first order, over
-    all mechanisms with the same guarantee: {loss: variance}.
+def bounds(name: str, n: int, epsilon: float, _: str) -> dict[str, Any]:
+    """What no mechanism with the same guarantee is below, by loss: the error of unbiased estimates,
+    that of any estimate over shares near the true ones, and whether the first is known to be sharp.
     """
     asked = questions()[name]
     least = {}
     for loss in asked.losses:
-        best = Optimal(asked.domain, epsilon, LOSSES[loss], asked.shares, asked.sensitive)
-        bound = best.certificate.lower_bound
-        if bound is not None:
-            least[loss] = _short(bound / n)
+        matrix = None if loss != "mse_mean" else asked.domain.points @ asked.domain.points.T
+        bound = local_bound(
+            asked.domain,
+            epsilon,
+            asked.shares,
+            n,
+            LOSSES[loss] if matrix is None else matrix,
+            sensitive=asked.sensitive,
+        )
+        least[loss] = [_short(bound.unbiased), _short(bound.any_estimate), bool(bound.is_sharp)]
     return {"least": least}
 
 
-def of_optimum(name: str, n: int, epsilon: float, _: str) -> str:
-    return digest(
-        law_of(name, epsilon), code_of("warner.mechanisms.optimal", rooms=("mechanisms",))
-    )
+def of_bounds(name: str, n: int, epsilon: float, _: str) -> str:
+    code = code_of("warner.theory.local_bounds", rooms=("theory", "mechanisms"))
+    return digest(law_of(name, epsilon), code)
 
 
 def _mean(values: np.ndarray) -> tuple[float, float]:
@@ -416,7 +422,7 @@ def measure(
     lines = resume(file, [(name, 0, 0.0, "about")], about, of_about)
     if asked.mechanisms is None:
         lines += run(asked.methods(), every, of_every) + run(["plan"], proposed, of_proposed)
-        lines += run(["optimum"] if asked.scale == 0 else [], optimum, of_optimum)
+        lines += run(["bound"], bounds, of_bounds)
         pairs = {each: contenders(each, lines) for each in settings}
     else:
         pairs = {each: list(product(asked.mechanisms, asked.estimators)) for each in settings}
@@ -432,10 +438,14 @@ PRINTED = {"noisy": 0.4544, "project": 0.4567, "normalize": 0.4633, "EM as in P4
 QUESTIONS = """\
 Bold: better than all others of the second round. *As good*: how many of the others are not worse.
 *Error* is with its relative standard error. *Its error*: what `plan` proposes with `default`, over
-the least error; `plan` ranks by the distribution for numbers, by the shares for labels. *Optimum*:
-the least error over the least variance, to first order, of unbiased estimates over all mechanisms
-with the same guarantee (the certificate of `Optimal` at the true shares), up to 16 values. It is a
-limit for many people; shrunken estimates of few go below it.
+the least error; `plan` ranks by the distribution for numbers, by the shares for labels.
+
+The last two columns are the least error over what no mechanism with the same guarantee is below
+(`warner.theory.local_bound`). *Unbiased*: the variance of unbiased estimates at the true shares, to
+first order. Shrunken estimates of few people go below it, and figures near 1 leave nothing to gain
+with many. A star: no mechanism is known that has this variance, so that the bound may be too low.
+*Any*: the mean error of any estimate, over shares near the true ones. It is not known to be sharp in
+any row, and blank where rare values leave no bound.
 """
 PAPERS = """\
 P4 alone prints numbers for a cell of this kind: the total variation of four estimates of check-ins in
@@ -567,7 +577,7 @@ class Board:
 
     def question(self, name: str) -> str:
         """The best of each setting, what ``plan`` proposes, and the limits."""
-        plans, optima = self.of("plan"), self.of("optimum")
+        plans, limits = self.of("plan"), self.of("bound")
         rows = []
         for setting, line in sorted(self.of("fresh").items()):
             for loss, errors in line["errors"].items() if setting[0] == name else ():
@@ -577,7 +587,7 @@ class Board:
                 as_good = sum(e[2] <= 2 * e[3] for e in others)
                 planned = plans[setting]["proposed"]
                 excess, of_excess = errors[f"{planned} + default"][2:]
-                least = optima.get(setting, {}).get("least", {}).get(loss)
+                unbiased, of_any, is_sharp = limits[setting]["least"][loss]
                 rows.append(
                     (
                         NAMES[loss],
@@ -588,13 +598,14 @@ class Board:
                         f"{error:.2g} ± {margin / error:.0%}",
                         planned,
                         f"{1 + excess / error:.2f} ± {of_excess / error:.2f}",
-                        "" if least is None else f"{error / least:.2f}",
+                        f"{error / unbiased:.2f}" + ("" if is_sharp else " *"),
+                        f"{error / of_any:.3g}" if of_any else "",
                     )
                 )
         order = list(LOSSES.values())
         rows.sort(key=lambda row: order.index(row[0]))
         head = ("loss", "n", "epsilon", "least error", "as good", "error")
-        return table([*head, "proposed", "its error", "optimum"], rows)
+        return table([*head, "proposed", "its error", "unbiased", "any"], rows)
 
     def plans(self) -> tuple[int, int, float, float]:
         """Settings; in how many the proposal of ``plan`` costs at most 5 % or two standard errors;
