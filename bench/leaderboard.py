@@ -12,9 +12,9 @@ a question, n and epsilon. ``warner.benchmark`` makes all figures, in two rounds
              with the default estimator, ``FRESH`` runs of other draws. Only this round tells who
              wins, because among many who are equally good the first round favours the lucky.
 
-Every cell is one line of bench/results/leaderboard.jsonl, with a digest of the law of its
-mechanisms, its truth, its estimator, and the code that both consist of: a cell is done again where
-one of them was changed. The script may be stopped at any time. ``--page`` writes the page from the
+Every cell is one line of bench/results/leaderboard.jsonl, with a digest of its truth, its
+mechanisms and what they report, its estimator and the code of that: a cell is done again where one
+of them was changed. The script may be stopped at any time. ``--page`` writes the page from the
 lines that are there.
 """
 
@@ -66,7 +66,6 @@ SLOW = ("mr", "bias", "em:histogram", "em:threshold")
 # The losses by their names in ``benchmark``, and in ``local_bound``.
 LOSSES = {"l2": "shares", "cdf": "distribution", "mse_mean": "mean"}
 P4 = "P4"
-ROOMS = ("estimators", "channels", "mechanisms")
 
 
 @dataclass(frozen=True)
@@ -230,12 +229,13 @@ def mechanisms(name: str, epsilon: float) -> tuple[dict[str, Mechanism], dict[st
 
 @cache
 def law_of(name: str, epsilon: float) -> str:
-    """A digest of the truth of a question and of the laws of its mechanisms."""
+    """A digest of the truth of a question, and of its mechanisms with a tally of each."""
     made, asked = mechanisms(name, epsilon)[0], questions()[name]
-    channels = {type(each.channel()).__module__ for each in made.values()}
-    about = [{called: each.header for called, each in made.items()}, asked.losses]
-    text = json.dumps([about, asked.shares.tolist(), code_of(*channels, rooms=("channels",))])
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    about = [asked.losses, asked.shares.tolist()]
+    for called, each in made.items():
+        _, weights = each.channel().simulate_tally(asked.shares, 1_000, np.random.default_rng(0))
+        about.append([called, each.header, np.rint(1_000 * weights).tolist()])
+    return digest(about)
 
 
 @cache
@@ -244,8 +244,7 @@ def estimator_key(estimator: Estimator) -> str:
     modules = [type(estimator).__module__]
     if isinstance(estimator, Default):
         modules = ["warner.results.recommend", *(type(each).__module__ for each in USUAL)]
-    code = code_of(*modules, rooms=("estimators", "channels"))
-    return f"{estimator!r} {code}"
+    return f"{estimator!r} {code_of(*modules, rooms=('estimators',))}"
 
 
 USUAL = [each for name, each in ESTIMATORS.items() if name in ("eb", "em:auto", "spline", "mle")]
@@ -347,7 +346,7 @@ def proposed(name: str, n: int, epsilon: float, _: str) -> dict[str, Any]:
 
 
 def of_proposed(name: str, n: int, epsilon: float, _: str) -> str:
-    code = code_of("warner.design.planning", rooms=("design", "theory", *ROOMS))
+    code = code_of("warner.design.planning", rooms=("design",))
     return digest(law_of(name, epsilon), *map(estimator_key, USUAL), code)
 
 
@@ -372,8 +371,8 @@ def bounds(name: str, n: int, epsilon: float, _: str) -> dict[str, Any]:
 
 
 def of_bounds(name: str, n: int, epsilon: float, _: str) -> str:
-    code = code_of("warner.theory.local_bounds", rooms=("theory", "mechanisms"))
-    return digest(law_of(name, epsilon), code)
+    modules = ("warner.theory.local_bounds", "warner.mechanisms.row_design")
+    return digest(law_of(name, epsilon), code_of(*modules, rooms=("theory",)))
 
 
 def _mean(values: np.ndarray) -> tuple[float, float]:
