@@ -437,7 +437,8 @@ PRINTED = {"noisy": 0.4544, "project": 0.4567, "normalize": 0.4633, "EM as in P4
 QUESTIONS = """\
 Bold: better than all others of the second round. *As good*: how many of the others are not worse.
 *Error* is with its relative standard error. *Its error*: what `plan` proposes with `default`, over
-the least error; `plan` ranks by the distribution for numbers, by the shares for labels.
+the least error; `plan` ranks by the shares for labels, by the distance of distributions for numbers
+and places.
 
 The last two columns are the least error over what no mechanism with the same guarantee is below
 (`warner.theory.local_bound`). *Unbiased*: the variance of unbiased estimates at the true shares, to
@@ -609,15 +610,16 @@ class Board:
     def plans(self) -> tuple[int, int, float, float]:
         """Settings; in how many the proposal of ``plan`` costs at most 5 % or two standard errors;
         the geometric mean of its error over the least, and the largest. By the loss that ``plan``
-        has: of the distribution for numbers, of the shares for all others.
+        has: of the distribution for numbers, of the shares for labels. Places are left out, whose
+        loss is another one.
         """
         ratios, within = [], 0
         fresh_lines = self.of("fresh")
         for setting, line in self.of("plan").items():
-            if setting not in fresh_lines:
+            by_loss = fresh_lines.get(setting, {}).get("errors", {})
+            errors = by_loss.get("cdf", {} if "mse_mean" in by_loss else by_loss.get("l2", {}))
+            if not errors:
                 continue
-            errors = fresh_lines[setting]["errors"]
-            errors = errors.get("cdf", errors["l2"])
             excess, margin = errors[f"{line['proposed']} + default"][2:]
             ratios.append(1 + excess / min(e[0] for e in errors.values()))
             within += ratios[-1] <= 1.05 or excess <= 2 * margin
@@ -667,10 +669,10 @@ def page(lines: Sequence[Mapping[str, Any]]) -> str:
         "with `default`: geometric means,\nof the first round. A blank says that the mechanism fits "
         "no such question.\n",
         board.mechanisms() + "\n",
-        f"In {count} settings the proposal with `default` errs {mean:.2f} times as much as the best of "
-        f"the second round (geometric mean; at most\n{largest:.2f}), in the distribution for numbers "
-        f"and in the shares for all others, as `plan` ranks. In {within / count:.0%} of them it costs at "
-        "most\n5 % or two standard errors.\n",
+        f"In {count} settings of labels and of numbers the proposal with `default` errs {mean:.2f} times as "
+        f"much as the best of the second\nround (geometric mean; at most {largest:.2f}), in the shares of "
+        "labels and in the distribution of numbers, as `plan` ranks. In\n"
+        f"{within / count:.0%} of them it costs at most 5 % or two standard errors.\n",
         "## Questions\n",
         QUESTIONS,
     ]
