@@ -18,7 +18,7 @@ from warner._core.table import as_text
 from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain, Items
 from warner.estimators import Estimator
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
+from warner.mechanisms import HiddenQuestion, OneOf, from_header
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
@@ -162,9 +162,8 @@ def estimates_of(
             yield result.marginal(attribute)
 
 
-def counts_by_word(text: str, mechanism: Mechanism) -> dict[str, int]:
-    """The numbers of people in ``same=680,different=320``, by the words of a mechanism."""
-    words = mechanism.report_words
+def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
+    """The numbers of people in ``same=680,different=320``, by the words of reports."""
     example = ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
     counts: dict[str, int] = {}
     for each in text.split(","):

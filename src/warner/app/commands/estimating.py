@@ -62,7 +62,8 @@ from warner.app.what_files_hold import (
     tallies_together,
     warn_of_simulation,
 )
-from warner.designs import from_text
+from warner.designs import ClassShares, ListShares, from_text
+from warner.designs.texts import OF_GROUPS, name_of
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS, chart, save
@@ -170,7 +171,7 @@ class EstimateRequest:
     cluster: str | None
     strata: str | None
     on_paper: str | None
-    counts: str | None
+    counts: tuple[str, ...]
 
     @cached_property
     def design(self) -> SurveyDesign | None:
@@ -178,11 +179,17 @@ class EstimateRequest:
         plan = None if self.study is None else Study.load(self.study)
         return design_of(self.weights, self.cluster, self.strata, plan)
 
+    @property
+    def is_of_groups(self) -> bool:
+        """Whether the design on paper has several groups of people, or a list."""
+        return self.on_paper is not None and name_of(self.on_paper) in OF_GROUPS
+
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
-        if self.on_paper is not None and self.counts is not None:
+        if self.on_paper is not None:
             design = from_text(self.on_paper)
-            tally = Tally.from_counts(design, counts_by_word(self.counts, design))
+            (counts,) = self.counts
+            tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
             return {design.text: [tally.trusted() if self.allow_implausible else tally]}
         allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
         return tallies_together(self.tallies, read_or_count, *allowed)
@@ -211,13 +218,22 @@ class EstimateRequest:
             for name in ("pool", "time", "margins", "background"):
                 if is_given(name):
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
-        if self.on_paper is not None and self.counts is None:
-            words = ", ".join(from_text(self.on_paper).report_words)
-            rule = f"goes with --counts, the numbers of people who said {words}"
-            raise ArgumentError("--design", rule)
-        if self.counts is not None and self.on_paper is None:
+        if self.on_paper is not None and not (self.is_of_groups and self.counts):
+            words = "" if self.is_of_groups else ", ".join(from_text(self.on_paper).report_words)
+            if not self.counts:
+                rule = f"goes with --counts, the numbers of people who said {words or 'each word'}"
+                raise ArgumentError("--design", rule)
+            if len(self.counts) > 1:
+                rule, got = "is once for a design of one card", f"{len(self.counts)} times"
+                raise ArgumentError("--counts", rule, got)
+        if self.counts and self.on_paper is None:
             rule, remedy = "goes with --design", "For example --design crosswise:1/4"
             raise ArgumentError("--counts", rule, None, remedy)
+        if self.is_of_groups:
+            for name in ("kind", "summaries", "plot_path", "background", "target"):
+                if is_given(name):
+                    rule = f"does not go with --design {self.on_paper}"
+                    raise ArgumentError(str(names[name]), rule)
         if self.on_paper is not None:
             for name in ("tallies", "by", "only", "joint", "study", "compare_groups", "margins"):
                 if is_given(name):
@@ -245,13 +261,16 @@ class EstimateRequest:
     metavar="NAME:CHANCES",
     help="With --counts, in place of TALLY: the design by which people randomised themselves on "
     "paper. warner:5/6, forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, "
-    "kuk:4/5,1/5 or mangat:2/3; see warner.designs.",
+    "kuk:4/5,1/5 or mangat:2/3. With --counts for each of two groups: cheating:1/4,3/4, "
+    "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 with the "
+    "number of items, controls first. See warner.designs.",
 )
 @click.option(
     "--counts",
     metavar="WORD=PEOPLE,...",
+    multiple=True,
     help="With --design: how many people said or ticked each word of the design, such as "
-    "same=680,different=320 or yes=40,no=60.",
+    "same=680,different=320 or yes=40,no=60. Once for each group of a design of several.",
 )
 @method_option
 @attributes
@@ -385,7 +404,9 @@ def estimate(**choices: Any) -> None:
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
-    if request.compare_groups:
+    if request.is_of_groups:
+        _estimate_groups_on_paper(request)
+    elif request.compare_groups:
         _compare_groups(request)
     elif request.design is not None:
         _estimate_survey(request)
@@ -393,6 +414,35 @@ def estimate(**choices: Any) -> None:
         _estimate_by(request)
     else:
         _estimate_shares(request)
+
+
+def _estimate_groups_on_paper(request: EstimateRequest) -> None:
+    """Estimate the shares of a design of several groups from the counts of each."""
+    from warner.designs import LatentClasses, groups_from_text
+
+    design = groups_from_text(str(request.on_paper))
+    if isinstance(design, LatentClasses):
+        words = [group.words for group in design.groups]
+    else:
+        words = [tuple(map(str, range(design.items + more))) for more in (1, 2)]
+    if len(request.counts) != len(words):
+        rule, got = f"must be given for each of {len(words)} groups", str(len(request.counts))
+        raise ArgumentError("--counts", rule, got)
+    counts = [counts_by_word(text, each) for text, each in zip(request.counts, words, strict=True)]
+    result: ClassShares | ListShares
+    if not isinstance(design, LatentClasses):
+        result = design.estimate(counts, request.method_name or "difference")
+    elif request.method_name is not None:
+        rule = "is the maximum of the likelihood for a design of several groups"
+        raise ArgumentError("--method", rule, request.method_name, "Leave it out")
+    else:
+        result = design.estimate(counts, trusted=request.allow_implausible)
+    level = request.level
+    request.output.write(
+        lambda: show(result.table(level)),
+        lambda: result.to_json(level),
+        lambda: result.table(level),
+    )
 
 
 def _estimate_shares(request: EstimateRequest) -> None:
