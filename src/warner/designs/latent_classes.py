@@ -190,7 +190,7 @@ class LatentClasses(Hinting):
         result = ClassShares(self, Profile(data))
         if result.p_value < IMPOSSIBLE and not trusted:
             rule = "are such as no people make by chance"
-            remedy = f"{_ASKED} To take the counts as they are: trusted=True"
+            remedy = f"{_ASKED} To take the counts as they are: trusted=True, --allow-implausible"
             raise MismatchError("counts", rule, None, remedy)
         return result
 
