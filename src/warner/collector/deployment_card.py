@@ -19,7 +19,14 @@ from typing import Any
 from warner._core.errors import MismatchError, WarnerError
 from warner.collector.live.state import LEVEL, LiveView, fewest_new, groups_come_late
 from warner.collector.survey_document import Question, different, draw_of, questions_of
-from warner.design.privacy_words import Strength, certainty, odds, of_guarantee, of_mechanism
+from warner.design.privacy_words import (
+    Strength,
+    certainty,
+    odds,
+    of_guarantee,
+    of_mechanism,
+    patterns_of,
+)
 from warner.design.shuffling import protects_all_alike, shuffled
 from warner.mechanisms import Mechanism, OneOf
 from warner.privacy.guarantees import Guarantee
@@ -242,6 +249,7 @@ def _question(question: Question, study: Study) -> dict[str, Any]:
             else "is not possible: an answer is required"
         ),
         "in_words": list(dict.fromkeys(said for one in several for said in _words(one, question))),
+        "reports": [line for one in several for line in patterns_of(one)],
         "odds_exactly": _odds(mechanism),
         "report_weight": question.weight,
     }

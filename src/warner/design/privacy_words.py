@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -13,7 +14,7 @@ import numpy as np
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.text import at_most, of_hundred
 from warner.domains import Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Optimal
 from warner.privacy.guarantees import Guarantee, compose, side_by_side
 from warner.privacy.report_laws import INFINITE, worst_pair
 from warner.results.tables import name_of
@@ -88,6 +89,46 @@ def of_mechanism(mechanism: Mechanism) -> list[str]:
     if math.isinf(promised.total):
         return ["Answers were sent without protection: a report shows the answer."]
     return [*_example(mechanism), *of_guarantee(promised, "A report")]
+
+
+_MOST_PATTERNS = 6  # that are shown as dots
+_DOTS = str.maketrans("e1-", "●○·")
+
+
+def dots_of(mechanism: Optimal, report: int) -> str:
+    """A report as a row of dots, one for each answer: ● sends it most, ○ less, · never."""
+    row = mechanism.rows[report]
+    return (row if "e" in row else row.replace("1", "e")).translate(_DOTS)
+
+
+def patterns_of(mechanism: Mechanism, name: str = "") -> list[str]:
+    """The reports of an Optimal that are sent most, each a row of dots, as lines; else none.
+
+    >>> from warner import Integers, Optimal
+    >>> print(*patterns_of(Optimal(Integers(1, 2), 1.0)), sep="\\n")
+    A report is one of 2 sets of answers, from 1 to 2. An answer with ● sends it
+    2.72 times as often as one with ○:
+      ●○  73 of 100 people with ●
+      ○●  73 of 100 people with ●
+    """
+    if not isinstance(mechanism, Optimal):
+        return []
+    table = mechanism.probabilities().astype(float)
+    labels = mechanism.domain.labels
+    factor = f"{math.exp(mechanism.epsilon):.3g}"
+    lines = textwrap.wrap(
+        f"{name and name + ': '}A report is one of {len(table)} sets of answers, from {labels[0]} "
+        f"to {labels[-1]}. An answer with ● sends it {factor} times as often as one with ○:",
+        78,
+    )
+    order = np.argsort(-table.mean(axis=1), kind="stable")
+    for i in order[:_MOST_PATTERNS]:
+        sent = of_hundred(float(table[i].max()))
+        lines.append(f"  {dots_of(mechanism, i)}  {sent} of 100 people with ●")
+    if len(table) > _MOST_PATTERNS:
+        most = of_hundred(float(table[order[_MOST_PATTERNS:]].max()))
+        lines.append(f"  and {len(table) - _MOST_PATTERNS} more, each of at most {most} of 100")
+    return lines
 
 
 def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from functools import cached_property, lru_cache
@@ -11,16 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import distribution, integer, numbers_of, show
-from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner._core.exact import ONE, check_representable, divide, exp
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import MatrixMechanism
+from warner.mechanisms.row_bounds import bound_of_all
 from warner.mechanisms.row_design import (
     EXHAUSTIVE,
     Problem,
     best_design,
-    lower_bound,
     multipliers,
     polished,
     solve_weights,
@@ -40,6 +41,7 @@ _GRID = 2.0**-22
 _MOST_TIGHT = 4000  # rows, among which the fewest are sought
 _PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _SUPPORT = 1e-6  # of the largest weight
+_FAR = 0.2  # the gap beyond which a mechanism is called the best found
 
 
 class Certificate(NamedTuple):
@@ -47,20 +49,21 @@ class Certificate(NamedTuple):
 
     Attributes:
         value: the variance of one report's contribution to the loss, of this mechanism.
-        lower_bound: no channel with the same guarantee has less; None where no bound was found.
-        gap: value / lower_bound - 1; None where there is no bound.
+        lower_bound: no channel with the same guarantee has less.
+        gap: value / lower_bound - 1.
 
     >>> str(Certificate(value=2.1, lower_bound=2.0, gap=0.05))
     'within 5 % of the best that this guarantee allows'
     """
 
     value: float
-    lower_bound: float | None
-    gap: float | None
+    lower_bound: float
+    gap: float
 
     def __str__(self) -> str:
-        if self.gap is None:
-            return "the best found; how far it is from the best of all is not known"
+        if self.gap > _FAR:
+            least = f"{100 * self.lower_bound / self.value:.2g} %"
+            return f"the best found; the best of all has at least {least} of its variance"
         if self.gap < 1e-4:
             return "the best that this guarantee allows"
         return f"within {100 * self.gap:.2g} % of the best that this guarantee allows"
@@ -85,6 +88,9 @@ class Optimal(MatrixMechanism):
         prior: the shares theta (K,) at which the variance is least, each above 0; or several,
             (C, K), whose largest variance is least; None for equal shares.
         sensitive: the values to protect; None for all. A report may name any other value (ULDP).
+        rows: the rows that an earlier search found, as :meth:`stated_rows` has them; None to
+            search. Two kinds of processors can find other rows that are as good, and their reports
+            do not add up. So a study that several computers use states its rows.
 
     Up to 20 values the search goes through all rows, and the certificate's gap is rounding.
 
@@ -115,6 +121,7 @@ class Optimal(MatrixMechanism):
         loss: str | ArrayLike = "shares",
         prior: ArrayLike | None = None,
         sensitive: Sequence[Any] | None = None,
+        rows: Sequence[str] | None = None,
     ) -> None:
         Mechanism.__init__(self, domain, epsilon)
         remedy = "Use SquareWave" if domain.is_numeric else "Use SubsetSelection"
@@ -131,14 +138,22 @@ class Optimal(MatrixMechanism):
             **({} if prior is None else {"prior": numbers_of("prior", prior).tolist()}),
         }
         mask = None if sensitive is None else sensitive_mask(domain, sensitive)
-        rows, weights = _solved(
-            self.requested,
-            loss_matrix(domain, loss).tobytes(),
-            _priors(domain, prior).tobytes(),
-            domain.size,
-            None if mask is None else mask.tobytes(),
-        )
-        self._become(domain, epsilon, sensitive, {**stated, "rows": rows, "weights": weights})
+        judged = loss_matrix(domain, loss), _priors(domain, prior)
+        if rows is None:
+            patterns, weights = _solved(
+                self.requested,
+                *(array.tobytes() for array in judged),
+                domain.size,
+                None if mask is None else mask.tobytes(),
+            )
+        else:
+            patterns, weights = _stated(rows, domain.size, mask)
+        stated |= {"rows": patterns, "weights": weights}
+        try:
+            self._become(domain, epsilon, sensitive, stated)
+        except (ArgumentError, BudgetError) as error:
+            rule = "do not make a mechanism of these values and this epsilon"
+            raise ArgumentError("rows", rule, None, "Leave rows out, to find them anew") from error
 
     def _become(
         self,
@@ -189,6 +204,17 @@ class Optimal(MatrixMechanism):
         """
         return list(self._stated["rows"])
 
+    def stated_rows(self) -> list[str]:
+        """The rows with their weights over 2^64, as the argument ``rows`` takes them.
+
+        >>> from warner import Integers
+        >>> coin = Optimal(Integers(0, 1), 1.0)
+        >>> Optimal(Integers(0, 1), 1.0, rows=coin.stated_rows()) == coin
+        True
+        """
+        pairs = zip(self._stated["rows"], self._stated["weights"], strict=True)
+        return [f"{row} {weight}" for row, weight in pairs]
+
     @cached_property
     def certificate(self) -> Certificate:
         """How far this mechanism is from the best; computed from its rows, whoever found them."""
@@ -202,8 +228,8 @@ class Optimal(MatrixMechanism):
         rows, weights = self._rows(e), self._weights()
         value = variance(problem, rows, weights)
         # The bound holds at any weights, and is closest at those before their rounding.
-        least = lower_bound(problem, rows, polished(problem.solid(), rows, weights))
-        return Certificate(value, least, None if least is None else max(value / least - 1, 0.0))
+        least = bound_of_all(problem, rows, polished(problem.solid(), rows, weights))
+        return Certificate(value, least, max(value / least - 1, 0.0))
 
 
 def _lowered(epsilon: float) -> Decimal:
@@ -254,6 +280,23 @@ def loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
         return np.outer(points[:, 0], points[:, 0])
     rule = f"must be one of {', '.join(_LOSSES)}, or a matrix"
     raise ArgumentError("loss", rule, show(loss))
+
+
+def _stated(
+    rows: Sequence[str], size: int, sensitive: np.ndarray | None
+) -> tuple[list[str], list[str]]:
+    """The patterns and weights of stated rows."""
+    opened = np.zeros(size, dtype=bool) if sensitive is None else ~sensitive
+    pattern = re.compile(rf"([1e]{{{size}}}|-*1-*) (0x[0-9a-f]{{1,16}})")
+    matches = [pattern.fullmatch(row) if isinstance(row, str) else None for row in rows]
+    pairs = [match.groups() for match in matches if match is not None]
+    names = [row for row, _ in pairs if "-" in row]
+    if len(pairs) < len(rows) or any(
+        len(row) != size or not opened[row.index("1")] for row in names
+    ):
+        rule = f'must be texts of {size} times "1" or "e", a space and a weight, such as 0x1f'
+        raise ArgumentError("rows", rule, None, "Copy them from stated_rows()")
+    return [row for row, _ in pairs], [weight for _, weight in pairs]
 
 
 def _priors(domain: Domain, prior: ArrayLike | None) -> np.ndarray:

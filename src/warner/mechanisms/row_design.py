@@ -29,11 +29,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 EXHAUSTIVE = 20  # values, up to which all 2^K rows are priced
 _BLOCK = 13  # values whose patterns are priced at once, as a table
-_GAP, _LOCAL_GAP = 1e-7, 1e-3  # relative, at which the search ends: of all rows, and of those found
-_ROUNDS = 80
+_GAP = 1e-7  # relative, at which a search of all rows ends
+_LOCAL_GAP = 1e-3  # relative, at which another search ends, of the rows that it finds
+_LOCAL_GAIN = 2e-5  # relative, of one round, below which it ends too
+_ROUNDS = 120
 _TIGHT = 1e-7  # of the sum of the multipliers, below which a row is as good as the best
 _SOLID = 1e-8  # of the loss of all shares
-_WORK = 3e11  # multiplications after which a search that is not exhaustive ends
+_WORK = 6e11  # multiplications after which a search that is not exhaustive ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,22 +282,33 @@ def tight_rows(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.nd
 def _climb(problem: Problem, solution: _Solution, members: np.ndarray, most: int) -> np.ndarray:
     """Up to ``most`` rows that no change of one value improves. Members (s, K)."""
     members = np.unique(members, axis=0)
-    size = problem.size
-    for _ in range(3 * size):
-        now = excess(problem, solution, problem.rows(members))
-        changed = np.repeat(members[:, None, :], size, axis=1)
-        changed[:, np.arange(size), np.arange(size)] ^= True
-        scores = excess(problem, solution, problem.rows(changed.reshape(-1, size)))
-        scores = scores.reshape(len(members), size)
+    rows, step = problem.rows(members), problem.e - 1
+    mean, mu = solution.mean(problem), solution.multipliers
+    products = [rows @ matrix for matrix in solution.matrices]
+    for _ in range(3 * problem.size):
+        # One value x changes by d: q'Mq by 2 d (Mq)_x + d^2 M_xx, and q . v by d v_x.
+        change = np.where(rows > 1, -step, step)
+        scores = -((rows @ mu)[:, None] + change * mu)
+        now = -(rows @ mu)
+        for product, matrix, prior in zip(products, solution.matrices, problem.priors, strict=True):
+            form, chance = np.einsum("ix,ix->i", product, rows), rows @ prior
+            changed = form[:, None] + change * (2 * product + change * np.diag(matrix))
+            scores += changed / (chance[:, None] + change * prior)
+            now += form / chance
+        scores /= (rows @ mean)[:, None] + change * mean
+        now /= rows @ mean
+        best = scores.argmax(axis=1)
         better = np.flatnonzero(scores.max(axis=1) > now + 1e-12 * np.abs(now).max())
         if better.size == 0:
             break
-        members = members.copy()
-        members[better, scores[better].argmax(axis=1)] ^= True
-        members = np.unique(members, axis=0)
-    scores = excess(problem, solution, problem.rows(members))
+        moved = change[better, best[better]]
+        rows[better, best[better]] = np.where(moved > 0, problem.e, 1.0)
+        for product, matrix in zip(products, solution.matrices, strict=True):
+            product[better] += moved[:, None] * matrix[best[better]]
+    rows = np.unique(rows, axis=0)
+    scores = excess(problem, solution, rows)
     order = np.argsort(-scores, kind="stable")[:most]
-    return members[order[scores[order] > 0]]
+    return np.asarray(rows[order[scores[order] > 0]] > 1)
 
 
 def _bound_of_all(problem: Problem, solution: _Solution) -> float | None:
@@ -378,7 +391,10 @@ def best_design(problem: Problem, gap: float = _GAP) -> tuple[np.ndarray, np.nda
             break
         value = float(solution.values.max())
         # Where weights at this tolerance do not get better, rows come and go for ever.
-        if apart < 100 * tolerance or len(better) == 0 or value > before * (1 - tolerance):
+        gain = 1 - value / before
+        if not exhaustive and gain < _LOCAL_GAIN and tolerance <= 1e-5:
+            break
+        if apart < 100 * tolerance or len(better) == 0 or gain < tolerance:
             tolerance = max(tolerance / 100, gap / 10)
         before = value
         weights = solution.weights[: len(members)]
@@ -387,8 +403,8 @@ def best_design(problem: Problem, gap: float = _GAP) -> tuple[np.ndarray, np.nda
     return rows, solution.weights
 
 
-def lower_bound(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> float | None:
-    """What no channel is below, judged from these rows; None where that is not known.
+def lower_bound(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> float:
+    """What no channel is below, judged from these rows; 0 where they do not tell.
 
     Shapes: rows (m, K), weights (m,).
     """
@@ -398,12 +414,12 @@ def lower_bound(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> floa
     else:
         every = _bound_of_all(problem, solution)
         if every is None:
-            return None
+            return 0.0
         largest = every
     named = excess(problem, solution, problem.named()).max(initial=0.0)
     value, total = float(solution.mixture @ solution.values), float(solution.multipliers.sum())
     most = total + max(largest, float(named), 0.0)
-    return value**2 / most if most > 0 else None
+    return value**2 / most if most > 0 else 0.0
 
 
 def multipliers(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> _Solution:

@@ -1051,6 +1051,11 @@ def require_same(
                 said = f"{who[0]} {_NAMED[key]} {our_value}, and {who[1]} {other}"
             rule = f"do not belong together: {said}"
             remedy = "Combine only reports of one and the same mechanism"
+            if key == "parameters" and ours.get("mechanism") == "Optimal":
+                remedy = (
+                    "Two computers may find other rows for Optimal, as good. State those of the "
+                    "reports in the study: warner study check --rows, or estimate both tallies"
+                )
             raise MismatchError(name, rule, None, remedy)
     if dict(ours) != dict(theirs):
         raise MismatchError(name, "do not belong together: headers differ")

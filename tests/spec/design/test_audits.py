@@ -12,8 +12,20 @@ import pytest
 import warner
 from tests.registry import ALL, BLIND, COMBINED, smallest
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
-from warner import LDP, Integers, PerAttribute, Product, RandomizedResponse, UtilityOptimizedRR
+from warner import (
+    LDP,
+    Integers,
+    Optimal,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    Study,
+    UtilityOptimizedRR,
+)
+from warner.collector.deployment_card import deployment_card
+from warner.collector.pages.survey import survey_page
 from warner.design.audits import enumerated
+from warner.design.privacy_words import patterns_of
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms import Mechanism, UtilityOptimizedRappor
 from warner.privacy import OSLDP, ULDP
@@ -255,3 +267,31 @@ def test_few_forged_reports_among_many_do_much() -> None:
             found.append(warner.estimate(_counted(mechanism, counts), *method).probabilities[7])
         assert found[0] == pytest.approx(0.02, abs=0.01)
         assert found[1] == pytest.approx(0.6, abs=0.05)
+
+
+def test_reports_of_rows_are_shown_as_dots() -> None:
+    # Rejects dots of another row than the one whose people are stated.
+    scale = Optimal(Integers(0, 4), 1.0, loss="distribution")
+    lines = patterns_of(scale, "pain")
+    assert lines[0].startswith("pain: A report is one of ")
+    table, labels = scale.probabilities().astype(float), {"e": "\u25cf", "1": "\u25cb"}
+    dots = {"".join(labels[symbol] for symbol in row): i for i, row in enumerate(scale.rows)}
+    shown = [line.split() for line in lines if line.startswith(("  ●", "  ○"))]
+    assert len(shown) == 6
+    for row, sent, *_ in shown:
+        assert float(sent) == pytest.approx(100 * table[dots[row]].max(), abs=0.5)
+    partly = Optimal(Integers(0, 3), 1.0, sensitive=[0, 1])
+    assert any("\u00b7" in line for line in patterns_of(partly))
+    assert all(len(line) < 80 for line in lines)
+    assert patterns_of(RandomizedResponse(Integers(0, 3), 1.0)) == []
+
+
+def test_the_page_and_the_card_show_the_dots() -> None:
+    study = Study.parse(
+        'title = "Pain"\n[attributes.pain]\nlabel = "Pain?"\nintegers = [0, 4]\n'
+        'mechanism = "Optimal"\nloss = "distribution"\nepsilon = 1.0\n'
+    )
+    lines = patterns_of(study.mechanisms["pain"])
+    commonest = lines[[line.startswith("  ") for line in lines].index(True)].split()[0]
+    assert f">{commonest}</span>" in survey_page(study)
+    assert deployment_card(study)["questions"][0]["reports"] == lines

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
+from warner._core.text import visible
 from warner.app.commands.options import Output, smallest_group, table_of_rows, written
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
@@ -33,6 +34,7 @@ from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechan
 from warner.design.audits import audit as audit_mechanism
 from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
 from warner.design.planning import Plan, plan as make_plan
+from warner.design.privacy_words import patterns_of
 from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
@@ -444,6 +446,9 @@ def audit(
     def show() -> None:
         show_audits(results, samples, mechanisms)
         crowds = {name: one.shuffled for name, one in results.items() if one.shuffled is not None}
+        for name, mechanism in mechanisms.items():
+            for line in patterns_of(mechanism, name):
+                click.echo(visible(line))
         for line in about_crowds(crowds, public):
             click.echo(line)
         for line in about_rounds(mechanisms, repeated):

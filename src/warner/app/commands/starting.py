@@ -48,6 +48,7 @@ from warner.app.what_files_hold import refuse_overwriting, say_written, write_te
 from warner.collector.survey_document import integrity, survey_bytes, survey_digest
 from warner.designs.chances import DEVICES
 from warner.io.read_answers import other_columns
+from warner.mechanisms import Optimal
 from warner.studies.study import QUESTIONS, Study
 
 _PER_COLUMN = ("kind", "label", "values", "range", "grid")
@@ -324,17 +325,32 @@ def study() -> None:
 
 @study.command()
 @study_file
+@click.option(
+    "--rows",
+    "shows_rows",
+    is_flag=True,
+    help="Print the rows of each Optimal, as lines for the study, and nothing else.",
+)
 @written
-def check(study: str, output: Output) -> None:
+def check(study: str, output: Output, shows_rows: bool) -> None:
     """Check a study file, and show what it means: questions, values, mechanisms, budgets.
 
     All mistakes are named with their lines. A draft may lack mechanisms and epsilons, which warner
     plan proposes. warner audit computes what the mechanisms spend.
 
+    Two kinds of processors can find other rows for Optimal that are as good, and their reports do
+    not add up. Where several computers use the study, put the lines of --rows into it.
+
     \b
         warner study check study.toml
     """
     output.check(study)
+    if shows_rows:
+        for name, mechanism in Study.load(study).mechanisms.items():
+            if isinstance(mechanism, Optimal):
+                rows = ",\n".join(f'  "{row}"' for row in mechanism.stated_rows())
+                click.echo(f"# under [attributes.{name}]\nrows = [\n{rows}\n]")
+        return
     meaning = Draft.load(study).meaning()
     output.write(
         lambda: show_meaning(meaning), lambda: meaning, lambda: table_of_rows(meaning["questions"])

@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from warner._core.text import at_most, of_hundred
@@ -29,9 +30,9 @@ from warner.collector.survey_document import (
     survey_bytes,
     survey_digest,
 )
-from warner.design.privacy_words import Strength, odds_of, strength
+from warner.design.privacy_words import Strength, dots_of, odds_of, strength
 from warner.domains import Domain
-from warner.mechanisms import Mechanism, OneOf, PerAttribute
+from warner.mechanisms import Mechanism, OneOf, Optimal, PerAttribute
 from warner.privacy.guarantees import LDP
 from warner.reports.block_schema import BLOCK
 from warner.studies.study import Study
@@ -373,11 +374,31 @@ def _sensitive(mechanism: Mechanism, question: Question, factor: str) -> Markup:
     return words("law_sensitive", factor=factor, answers=", ".join(map(question.answer, listed)))
 
 
+def _commonest(mechanism: Optimal, question: Question) -> Iterator[Markup]:
+    """The report that is sent most, as numbers of people and as dots of the answers."""
+    table = mechanism.probabilities().astype(float)
+    report = int(table.mean(axis=1).argmax())
+    favoured = np.flatnonzero(table[report] > table[report].mean())
+    labels = [question.answer(int(x)) for x in (favoured[0], table[report].argmin())]
+    sent, by_other = (
+        question.words.of_hundred(float(p)) for p in (table[report].max(), table[report].min())
+    )
+    yield question.words(
+        "law_example", answer=labels[0], sent=sent, other=labels[1], sent_by_other=by_other
+    )
+    listed = ", ".join(question.answer(int(x)) for x in favoured)
+    dots = '<span class="dots" role="img" aria-label="{}">{}</span>'
+    yield Markup(dots).format(listed, dots_of(mechanism, report))
+
+
 def _example(mechanism: Mechanism, question: Question, drawn: bool) -> Iterator[Markup]:
     """The report that tells two answers apart most, as numbers of people."""
     if question.spec["kind"] not in ("categorical", "integers"):
         return
     words, odds = question.words, odds_of(mechanism)
+    if isinstance(mechanism, Optimal):
+        yield from _commonest(mechanism, question)
+        return
     if odds.sent is None or odds.sent_by_other is None or odds.sent < _TOO_RARE:
         # Where that report is rare or none is listed, warner.js computes the numbers from the
         # program. Those of a block that is drawn have no room.
