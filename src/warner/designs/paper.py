@@ -95,6 +95,7 @@ class PaperDesign(TableMechanism):
             two, not "yes"), or whose chances have no common denominator below 2^62.
     """
 
+    is_on_paper = True
     is_of_studies = False  # a study says design = "crosswise:1/4"
     short_name: ClassVar[str]
     references: ClassVar[tuple[str, ...]] = ("heck2018",)

@@ -29,7 +29,7 @@ from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
-from warner._core.text import RANDOMISE_FIRST
+from warner._core.text import RANDOMISE_FIRST, look
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
@@ -344,13 +344,14 @@ def tally_foreign(
         if texts and starts:
             database.register(_DECODED, decoded)
         for name, mechanism in steps(list(counted.items()), "counting attributes"):
-            read = partial(_relation, database, near, named[name], by or {}, beside)
+            words = _codes_of_words(mechanism)
+            read = partial(_relation, database, near, named[name], by or {}, beside, words)
             form: Any = "records" if RECORDS in named[name] else "numbers"
             ends = [RECORDS] if RECORDS in named[name] else mechanism.schema.file_columns()
             form_of_answers = mechanism.domain.text
             labels = [] if form_of_answers is None else form_of_answers.labels or []
             where = ReportColumns(mechanism.schema, [named[name][e] for e in ends], form)
-            source = _ForeignSource(near, _safely(near, read), name, where, by or {}, labels)
+            source = _ForeignSource(near, _safely(near, read), name, where, by or {}, labels, words)
             options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports}
             work = partial(count, {name: mechanism}, source, by, **options)
             tallies |= _safely(near, work)
@@ -387,9 +388,12 @@ class _ForeignSource(FrameSource):
         columns: ReportColumns,
         by: By,
         labels: Sequence[str],
+        words: Mapping[str, int],
     ) -> None:
-        super().__init__(_as_lazy(table), {attribute: columns}, file.streams)
-        self._file, self._by, self._labels = file, by, labels
+        # The columns of words are read by SQL alone.
+        streams = () if set(columns.names) & file._texts else file.streams
+        super().__init__(_as_lazy(table), {attribute: columns}, streams)
+        self._file, self._by, self._labels, self._words = file, by, labels, words
 
     def locate(self, error: ReportError) -> Exception:
         ((name, columns),) = self._columns.items()
@@ -399,6 +403,9 @@ class _ForeignSource(FrameSource):
         row = None
         if columns.form != "records":
             row = _safely(self._file, partial(_first_wrong, self._rows, columns, self._by))
+        if self._words and row is not None:
+            rule = f"row {row + 1:,} of {columns.names[0]} must be a word of the card"
+            return ReportError(message(self._file.path, rule, None, ", ".join(self._words)))
         return ReportError(_located(self._file, columns.names, text, row, self._labels))
 
 
@@ -586,8 +593,33 @@ def _usual(
 ) -> ColumnNames:
     """The columns of an attribute where nobody names them."""
     usual = attribute_columns(name, mechanism)
+    if _codes_of_words(mechanism) and not set(usual.values()) & set(file.names):
+        # On paper, what stands under the name of a question is what people ticked.
+        return name if name in file.names else usual
     alone = len(mechanisms) == 1 and not set(usual.values()) & set(file.names)
     return None if alone and set(usual) <= set(file.names) else usual
+
+
+def _codes_of_words(mechanism: Mechanism) -> dict[str, int]:
+    """The code of each word of a design for paper; {} of other mechanisms."""
+    if not mechanism.is_on_paper:
+        return {}
+    words = {word: code for code, word in enumerate(mechanism.report_words)}
+    return words | dict(mechanism.reads_as)
+
+
+def _code_in_sql(name: str, words: Mapping[str, int]) -> str:
+    """The code of the word in a column, NULL for another text, as SQL.
+
+    Codes themselves are read too, where no word is a number.
+    """
+    column = column_in_sql(name)
+    codes = {look(word): code for word, code in words.items()}
+    if not any(word.isdecimal() for word in codes):
+        codes |= {str(code): code for code in words.values()}
+    quoted = ((word.replace("'", "''"), code) for word, code in codes.items())
+    cases = " ".join(f"WHEN '{word}' THEN {code}" for word, code in quoted)
+    return f"CASE lower(trim({column})) {cases} END AS {column}"
 
 
 def _relation(
@@ -596,9 +628,14 @@ def _relation(
     names: Mapping[str, str],
     by: Mapping[str, Domain],
     values: Mapping[str, str],
+    words: Mapping[str, int],
 ) -> duckdb.DuckDBPyRelation:
     """The public columns and those of reports; of CSV with numbers where numbers are expected."""
-    cells = ", ".join(_cells(file, names, by, values).values())
+    cells_of = _cells(file, names, by, values)
+    for name in names.values() if words else ():
+        if file.is_text or name in file._texts:
+            cells_of[name] = _code_in_sql(name, words)
+    cells = ", ".join(cells_of.values())
     return database.sql(f"SELECT {cells} FROM {file._table}")
 
 

@@ -119,6 +119,30 @@ def test_tables_that_are_wrong_are_refused(
     assert wrong in _tallied(tmp_path, COUNTED.replace(*change), fails=True)
 
 
+SAID = "cannabis,cheated\nsame,yes\nB,no\n SAME ,yes\nsame,no\n"
+
+
+@pytest.mark.parametrize("text", [SAID, "cannabis,cheated\n1,1\n0,0\n1,1\n1,0\n"])
+def test_files_of_what_people_said_are_read_in_words(tmp_path: Path, text: str) -> None:
+    """Rejects words that are read by the order in which they occur."""
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "said.csv").write_text(text)
+    options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
+    _run("tally", str(tmp_path / "said.csv"), *options)
+    tallies = warner.reports.tally.load_tallies(tmp_path / "tally.json")
+    assert tallies["cannabis"].counts.tolist() == [1, 3]
+    assert tallies["cheated"].counts.tolist() == [2, 2]
+
+
+def test_another_word_in_a_file_is_refused_by_its_row(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "said.csv").write_text(SAID.replace("B,", "perhaps,"))
+    options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
+    out = _run("tally", str(tmp_path / "said.csv"), *options, fails=True)
+    assert "row 2 of cannabis must be a word of the card. different, same, A, B" in out
+    assert "perhaps" not in out
+
+
 def test_a_study_states_designs() -> None:
     study = warner.Study.parse(STUDY)
     assert study.mechanisms["cannabis"] == warner.designs.Crosswise("1/4")
