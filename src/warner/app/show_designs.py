@@ -34,6 +34,7 @@ from warner.mechanisms import (
 )
 from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
+from warner.results.intervals import normal_quantile
 from warner.theory import expected_loss
 
 
@@ -103,8 +104,9 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     """Print a ranking of mechanisms, with the study's own mechanism marked."""
     table = ranking.table()
     results = (*ranking.results, ranking.no_protection)
+    mark = " (the design)" if chosen.is_on_paper else " (in the study)"
     rows = [
-        {**row, "mechanism": result.name + " (in the study)" * _is_own(result, chosen)}
+        {**row, "mechanism": result.name + mark * _is_own(result, chosen)}
         for row, result in zip(table.rows, results, strict=True)
     ]
     mask = chosen.sensitive_mask
@@ -126,8 +128,28 @@ def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
     return same or result.mechanism.header == chosen.header
 
 
+def _about_design(ranking: Plan, design: Mechanism) -> Iterator[str]:
+    """What a design for paper of two answers needs, in the words of those who plan a survey."""
+    for result in ranking.results:
+        if result.mechanism is design and ranking.loss == "l2" and design.domain.size == 2:
+            points = 100 * normal_quantile(0.95) * math.sqrt(result.error / 2)
+            yield (
+                f"With {plural(ranking.n, 'person', 'people')}, the 95 % interval of a share is "
+                f"about {points:.0f} points wide to each side; four times as many people halve it."
+            )
+    if ranking.best.mechanism is design:
+        yield "No mechanism that protects as much errs less than this design."
+    else:
+        yield (
+            f"{ranking.best.name} protects as much and errs less: the same epsilon with other "
+            "chances, or on a device."
+        )
+
+
 def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
     """What the errors of a ranking are of."""
+    if chosen.is_on_paper:
+        yield from _about_design(ranking, chosen)
     if ranking.loss == "w1":
         yield (
             "The error is in the unit of the values. In Python, warner.plan(theta=...) takes a "
@@ -161,6 +183,8 @@ def _show_difference(ranking: Plan, aim: WantedDifference) -> None:
         ),
         {"epsilon": "no protection", "mechanism": "", "people": ranking.no_protection.people},
     ]
+    if not ranking.by_epsilon:
+        return
     people = Column("people", "people needed", "people")
     show(Table([Column("epsilon", unit="number"), Column("mechanism"), people], rows))
 

@@ -357,6 +357,12 @@ class Plan(Ranking[RankedMechanism]):
     wanted: WantedDifference | None = None
     by_epsilon: tuple[BudgetRow, ...] = ()
 
+    def best_beside(self, mechanism: Mechanism) -> Plan:
+        """The best mechanism and the given one alone, which may be the best."""
+        given = [r for r in self.results if r.mechanism is mechanism]
+        results = given if self.best in given else [self.best, *given]
+        return replace(self, results=tuple(results), left_out={}, by_epsilon=())
+
     def _excess(self, result: RankedMechanism) -> tuple[float, float]:
         both = min(len(result.losses), len(self.best.losses))
         if both < _PAIRS:
@@ -658,8 +664,12 @@ def plan(
     difference_wanted = _wanted_difference(difference, groups, power, error, loss)
     guess = None if theta is None else distribution("theta", theta, domain.size)
     survey = _Survey(domain, typical_shares(domain), guess, n, loss, runs, error, difference_wanted)
-    makers = dict(candidates(domain, sensitive, delta, distance, loss == "w1"))
+    on_paper = {n: partial(_given, m) for n, m in (also or {}).items() if m.is_on_paper}
+    # First, because of mechanisms with one law the first is judged, with its own default estimate.
+    makers = on_paper | dict(candidates(domain, sensitive, delta, distance, loss == "w1"))
     for name, mechanism in (also or {}).items():
+        if name in on_paper:
+            continue
         # A name that is taken is that of another variant.
         makers[f"{name}, as given" if name in makers else name] = partial(_given, mechanism)
     slow = {}

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import warner
+from tests.spec.app._command import run
 from warner.app.cli import main
 from warner.errors import StudyError
 
@@ -171,3 +172,23 @@ def test_designs_of_a_study_that_are_wrong_are_refused(change: tuple[str, str], 
     with pytest.raises(StudyError) as error:
         warner.Study.parse(STUDY.replace(*change))
     assert wrong in str(error.value)
+
+
+def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() -> None:
+    said = run("plan", "--design", "crosswise:1/4", "--people", "300").stdout
+    assert "crosswise:1/4: 2 values, epsilon 1.099, 300 people" in said
+    # 1.96 sqrt(1/4 / 300 / (1 - 2/4)^2) = .113
+    assert "about 11 points wide to each side" in said
+    assert "No mechanism that protects as much errs less" in said
+    said = run("plan", "--design", "kuk:0.8,0.3,3", "--people", "300", "--difference", "0.1").stdout
+    assert (
+        "Kuk (the design)" in said and "RandomizedResponse protects as much and errs less" in said
+    )
+    data = json.loads(run("plan", "--design", "triangular:1/4", "--json").stdout)
+    assert [row["mechanism"] for row in data["triangular:1/4"]["results"]] == ["Triangular"]
+    for wrong, remedy in (
+        (["--design", "cheating:1/4,3/4"], "several groups of people"),
+        (["--design", "crosswise"], "crosswise:1/4"),
+        ([], "--design crosswise:1/4"),
+    ):
+        assert remedy in run("plan", *wrong, ok=False).output

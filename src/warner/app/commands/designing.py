@@ -38,6 +38,8 @@ from warner.design.privacy_words import patterns_of
 from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
+from warner.designs import from_text
+from warner.designs.texts import OF_GROUPS, name_of
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
@@ -45,7 +47,13 @@ from warner.studies.study import Study
 
 
 @click.command()
-@click.argument("study", type=click.Path(dir_okay=False))
+@click.argument("study", type=click.Path(dir_okay=False), required=False)
+@click.option(
+    "--design",
+    metavar="NAME:P",
+    help="In place of STUDY: a design for paper, such as crosswise:1/4. It is compared with the "
+    "best mechanism that protects as much.",
+)
 @click.option(
     "--people",
     type=click.IntRange(1),
@@ -148,7 +156,7 @@ from warner.studies.study import Study
     "published counts of --people people.",
 )
 @written
-def plan(study: str, output: Output, **choices: Any) -> None:
+def plan(study: str | None, design: str | None, output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
 
     A draft is a study file in which attributes lack a mechanism or an epsilon. Both are proposed,
@@ -176,7 +184,19 @@ def plan(study: str, output: Output, **choices: Any) -> None:
     \b
         warner tally pilot.parquet --ways 2 -o pairs.json
         warner plan pairs.json
+
+    Before there is a study, --design says what a question on paper needs.
+
+    \b
+        warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
+    if (study is None) == (design is None):
+        rule = "is one of a study file and --design"
+        raise ArgumentError("STUDY", rule, None, "For example warner plan --design crosswise:1/4")
+    if design is not None:
+        _plan_on_paper(design, output, choices)
+        return
+    assert study is not None
     output.check(study)
     if is_tally_file(study):
         _group_attributes(study, output, choices["threshold"], choices["largest"], choices["level"])
@@ -236,6 +256,21 @@ def plan(study: str, output: Output, **choices: Any) -> None:
         lambda: table_of_rows(
             {"attribute": name, **row} for name, result in plans.items() for row in result.rows()
         ),
+    )
+
+
+def _plan_on_paper(text: str, output: Output, choices: Mapping[str, Any]) -> None:
+    """Print what a design for paper needs, beside the best mechanism that protects as much."""
+    if name_of(text) in OF_GROUPS:
+        rule = "has several groups of people, whose numbers of people are not planned"
+        raise ArgumentError("--design", rule, text, "Plan a design of one card, such as warner:2/3")
+    mechanism = from_text(text)
+    result = _planned(mechanism.text, mechanism, choices, None)
+    assert result is not None
+    output.write(
+        lambda: show_plan(mechanism.text, result, mechanism),
+        lambda: {mechanism.text: result.to_json()},
+        lambda: table_of_rows({"design": mechanism.text, **row} for row in result.rows()),
     )
 
 
@@ -346,16 +381,17 @@ def _planned(
         )
     else:
         near = loss == "w1"
-        return make_plan(
+        result = make_plan(
             domain,
             mechanism.requested,
             people or choices["people"],
             guarantee.sensitive,
             loss=loss,
             distance=mechanism.distance_unit if near else None,
-            also={type(mechanism).__name__: mechanism} if near else None,
+            also={type(mechanism).__name__: mechanism} if near or mechanism.is_on_paper else None,
             **{name: choices[name] for name in _OF_PLANS},
         )
+        return result.best_beside(mechanism) if mechanism.is_on_paper else result
     click.echo(f"{attribute} is left out: {about}.", err=True)
     return None
 
