@@ -65,8 +65,6 @@ run <- function(command, files, options, arguments = NULL, allowed = 0L) {
     stop("warner ", command, ": ", sub("^Error: ", "", paste(reason, collapse = "\n")), call. = FALSE)
   }
   for (note in said[nzchar(said)]) message(note)
-  # Python writes numbers without end as Infinity, which JSON does not have.
-  text <- gsub("([:[,] *|\n *)(-?Infinity|NaN)(?=[],}\n])", "\\1null", text, perl = TRUE)
   jsonlite::fromJSON(text, simplifyVector = FALSE)
 }
 

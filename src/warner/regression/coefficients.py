@@ -66,12 +66,18 @@ class Parameter:
         """A confidence interval, inside what is possible.
 
         It is symmetric for the log-odds of a share and for the logarithm of a deviation. A
-        deviation below two standard errors has a symmetric interval that is cut at 0.
+        deviation below two standard errors, and a share of 0 or 1, have a symmetric interval that
+        is cut at what is possible.
+
+        >>> low, high = Parameter("cheaters", 0.0, 0.02, is_share=True).interval()
+        >>> low, round(high, 3)
+        (0.0, 0.039)
         """
         reach, value = normal_quantile(level, self.degrees) * self.error, self.estimate
         if self.is_share:
             if not 0 < value < 1:
-                return value, value
+                reach = reach if self.error > 0 else 1.0  # without an error nothing is known
+                return max(0.0, value - reach), min(1.0, value + reach)
             odds, step = value / (1 - value), math.exp(min(reach / (value * (1 - value)), 700.0))
             return odds / (odds + step), odds / (odds + 1 / step)
         if value < _FAR_FROM_ZERO * self.error:

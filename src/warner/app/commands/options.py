@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -292,5 +293,20 @@ def table_of_rows(rows: Iterable[Mapping[str, Any]], is_simulated: bool = False)
 
 
 def as_json(data: Any) -> str:
-    """Data as the text of a JSON file, without its last line end."""
-    return json.dumps(data, indent=1)
+    """Data as the text of a JSON file, without its last line end.
+
+    JSON has no infinite numbers, and other languages refuse Python's words for them.
+
+    >>> as_json({"error": math.inf})
+    '{\\n "error": null\\n}'
+    """
+    return json.dumps(_finite(data), indent=1, allow_nan=False)
+
+
+def _finite(data: Any) -> Any:
+    """Data with None in place of numbers that are not finite."""
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
