@@ -213,6 +213,8 @@ class Draft:
             "title": study.title,
             "questions": questions,
             "public": {name: described(domain) for name, domain in study.public.items()},
+            "rounds": study.rounds,
+            "epsilon_of_rounds": None if self.missing else _or_none(study.epsilon_of_rounds),
             "budget": self.data.get("budget"),
             "epsilon": None if self.missing or study.groups else _or_none(study.epsilon),
             "draw": None if study.draw is None else about_draw(study.draw),

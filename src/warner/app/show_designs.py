@@ -86,7 +86,13 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     notes = []
     if meaning["epsilon"] is not None:
         limit = "" if meaning["budget"] is None else f"; the budget is {meaning['budget']:.6g}"
-        notes.append(f"A person spends at most epsilon = {meaning['epsilon']:.6g} in all{limit}.")
+        spent = f"A person spends at most epsilon = {meaning['epsilon']:.6g}"
+        if (rounds := meaning["rounds"]) > 1:
+            of_all = meaning["epsilon_of_rounds"]
+            spent += (
+                f" in each round, and {of_all:.6g} in all {rounds:,} rounds on answers that stay"
+            )
+        notes.append(f"{spent}{' in all' * (rounds == 1)}{limit}.")
     elif any(row["lacks"] for row in questions):
         notes.append("This is a draft: warner plan proposes what it lacks.")
     if meaning["draw"] is not None:

@@ -329,6 +329,14 @@ class Study(Hinting):
             return max(study.epsilon for study in self.groups.values())
         return add_up(guarantee.epsilon for guarantee in self._parts().values())
 
+    @cached_property
+    def epsilon_of_rounds(self) -> float:
+        """What a person spends in all rounds on answers that stay; :attr:`epsilon` in one round."""
+        if self.rounds == 1:
+            return self.epsilon
+        kept_reports = [m for m in self.mechanisms.values() if isinstance(m, Permanent)]
+        return add_up(m.of_rounds(self.rounds).epsilon for m in kept_reports)
+
     @property
     def delta(self) -> float:
         """The sum of the deltas of the attributes whose privacy is approximate.
@@ -426,6 +434,11 @@ class Study(Hinting):
         people = f" with {many} rows" if many > 1 else ""
         public = f" Public columns: {', '.join(self.public)}." if self.public else ""
         spent = f"A person{people} spends at most epsilon = {self.epsilon:.6g} in all."
+        if self.rounds > 1:
+            spent = (
+                f"A person spends at most epsilon = {self.epsilon:.6g} in each round, and "
+                f"{self.epsilon_of_rounds:.6g} in all {self.rounds:,} rounds on answers that stay."
+            )
         return html.table(head, rows, f"{title}{spent}{public}")
 
     def __eq__(self, other: object) -> bool:

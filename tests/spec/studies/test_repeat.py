@@ -44,6 +44,16 @@ def test_every_attribute_has_a_permanent_report() -> None:
     assert study.mechanisms["setting"].tally(device.report("high")).n == 1
 
 
+def test_what_a_person_spends_is_said_of_all_rounds(tmp_path: Path) -> None:
+    # Rejects "at most epsilon = 1 in all", which is of one round of 52.
+    study, path = _study(), tmp_path / "study.toml"
+    path.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
+    assert study.epsilon < study.epsilon_of_rounds <= 4.0
+    said = f"= 1 in each round, and {study.epsilon_of_rounds:.6g} in all 52 rounds"
+    assert said in study._repr_html_()
+    assert said in CliRunner().invoke(main, ["study", "check", str(path)]).output
+
+
 def test_the_budget_is_of_all_rounds_and_values() -> None:
     # Three values of one attribute, two of the other: 5 times 2.0.
     refused(StudyError, "all rounds of all values spend up to 10", _study, 9.9)

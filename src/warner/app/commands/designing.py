@@ -14,6 +14,7 @@ from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner._core.text import visible
+from warner.app import terminal
 from warner.app.commands.options import Output, smallest_group, table_of_rows, written
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
@@ -240,9 +241,8 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
         for attribute, result in plans.items():
             show_plan(attribute, result, chosen[attribute])
         if plans:
-            click.echo(WEIGHT)
-        for line in about_crowds(crowds, draft.study.public):
-            click.echo(line)
+            terminal.show(WEIGHT)
+        terminal.show(*about_crowds(crowds, draft.study.public))
         if not draws and (gain := _gain(draft)) > 1:
             show_gain(gain, draft.study.epsilon)
 
@@ -485,12 +485,11 @@ def audit(
         for name, mechanism in mechanisms.items():
             for line in patterns_of(mechanism, name):
                 click.echo(visible(line))
-        for line in about_crowds(crowds, public):
-            click.echo(line)
-        for line in about_rounds(mechanisms, repeated):
-            click.echo(line)
-        for line in unusual_budgets(mechanisms, most):
-            click.echo(line)
+        terminal.show(
+            *about_crowds(crowds, public),
+            *about_rounds(mechanisms, repeated),
+            *unusual_budgets(mechanisms, most),
+        )
         if most > 1:
             click.echo(
                 f"These are of one row of answers. A person with {most:,} rows spends {most:,} "
