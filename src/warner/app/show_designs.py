@@ -141,7 +141,7 @@ def _about_design(ranking: Plan, design: Mechanism) -> Iterator[str]:
             points = 100 * normal_quantile(0.95) * math.sqrt(result.error / 2)
             yield (
                 f"With {plural(ranking.n, 'person', 'people')}, the 95 % interval of a share is "
-                f"about {points:.0f} points wide to each side; four times as many people halve it."
+                f"about {points:.2g} points wide to each side; four times as many people halve it."
             )
     if ranking.best.mechanism is design:
         yield "No mechanism that protects as much errs less than this design."

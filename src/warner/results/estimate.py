@@ -601,12 +601,12 @@ class Estimate(Solution):
     ) -> ForgedBounds:
         """The bounds of each share if up to a part of the reports was made up, in any way.
 
-            min and max over forged frequencies z of (L w - eta L z) / (1 - eta)
+            low = min over forged frequencies z of (l - eta L z) / (1 - eta)
+            high = max over forged frequencies z of (h - eta L z) / (1 - eta)
 
-        Here L is the unbiased inverse of the channel, w (m,) are the frequencies of the reports and
-        eta is the part that was made up. Each end of the interval is moved by that minimum and
-        maximum, less L w. Reports that were made up like honest ones have the law of honest people
-        with other answers, so no test can find them: the bounds say what they can do.
+        Here l and h are the ends of the interval, L is the unbiased inverse of the channel and eta
+        is the part that was made up. Reports that were made up like honest ones have the law of
+        honest people with other answers, so no test can find them: the bounds say what they can do.
 
         Args:
             share: eta, above 0 and below 1.
@@ -623,7 +623,7 @@ class Estimate(Solution):
         >>> smoking = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         >>> result = estimate(smoking.tally(smoking.reports([0] * 600 + [1] * 400)))
         >>> (result.if_forged(0.02).bounds - result.interval()).round(3).tolist()[1]
-        [-0.026, 0.018]
+        [-0.028, 0.019]
         """
         return forged_bounds(self._one, share, level, target, kind)
 

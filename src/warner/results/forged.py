@@ -45,8 +45,8 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         note = (
-            "The bounds hold whatever was made up, by however many people. Each contains the "
-            f"interval of {100 * self.level:g} % that honest reports alone would have."
+            "The bounds hold whatever was made up, by however many people, as often as the "
+            f"interval of {100 * self.level:g} % holds where nothing was."
         )
         columns = [
             Column("value"),
@@ -69,10 +69,8 @@ def forged_bounds(
     if not 0 < eta < 1:
         rule = "must be a part of the reports, above 0 and below 1"
         raise ArgumentError("share", rule, repr(share), "0.01 is one report in a hundred")
-    data = solution.data
     try:
-        extremes = data.channel.inverse_range()
-        unbiased = data.channel.invert(data.weights)
+        extremes = solution.data.channel.inverse_range()
     except (IdentifiabilityError, ArgumentError):
         extremes = None
     if extremes is None or solution.fit.probabilities is None:
@@ -80,10 +78,9 @@ def forged_bounds(
         raise MismatchError("estimate", rule, None, "Estimate one question, with one mechanism")
     # Of the report frequencies w = (1 - eta) honest + eta forged, the honest people's share is
     # (L w - eta L forged) / (1 - eta). It is linear in what was forged, so its extremes are those
-    # of one report: the program's corners.
+    # of one report: the program's corners. Honest reports are fewer, so the noise grows as well.
     least, most = extremes
-    intervals = intervals_of_table(solution, level, target, kind)[0]
-    low = (unbiased - eta * most) / (1 - eta) - unbiased
-    high = (unbiased - eta * least) / (1 - eta) - unbiased
-    bounds = np.clip(intervals + np.stack([low, high], axis=1), 0.0, 1.0)
+    low, high = intervals_of_table(solution, level, target, kind)[0].T
+    bounds = np.stack([low - eta * most, high - eta * least], axis=1) / (1 - eta)
+    bounds = np.clip(bounds, 0.0, 1.0)
     return ForgedBounds(solution, eta, level, bounds)

@@ -123,7 +123,9 @@ def local_bound(
     is_sharp = min(bound.reached for bound in judged) < least * (1 + _SHARP)
     spread = np.diag(shares) - np.outer(shares, shares)
     drawn = float(np.sum(problem.losses[0] * spread)) if fixed else 0.0
-    nearby = max(_of_any_estimate(bound, shares, e, problem.losses[0], n) for bound in judged)
+    # A report of an open value can come from it alone: the odds of reports have no limit there.
+    odds = np.inf if open_values.any() else e
+    nearby = max(_of_any_estimate(bound, shares, odds, problem.losses[0], n) for bound in judged)
     return LocalBound(
         max(least - drawn, 0.0) / n,
         max(nearby**0.5 - (drawn / n) ** 0.5, 0.0) ** 2,
@@ -131,7 +133,9 @@ def local_bound(
     )
 
 
-def _of_any_estimate(bound: Bound, theta: np.ndarray, e: float, loss: np.ndarray, n: int) -> float:
+def _of_any_estimate(
+    bound: Bound, theta: np.ndarray, odds: float, loss: np.ndarray, n: int
+) -> float:
     """The largest van Trees bound along the first directions, of ellipsoids of any size."""
     losses = np.einsum("xj,xy,yj->j", bound.directions, loss, bound.directions)
     order = np.argsort(-losses)
@@ -147,7 +151,7 @@ def _of_any_estimate(bound: Bound, theta: np.ndarray, e: float, loss: np.ndarray
             break
         prior = 2 * (1 + (1 + (r + 1) / 2) ** 0.5) ** 2 / reach
         for share in np.linspace(0.05, 1.0, 20):
-            change = share * (1 - 1 / e)
+            change = share * (1 - 1 / odds)
             if change < 1:
                 most = n * total / (1 - change**2) + level * prior / share**2
                 largest = max(largest, float(level**2 / most))

@@ -396,8 +396,10 @@ def test_published_steps_hide_people_among_others() -> None:
     )
     said = deployment_card(alike)["accounting"]["amplification"]
     crowd = shuffled(alike.mechanisms["smokes"], 1000)
-    assert "holds against the collector itself" in said and "each of 1,000 people's reports" in said
+    assert "holds against the collector itself" in said and "step of 1,000 people's reports" in said
     assert f"at most {crowd.epsilon:.3g}, with delta 1e-06" in said
+    # The closing can publish one report: who is in it hides among nobody.
+    assert "who is in it has the guarantee above alone" in said
     # Public columns are published beside the counts, and some values are not protected at all.
     for study in (STUDY, Study.parse(OTHERS)):
         said = deployment_card(study)["accounting"]["amplification"]
