@@ -122,6 +122,7 @@ def main(plug_ins: tuple[str, ...]) -> None:
 
     \b
     values --randomize--> reports --tally--> tally --estimate--> shares with intervals
+    counts of sheets of paper --estimate --design--> shares with intervals
 
     A study file (TOML) names the attributes, their domains, mechanisms and budgets.
     """
@@ -141,12 +142,12 @@ class _Later(click.Command):
         return command
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """The first sentence of the docstring, as the command itself shows it."""
+        """The first sentence of the docstring, whole: the list of commands wraps it."""
         source = find_spec(self._module).loader.get_source(self._module)  # type: ignore[union-attr]
         sentence = re.search(
             rf'^def {self.name}\(.*?"""(.*?)(?:"""|\n)', source, re.MULTILINE | re.DOTALL
         )
-        return click.Command(None, help=sentence[1] if sentence else None).get_short_help_str(limit)
+        return click.Command(None, help=sentence[1] if sentence else None).get_short_help_str(200)
 
     def make_context(
         self,
