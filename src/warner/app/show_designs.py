@@ -274,8 +274,8 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
             if mechanism.values > 1:
                 values = (
                     f" On up to {mechanism.values} different values it can be "
-                    f"{in_words(mechanism.of_values().epsilon)}, between people whose answers "
-                    "change in the same rounds."
+                    f"{in_words(mechanism.of_values().epsilon)}, between people who change their "
+                    "answers, and go back to earlier ones, in the same rounds."
                 )
             said.append(
                 f"{name}: one report is at most {one} as likely from one answer as from any other; "
@@ -283,7 +283,10 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
                 f"{values}"
             )
     if said:
-        said.append("That an answer has changed, and when, is not hidden in the long run.")
+        said.append(
+            "That an answer has changed, when, and whether it came back is not hidden in the long "
+            "run."
+        )
     return said
 
 

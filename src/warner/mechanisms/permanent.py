@@ -171,9 +171,11 @@ class Permanent(Mechanism):
     - :meth:`of_rounds`, all reports on an answer that stays the same. However many they are,
       ``forever`` bounds them, since they show no more than z does;
     - :meth:`of_values`, where an answer changes: each value has a permanent report of its own, and
-      a device refuses more than ``values`` of them. It holds for two people whose answers change in
-      the same rounds. *That* an answer has changed, and when, is not hidden in the long run,
-      because the reports then vary about another permanent report.
+      a device refuses more than ``values`` of them. It holds for two people of whom both or neither
+      give the same answer in any two rounds: if one goes back to an earlier answer, so does the
+      other. For other people there is no such bound: *that* an answer has changed, when, and
+      whether it came back is not hidden in the long run, because the reports then vary about
+      another permanent report.
 
     Devices keep the permanent reports: :meth:`device`. A device that loses them, or is set up anew,
     draws new ones and spends ``forever`` again.
@@ -307,7 +309,10 @@ class Permanent(Mechanism):
         return LDP(epsilon_of(self._degrading.ratio_of(many)))
 
     def of_values(self, values: int | None = None) -> Guarantee:
-        """The guarantee of all reports, for ever, between people whose answers change together.
+        """The guarantee of all reports, for ever, between people whose answers change alike.
+
+        Both or neither of two such people give the same answer in any two rounds. Others can be
+        told apart beyond it: they have another number of permanent reports.
 
         Args:
             values: how many different values; None for as many as a device reports on.
@@ -586,7 +591,7 @@ class MemoDevice:
 
     @property
     def spent(self) -> Guarantee:
-        """What all reports of this device together tell, of people whose answers change together.
+        """What all reports of this device together tell, of people whose answers change alike.
 
         A round without a report spends nothing.
         """

@@ -220,16 +220,23 @@ def correlate(
                 if survey is not None or pair[1].groups:
                     rule = "has correlations with one-group designs and numbers, of simple samples"
                     raise ArgumentError(f"answer {pair[0].name!r}, of two groups,", rule)
-                values[i, j], near = _in_groups(*pair, mass)
-                values[j, i] = values[i, j]
+                r, near = _in_groups(*pair, mass)
+                values[i, j] = values[j, i] = min(1.0, max(-1.0, r))
                 errors[i, j] = errors[j, i] = _jackknife(*pair, near)
                 continue
-            r, influence = _correlation(numbers[i], numbers[j], mass)
+            is_pair = method == "likelihood" and j < len(names)
+            is_pair = is_pair and _are_binary(hidden[i], hidden[j])
+            try:
+                r, influence = _correlation(numbers[i], numbers[j], mass)
+            except ArgumentError:
+                if not is_pair:
+                    raise
+                r, influence = math.nan, np.full(people.total, math.nan)  # the likelihood has r
             if i < len(names):
                 parts = (mass * influence)[:, None]
                 squares = parts**2 if drawn is None else drawn.root(drawn.summed(parts)) ** 2
                 errors[i, j] = errors[j, i] = math.sqrt(float(squares.sum()))
-            if method == "likelihood" and j < len(names) and _are_binary(hidden[i], hidden[j]):
+            if is_pair:
                 tables[i, j] = TwoByTwo.of(hidden[i].answers, hidden[j].answers)
                 r = tables[i, j].correlation
             values[i, j] = values[j, i] = r
@@ -330,6 +337,9 @@ def _in_groups(
         mixture = replace(mixture, start=near, has_one_search=True)
     best = maximize(mixture)
     yes, *others = share_of(best.beta, "logit")[0]
+    if yes * (1 - yes) * sum(len(p.row) for p in one.groups) < 1:
+        rule = "has an estimated share of 0 or 1, so that it varies with nothing"
+        raise ArgumentError(f"answer {one.name!r}", rule, f"{yes:.4g}", "Ask more people")
     classes_of = np.ones(len(classes.answer))
     for nuisance, share in zip(classes.nuisances, others, strict=True):
         classes_of *= np.array([1 - share, share, 1.0])[nuisance.label]
@@ -345,7 +355,7 @@ def _in_groups(
         r = float(weights @ (centred * first)) / math.sqrt(yes * (1 - yes) * variance)
         each = mass[problem.people].sum() / spread
         total, precision = total + each * r, precision + each
-    return min(1.0, max(-1.0, total / precision)), best.beta
+    return total / precision, best.beta  # beyond 1 by chance: its error is that of this number
 
 
 def _jackknife(one: _Numbers, other: _Numbers, near: FloatArray) -> float:

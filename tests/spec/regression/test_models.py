@@ -387,3 +387,25 @@ def test_what_has_no_correlation_is_refused() -> None:
     often = RandomizedResponse(Categorical(["never", "some", "often"]), 2.0)
     labels = often.randomize(["never", "often", "some"] * 300, rng=RNG)
     refused(ArgumentError, "values that are numbers", correlate, {"a": labels, "b": SMOKES})
+
+
+def test_an_answer_of_everybody_has_no_correlation() -> None:
+    # Rejects r = 1 with the error 0: a share of 1 was divided by, and the result cut to 1.
+    card = np.arange(600) % 2 + 1
+    said = StochasticLieDetector("1/10", "9/10").said(["yes"] * 600, card.tolist())
+    refused(
+        ArgumentError, "varies with nothing", correlate, {"smokes": said}, {"y": np.arange(600) % 7}
+    )
+
+
+def test_the_likelihood_has_a_correlation_where_moments_have_none() -> None:
+    # Rejects "Use method='likelihood'" as the answer to method='likelihood'.
+    design = Crosswise("1/4")
+    few = design.reports(
+        [design.report_code("same")] * 170 + [design.report_code("different")] * 30
+    )
+    other = design.reports([design.report_code(w) for w in ["same", "different"] * 100])
+    refused(ArgumentError, "not positive", correlate, {"a": few, "b": other})
+    r = correlate({"a": few, "b": other}, method="likelihood")
+    low, high = r.interval()[0, 1]
+    assert -1 <= low <= r.values[0, 1] <= high <= 1

@@ -83,7 +83,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     line = " ".join(said.output.split())
     assert "one report is at most 1.65 times as likely" in line
     assert "all of 52 rounds, on an answer that stays, 7.39 times; for ever 7.39 times" in line
-    assert "That an answer has changed, and when, is not hidden" in line
+    assert "That an answer has changed, when, and whether it came back is not hidden" in line
     read = json.loads(CliRunner().invoke(main, ["audit", str(file), "--json"]).output)
     repeat = read["setting"]["repeat"]
     assert repeat["rounds"] == 52 and repeat["epsilon_of_rounds"] <= repeat["epsilon_forever"] <= 2
