@@ -480,11 +480,12 @@ class MemoDevice:
     (MemoDevice(secret), 32, 1)
     """
 
-    __slots__ = ("__memos", "_key", "_mechanism")
+    __slots__ = ("__memos", "__simulated", "_key", "_mechanism")
 
     def __init__(self, mechanism: Permanent, key: bytes | None, state: str | None) -> None:
         self._mechanism = mechanism
         self.__memos: dict[str, tuple[str, int]] = {}
+        self.__simulated = False
         if key is None and state is not None:
             rule = "is missing: the state is sealed by the key of its installation"
             raise ArgumentError("key", rule, None, "Pass device.key of the device that made it")
@@ -520,7 +521,8 @@ class MemoDevice:
         """The state without its seal."""
         memos = [[code, *entry] for code, entry in self.__memos.items()]
         law = hashlib.sha256(canonical(self._mechanism.header).encode()).hexdigest()
-        return {"format": "warner-memo", "schema": 1, "mechanism": law, "memos": memos}
+        marked = {"simulated": True} if self.__simulated else {}
+        return {"format": "warner-memo", "schema": 1, "mechanism": law, "memos": memos, **marked}
 
     def _open(self, state: str) -> None:
         """Take over the permanent reports of a state."""
@@ -530,6 +532,7 @@ class MemoDevice:
             sealed = hmac.compare_digest(stated["seal"], self._code("seal", canonical(content)))
             if sealed:
                 self.__memos = {code: (memo, rounds) for code, memo, rounds in content["memos"]}
+                self.__simulated = bool(content.get("simulated", False))
         except (TypeError, ValueError, KeyError, AttributeError):
             sealed = False
         if not sealed:
@@ -549,13 +552,15 @@ class MemoDevice:
 
         Args:
             value: the answer of this round. It is checked as by :meth:`Permanent.encode`.
-            rng: None for the operating system's randomness; a generator makes a simulation.
+            rng: None for the operating system's randomness; a generator makes a simulation, then
+                and in all rounds of this device.
 
         Returns:
             Reports: one report. Keep :attr:`state` before it is sent.
 
         Raises:
             ValuesError: an answer outside the domain.
+            ArgumentError: a simulation with the permanent reports of real rounds, or the reverse.
             MemoFullError: another value after as many as the mechanism allows. Nothing is to be
                 sent then. That a device falls silent can show that its answers have changed.
         """
@@ -564,6 +569,10 @@ class MemoDevice:
         law = mechanism.memo.header
         code = self._code("value", canonical([law["domain_sha256"], int(index[0])]))
         memos = dict(self.__memos)
+        if memos and source.simulated != self.__simulated:
+            # A seed that is known undoes the permanent report, in all rounds.
+            rule = "is for all rounds of a device, or for none: it keeps their permanent reports"
+            raise ArgumentError("rng", rule, None, "Set up another device: permanent.device()")
         if code not in memos:
             if len(memos) >= mechanism.values:
                 rule = (
@@ -577,7 +586,7 @@ class MemoDevice:
         memo, rounds = memos[code]
         columns = mechanism.degrade(self._columns(bytes.fromhex(memo)), source)
         memos[code] = (memo, rounds + 1)
-        self.__memos = memos
+        self.__memos, self.__simulated = memos, source.simulated
         return Reports(mechanism.header, columns, source.simulated)
 
     def _columns(self, record: bytes) -> dict[str, np.ndarray]:

@@ -308,3 +308,17 @@ def test_what_is_refused() -> None:
     refused(MismatchError, "", from_header, header)
     kinds: list[Mechanism] = [memo, coin]
     assert kinds[0] != kinds[1]
+
+
+def test_a_simulated_permanent_report_is_of_no_real_round() -> None:
+    # Rejects reports without the mark of a simulation on a memo that a seed reproduces.
+    weekly = Permanent(RandomizedResponse(Integers(0, 4), 1.0), 2.0)
+    device = weekly.device()
+    assert device.report(3, np.random.default_rng(1)).simulated
+    again = weekly.device(device.key, device.state)
+    for each in (device, again):
+        refused(ArgumentError, "for all rounds of a device, or for none", each.report, 3)
+    assert again.report(3, np.random.default_rng(2)).simulated
+    real = weekly.device()
+    assert not real.report(3).simulated
+    refused(ArgumentError, "for all rounds", real.report, 3, np.random.default_rng(1))
