@@ -6,9 +6,10 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
+from fractions import Fraction
 from typing import Any
 
 # Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1),
@@ -313,3 +314,24 @@ def of_hundred(share: float) -> str:
     away = 100 * min(share, 1 - share)
     decimals = 0 if away >= 1 else min(1 + math.floor(-math.log10(away)), 9)
     return f"{100 * share:.{decimals}f}"
+
+
+def split_of_hundred(shares: Sequence[Fraction]) -> list[str]:
+    """Shares with the sum 1 as numbers of 100 people, whole numbers of which make up 100.
+
+    The largest remainders are rounded up, and of equal ones the smaller shares. Shares below one in
+    100 have decimals, and are left out of the sum.
+
+    >>> split_of_hundred([Fraction(2, 3), Fraction(1, 6), Fraction(1, 6)])
+    ['66', '17', '17']
+    """
+    out = [of_hundred(float(share)) for share in shares]
+    large = [i for i, share in enumerate(shares) if share >= Fraction(1, 100)]
+    if len(large) > 1:
+        whole = {i: int(100 * shares[i]) for i in large}
+        left = round(100 * sum(shares[i] for i in large)) - sum(whole.values())
+        for i in sorted(large, key=lambda i: (whole[i] - 100 * shares[i], shares[i]))[:left]:
+            whole[i] += 1
+        for i in large:
+            out[i] = str(whole[i])
+    return out

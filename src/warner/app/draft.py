@@ -19,6 +19,7 @@ from warner._core.progress import steps
 from warner.app.new_study.text import toml, toml_key
 from warner.design.privacy_words import about_draw
 from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
+from warner.designs import PaperDesign
 from warner.domains import Domain, Items
 from warner.mechanisms import Mechanism
 from warner.studies.mechanisms import is_drawn
@@ -205,6 +206,7 @@ class Draft:
                 "mechanism": None if name in lacking else type(mechanism).__name__,
                 "epsilon": None if name in lacking else _or_none(mechanism.requested),
                 "lacks": lacking.get(name),
+                "yes": mechanism.means_yes if isinstance(mechanism, PaperDesign) else None,
             }
             for group, group_study in study.by_group.items()
             for name, domain, mechanism in _questions(group_study)

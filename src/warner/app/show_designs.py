@@ -95,6 +95,9 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
         notes.append(f"{spent}{' in all' * (rounds == 1)}{limit}.")
     elif any(row["lacks"] for row in questions):
         notes.append("This is a draft: warner plan proposes what it lacks.")
+    for row in questions:
+        if row["yes"] not in (None, "yes"):
+            notes.append(f'{row["attribute"]}: "yes" on the card means {as_text(row["yes"])}.')
     if meaning["draw"] is not None:
         notes.append(meaning["draw"])
     if meaning["rows_per_person"] > 1:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
@@ -86,6 +87,27 @@ class Draw:
     when: tuple[str, ...]
     otherwise: str
     brings: str
+
+    @property
+    def asked(self) -> str:
+        """The first outcome as a question: "did both tosses show heads?"."""
+        subject, verb, rest = re.split(r" (shows?|stops|is) ", self.when[0], maxsplit=1)
+        if verb == "is":
+            return f"is {subject} {rest}?"
+        return f"did {subject} {verb.removesuffix('s')} {rest}?"
+
+    @property
+    def is_birthday(self) -> bool:
+        """Whether the outcome is no draw but stays: each person has one birthday."""
+        return "birthday" in self.when[0]
+
+    def of_another(self) -> Draw:
+        """The same chances for a second draw: a birthday is that of another person."""
+
+        def father(text: str) -> str:
+            return text.replace("your mother's", "your father's").replace("another", "a third")
+
+        return replace(self, what=father(self.what), when=tuple(map(father, self.when)))
 
 
 def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:

@@ -15,6 +15,7 @@ from warner.domains import Categorical, Domain
 
 _A = "Question A"
 _MOST_DRAWS = 20
+_FEWEST_CARDS = 20  # of each pack
 
 
 class Warner(PaperDesign):
@@ -143,6 +144,10 @@ class ForcedResponse(PaperDesign):
         return {"answers": [list(pair) for pair in zip(self.domain.labels, texts, strict=True)]}
 
     @property
+    def means_yes(self) -> Any | None:
+        return self.domain.labels[1] if self._named else None
+
+    @property
     def text(self) -> str:
         pairs = list(zip(self.report_words, self.chances, strict=True))
         pairs = pairs[::-1] if self._named else pairs
@@ -208,7 +213,7 @@ class Crosswise(PaperDesign):
         draw = draw_with([self.p], by)
         steps = (
             f"Question A: {question or 'the sensitive question'}",
-            f"{draw.what} Question B: is it true that {draw.when[0]}?",
+            f"{draw.what} Question B (only you know it): {draw.asked}",
             "Answer both questions for yourself. Tell nobody the single answers.",
         )
         boxes = (
@@ -258,7 +263,7 @@ class Triangular(PaperDesign):
         draw = draw_with([self.p], by)
         steps = (
             f"Question A: {question or 'the sensitive question'}",
-            f"{draw.what} Question B: is it true that {draw.when[0]}?",
+            f"{draw.what} Question B (only you know it): {draw.asked}",
             "Answer both questions for yourself. Tell nobody the single answers.",
         )
         boxes = (
@@ -312,12 +317,15 @@ class Unrelated(PaperDesign):
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         draw, other = draw_with([self.p], by), draw_with([self.q])
+        again, now = "Then make a new draw, whatever the first one was. ", " this time"
+        if draw.is_birthday:
+            draw, again, now = draw.of_another() if other.is_birthday else draw, "", ""
         steps = (
             f"Question A: {question or 'the sensitive question'}",
-            f"Question B: {other.what} Is it true that {other.when[0]}?",
-            f"Now {draw.what[0].lower()}{draw.what[1:]}",
-            f"If {draw.when[0]}, answer question A. If {draw.otherwise}, answer question B. Tell "
-            "nobody which of them you answer.",
+            f"{other.what} Question B (only you know it): {other.asked}",
+            f"{again}{draw.what}",
+            f"If {draw.when[0]}{now}, answer question A. If {draw.otherwise}, answer question B. "
+            "Tell nobody which of them you answer.",
         )
         brings = draw.brings if draw.brings == other.brings else f"{draw.brings} {other.brings}"
         brings += f" Question B can be any whose share of yes is known to be {self.q}."
@@ -377,9 +385,10 @@ class Kuk(PaperDesign):
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         if by not in (None, "cards"):
             raise ArgumentError("by", "must be 'cards': Kuk's design has two packs", show(by))
+        least = math.lcm(self.a.denominator, self.b.denominator)
+        size = least * math.ceil(_FEWEST_CARDS / least)
         packs = " ".join(
-            f"Pack {i}: {10 * red.numerator} red cards and "
-            f"{10 * (red.denominator - red.numerator)} black."
+            f"Pack {i}: {red * size} red cards and {(1 - red) * size} black."
             for i, red in enumerate((self.a, self.b), 1)
         )
         again = "Look at it, so that nobody else sees it, and put it back."
@@ -393,9 +402,15 @@ class Kuk(PaperDesign):
         boxes = (
             (("red", "the card was red"), ("black", "the card was black"))
             if self.draws == 1
-            else tuple((word, "") for word in self.report_words)
+            else tuple(
+                (word, f"{word if r else 'no'} red card{'s' if r > 1 else ''}")
+                for r, word in enumerate(self.report_words)
+            )
         )
-        brings = f"{packs} Or packs of the same proportions, which look alike from behind."
+        brings = (
+            f"{packs} Shuffle each pack. Both packs are of {size} cards and look alike from "
+            "behind, and so do all cards, so that nobody can tell which pack a card is from."
+        )
         return Card("Kuk's design", steps, boxes, self._protects(), brings)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+import unicodedata
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,28 @@ from warner.reports.schema import IntegerColumns
 _MOST = 2**62  # the largest common denominator of a law
 _WIDTH = 76
 YES_OR_NO = ("no", "yes")
-_FIRST_YES = ("yes", "true", "1", "y")
+
+
+def _plain(label: object) -> str:
+    """An answer without case, accents and what follows a comma: "sí, claro" is "si"."""
+    first = re.split(r"[,;:.!](?:\s|$)|\s[(/]", str(label).strip())[0]
+    letters = unicodedata.normalize("NFKD", first)
+    return "".join(each for each in letters if not unicodedata.combining(each)).casefold()
+
+
+# Words for yes and no in many languages, and signs for them. "jo" and other words that are yes in
+# one language and no in another are left out.
+_YES = """
+yes y true 1 positive agree ja oui si sim da tak evet ano áno igen taip jā jah kyllä joo jes ya bai
+ναι да так نعم بله ہاں כן 是 是的 有 はい 예 네 हाँ हां হ্যাঁ có ใช่ ndiyo
+"""
+_NO = """
+no n false 0 negative disagree never none nein nie non nej nei nee não ne nē nem ei hayır hayir
+tidak ez όχι нет не ні لا خیر نہیں לא 否 不
+不是 没有 沒有 いいえ 아니요 아니오 नहीं না không ไม่ ไม่ใช่ hapana
+"""
+_YES_WORDS = frozenset(map(_plain, _YES.split()))
+_NO_WORDS = frozenset(map(_plain, _NO.split()))
 
 
 @dataclass(frozen=True)
@@ -130,6 +153,11 @@ class PaperDesign(TableMechanism):
         return self._words
 
     @property
+    def means_yes(self) -> Any | None:
+        """The answer that the card calls yes; None where the card names the answers."""
+        return self.domain.labels[1]
+
+    @property
     def text(self) -> str:
         values = ",".join(str(value) for key, value in self.parameters().items())
         return f"{self.short_name}:{values}"
@@ -215,8 +243,10 @@ def two_answers(domain: Domain | None) -> Domain:
     if domain.size != 2:
         rule = "must have two answers, no and yes"
         raise ArgumentError("domain", rule, f"{domain.size}", "ForcedResponse takes several")
-    if str(domain.labels[0]).strip().lower() in _FIRST_YES:
+    first, second = domain.labels
+    ends_with_no = _plain(second) in _NO_WORDS and _plain(first) not in _NO_WORDS
+    if ends_with_no or _plain(first) in _YES_WORDS:
         rule = "must have the answer no first, and then yes"
-        labels = ", ".join(map(repr, domain.labels))
-        raise ArgumentError("domain", rule, labels, "Write values = ['no', 'yes']")
+        remedy = f"Write values = {[str(second), str(first)]}"
+        raise ArgumentError("domain", rule, f"{first!r}, {second!r}", remedy)
     return domain

@@ -27,7 +27,7 @@ BY_NAME: Mapping[str, type[PaperDesign]] = {
 }
 # Designs of several groups. groups_from_text makes them, in a module that imports estimators, which
 # counting does not need.
-OF_GROUPS = (
+NAMES_OF_GROUPS = (
     "cheating",
     "symmetric-cheating",
     "lie-detector",
@@ -63,7 +63,7 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     'forced:yes=1/6,no=1/6'
     """
     name = name_of(text)
-    if name in OF_GROUPS:
+    if name in NAMES_OF_GROUPS:
         rule, remedy = "is a design of several groups of people", "Use groups_from_text"
         raise ArgumentError("design", rule, show(text), remedy)
     cls = BY_NAME.get(name)
@@ -125,7 +125,15 @@ def _forced(
         return ForcedResponse(answers=order, domain=domain)
     if named:
         return ForcedResponse(named["yes"], named["no"], domain=domain)
-    if domain is not None and domain.size > 2 and len(set(plain)) == 1:
+    if domain is not None and domain.size > 2:
+        if len(plain) not in (1, domain.size):
+            rule = f"must have one chance for all {domain.size} answers, or one for each of them"
+            raise ArgumentError("design", rule, show(text), "Write 'forced:1/10'")
+        if len(set(plain)) > 1:
+            pairs = zip(domain.labels, plain, strict=True)
+            remedy = f"Write 'forced:{','.join(f'{word}={each}' for word, each in pairs)}'"
+            rule = "must say which chance is of which answer"
+            raise ArgumentError("design", rule, show(text), remedy)
         return ForcedResponse(answers=dict.fromkeys(domain.labels, plain[0]), domain=domain)
     if len(plain) != 2:
         rule = "forced has the chances of being told to say yes and no"

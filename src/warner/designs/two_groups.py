@@ -279,7 +279,7 @@ class ExtendedCrosswise(_TwoGroups):
         )
 
 
-OF_GROUPS: Mapping[str, Callable[..., LatentClasses | ListExperiment]] = {
+GROUPS_BY_NAME: Mapping[str, Callable[..., LatentClasses | ListExperiment]] = {
     "cheating": Cheating,
     "symmetric-cheating": SymmetricCheating,
     "lie-detector": StochasticLieDetector,
@@ -287,7 +287,7 @@ OF_GROUPS: Mapping[str, Callable[..., LatentClasses | ListExperiment]] = {
     "extended-crosswise": ExtendedCrosswise,
     "list": ListExperiment,
 }
-EXAMPLES = {
+_EXAMPLES = {
     "cheating": "cheating:1/4,3/4",
     "symmetric-cheating": "symmetric-cheating:2/5,1/10,3/20,7/20",
     "lie-detector": "lie-detector:1/6,5/6",
@@ -312,15 +312,15 @@ def groups_from_text(text: str) -> LatentClasses | ListExperiment:
     (Cheating(1/4, 3/4), ListExperiment(3))
     """
     name = name_of(text)
-    cls = OF_GROUPS.get(name)
+    cls = GROUPS_BY_NAME.get(name)
     if cls is None:
-        rule = f"must be one of {', '.join(OF_GROUPS)}"
-        raise ArgumentError("design", rule, show(text), meant(name, OF_GROUPS))
-    stated = stated_in(cls, text, EXAMPLES[name])
+        rule = f"must be one of {', '.join(GROUPS_BY_NAME)}"
+        raise ArgumentError("design", rule, show(text), meant(name, GROUPS_BY_NAME))
+    stated = stated_in(cls, text, _EXAMPLES[name])
     if cls is not ListExperiment:
         return cls(**stated)
     items = stated["items"]
     if not items.isdecimal():
         rule = "has the number of items that both groups see"
-        raise ArgumentError("list", rule, show(items), f"Write {show(EXAMPLES[name])}")
+        raise ArgumentError("list", rule, show(items), f"Write {show(_EXAMPLES[name])}")
     return cls(int(items))

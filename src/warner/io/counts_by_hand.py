@@ -83,7 +83,8 @@ class CountsByHand:
         Raises:
             EmptyError: no people.
             FileError: a column, an attribute or a public value that the study does not have; a
-                count that is there twice; or a report that no line counts.
+                count that is there twice; or a report that no line counts, in a group that has
+                lines of its attribute.
             ReportError: a word that is no report.
         """
         if unknown := [name for name in self.by if name not in public]:
@@ -116,8 +117,17 @@ class CountsByHand:
             raise EmptyError(self.path, "counts nobody")
         tallies = {}
         for name, mechanism in mechanisms.items():
-            for missing in np.flatnonzero((tables[name] < 0).all(axis=0)):
+            lacks = tables[name] < 0
+            # A group without any line of the attribute has no people in it.
+            lacks &= ~lacks.all(axis=1, keepdims=True) | lacks.all()
+            for group, missing in np.argwhere(lacks):
                 rule = f"has no count of {mechanism.report_words[missing]!r} of {name!r}"
+                if self.by and not lacks.all():
+                    key = next(key for key in keys if number_of[key] == group)
+                    pairs = zip(self.by, key, strict=True)
+                    rule += (
+                        f" where {' and '.join(f'{by} is {show(value)}' for by, value in pairs)}"
+                    )
                 raise FileError(self.path, rule, None, "Write 0 if nobody said it")
             table = np.maximum(tables[name], 0)
             counted = Counted(mechanism.schema.tally_kind, table, table.sum(axis=1))

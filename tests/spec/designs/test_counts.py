@@ -120,6 +120,26 @@ def test_tables_that_are_wrong_are_refused(
     assert wrong in _tallied(tmp_path, COUNTED.replace(*change), fails=True)
 
 
+def test_each_group_needs_all_its_lines(tmp_path: Path) -> None:
+    """Rejects a line that one ward lacks and counts as 0: "same" of the south was 0 of 320."""
+    lines = [f"{line},{ward}" for ward in ("north", "south") for line in COUNTED.split()[1:]]
+    table = "\n".join(["attribute;value;count;ward", *lines]).replace(",", ";")
+    said = _tallied(tmp_path, table.replace("cannabis;same;680;south\n", ""), fails=True)
+    words = " ".join(said.split())
+    assert "no count of 'same' of 'cannabis' where ward is 'south'. Write 0 if" in words
+    # A ward without any line of a question has nobody there.
+    table = table.replace("cannabis;same;680;south\n", "").replace("cannabis;B;320;south\n", "")
+    _tallied(tmp_path, table)
+    tally = warner.reports.tally.load_tallies(tmp_path / "tally.json")["cannabis"]
+    assert tally["north"].counts.tolist() == [320, 680]
+
+
+def test_a_check_says_which_answer_is_the_yes_of_the_card(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(STUDY.replace('["no", "yes"]', '["nie", "schon mal"]', 1))
+    said = _run("study", "check", str(tmp_path / "s.toml"))
+    assert 'cannabis: "yes" on the card means schon mal.' in said and "cheated:" not in said
+
+
 SAID = "cannabis,cheated\nsame,yes\nB,no\n SAME ,yes\nsame,no\n"
 
 

@@ -25,6 +25,8 @@ from warner.designs import (
     draw_with,
     from_text,
 )
+from warner.designs.texts import BY_NAME, EXAMPLES, NAMES_OF_GROUPS
+from warner.designs.two_groups import GROUPS_BY_NAME
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner.mechanisms import from_header
 
@@ -202,6 +204,81 @@ def test_draws_have_exactly_their_chances() -> None:
         ArgumentError, "no outcome with the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
     )
     assert "91/365 has birthdays. Use 'coin' or 'cards' or 'spinner'" in text
+
+
+def test_both_draws_of_an_unrelated_question_are_independent() -> None:
+    """Rejects one birthday for both draws: who was not born by 28 August was not born by 1 April."""
+    steps = Unrelated("240/365", "91/365").card().steps
+    assert "is your mother's birthday from 1 January to 1 April?" in steps[1]
+    assert "your father's" in steps[2] and steps[3].startswith("If your father's birthday is from")
+    assert "mother" not in steps[2] + steps[3]
+    steps = Unrelated("2/3", "1/6").card().steps
+    assert "did the die show 1?" in steps[1] and steps[2].startswith("Then make a new draw")
+    assert steps[3].startswith("If the die shows 1 to 4 this time, answer question A.")
+
+
+@pytest.mark.parametrize("shares", [("4/5", "1/4"), ("2/3", "1/4"), ("1/2", "1/50"), (0.123, 0.5)])
+def test_packs_of_kuk_are_of_one_size(shares: tuple[Any, Any]) -> None:
+    """Rejects packs of different size, whose pile shows the answer."""
+    brings = Kuk(*shares, draws=2).card().brings
+    packs = re.findall(r"Pack \d: (\d+) red cards and (\d+) black", brings)
+    sizes = {int(red) + int(black) for red, black in packs}
+    assert len(packs) == 2 and len(sizes) == 1
+    for share, (red, black) in zip(shares, packs, strict=True):
+        assert Fraction(int(red), int(red) + int(black)) == chance("p", share)
+    assert "look alike from behind" in brings
+    boxes = Kuk(*shares, draws=2).card().boxes
+    assert boxes == (("0", "no red card"), ("1", "1 red card"), ("2", "2 red cards"))
+
+
+def test_the_second_question_reads_as_a_question() -> None:
+    asked = {
+        "coin": "did both tosses show heads?",
+        "cards": "is the number 1?",
+        "spinner": "did it stop on red?",
+    }
+    for design in (Crosswise("1/4"), Triangular("1/4")):
+        for by, text in asked.items():
+            assert f"Question B (only you know it): {text}" in design.card(by=by).steps[1]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["ja", "nein"],
+        ["OUI", "non"],
+        ["sí", "no"],
+        ["Sí, claro", "nunca"],
+        ["positive", "negative"],
+        ["да", "нет"],
+        ["evet", "hayır"],
+        ["نعم", "لا"],
+        ["是", "否"],
+        ["used", "never"],
+        ["ever", "Nein."],
+        [True, False],
+    ],
+)
+def test_yes_is_not_the_first_answer_in_any_language(answers: list[Any]) -> None:
+    """Rejects English words alone: the yes of the card was then counted for "nein"."""
+    text = refused(ArgumentError, "the answer no first", Warner, "5/6", Categorical(answers))
+    assert f"Write values = {[str(each) for each in answers[::-1]]}" in text
+    assert Warner("5/6", Categorical(answers[::-1])).means_yes == answers[0]
+
+
+def test_names_of_designs_of_groups_are_those_that_are_made() -> None:
+    assert tuple(GROUPS_BY_NAME) == NAMES_OF_GROUPS
+    assert not set(BY_NAME) & set(NAMES_OF_GROUPS) and list(EXAMPLES) == list(BY_NAME)
+
+
+def test_unnamed_chances_of_several_answers() -> None:
+    """Rejects two equal chances of three answers, which were given to all three."""
+    three = Categorical(list(OFTEN))
+    design = ForcedResponse(answers=dict.fromkeys(OFTEN, "1/6"), domain=three)
+    assert from_text("forced:1/6", three) == from_text("forced:1/6,1/6,1/6", three) == design
+    refused(ArgumentError, "one for each of them", from_text, "forced:1/6,1/6", three)
+    text = refused(ArgumentError, "which answer", from_text, "forced:1/6,1/6,1/9", three)
+    assert "forced:never=1/6,sometimes=1/6,often=1/9" in text
 
 
 def test_a_design_is_not_for_devices() -> None:

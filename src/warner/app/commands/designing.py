@@ -40,7 +40,7 @@ from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
 from warner.designs import from_text
-from warner.designs.texts import OF_GROUPS, name_of
+from warner.designs.texts import NAMES_OF_GROUPS, name_of
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
@@ -261,7 +261,7 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
 
 def _plan_on_paper(text: str, output: Output, choices: Mapping[str, Any]) -> None:
     """Print what a design for paper needs, beside the best mechanism that protects as much."""
-    if name_of(text) in OF_GROUPS:
+    if name_of(text) in NAMES_OF_GROUPS:
         rule = "has several groups of people, whose numbers of people are not planned"
         raise ArgumentError("--design", rule, text, "Plan a design of one card, such as warner:2/3")
     mechanism = from_text(text)

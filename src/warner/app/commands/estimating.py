@@ -63,7 +63,7 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
 )
 from warner.designs import ClassShares, ListShares, from_text
-from warner.designs.texts import OF_GROUPS, name_of
+from warner.designs.texts import NAMES_OF_GROUPS, name_of
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS, chart, save
@@ -182,7 +182,7 @@ class EstimateRequest:
     @property
     def is_of_groups(self) -> bool:
         """Whether the design on paper has several groups of people, or a list."""
-        return self.on_paper is not None and name_of(self.on_paper) in OF_GROUPS
+        return self.on_paper is not None and name_of(self.on_paper) in NAMES_OF_GROUPS
 
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""

@@ -29,7 +29,7 @@ from warner.designs import (
     from_text,
     groups_from_text,
 )
-from warner.designs.texts import BY_NAME, OF_GROUPS
+from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS
 from warner.io.read_answers import other_columns, read_columns
 from warner.regression.answer import regress as regress_answer
 from warner.regression.correlation import correlate
@@ -378,11 +378,11 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
             raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
         design = (after if named else text).strip()
         short_name = design.partition(":")[0].strip().lower()
-        names = [*BY_NAME, *OF_GROUPS]
+        names = [*BY_NAME, *NAMES_OF_GROUPS]
         if short_name not in names:
             rule = f"must be one of {', '.join(names)}"
             raise ArgumentError("--design", rule, repr(design), meant(short_name, names))
-        chosen = groups_from_text(design) if short_name in OF_GROUPS else from_text(design)
+        chosen = groups_from_text(design) if short_name in NAMES_OF_GROUPS else from_text(design)
         if isinstance(chosen, ListExperiment):
             rule, remedy = (
                 "is no card",

@@ -14,7 +14,7 @@ from typing import Any
 
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table
-from warner._core.text import of_hundred
+from warner._core.text import split_of_hundred
 from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
 from warner.design.privacy_words import certainty
 from warner.designs import Card, PaperDesign
@@ -56,8 +56,8 @@ def questions_of(
         draws: {attribute: what people draw with}; "" for all that are not named.
 
     Raises:
-        ArgumentError: groups, an attribute without such a design, or a device that does not have
-            the chances of a design.
+        ArgumentError: groups, an attribute without such a design, a device that does not have
+            the chances of a design, or birthdays in two questions.
     """
     if study.groups:
         rule, remedy = "has groups, and a sheet is for all people", "Write a study for each group"
@@ -72,7 +72,17 @@ def questions_of(
         text = texts.question(name, language)
         card = mechanism.card(text, by)
         questions.append(Question(name, text, texts.help(name, language), mechanism, card))
+    _check_birthdays(questions, path)
     return questions
+
+
+def _check_birthdays(questions: list[Question], path: str) -> None:
+    """Refuse the same person's birthday in two questions: their boxes would tell more together."""
+    names = [each.name for each in questions if "mother's birthday" in " ".join(each.card.steps)]
+    if len(names) > 1:
+        rule = "hides several questions by the same person's birthday, which tells how they differ"
+        remedy = f"Use --draw {names[-1]}=spinner, or chances of dice or coins"
+        raise ArgumentError(path, rule, " and ".join(names), remedy)
 
 
 def sheet(study: Study, questions: list[Question], path: str, language: str, counts: str) -> Report:
@@ -132,10 +142,9 @@ def who_ticks(design: PaperDesign, card: Card) -> tuple[str, ...]:
     codes = [_code(design, box) for box, _ in card.boxes]
     sentences = []
     for answer, label in enumerate(design.domain.labels):
+        hundred = split_of_hundred(table[codes, answer].tolist())
         *first, last = [
-            f'{of_hundred(float(table[code, answer]))} tick "{box}"'
-            for code, (box, _) in zip(codes, card.boxes, strict=True)
-            if table[code, answer]
+            f'{n} tick "{box}"' for n, (box, _) in zip(hundred, card.boxes, strict=True) if n != "0"
         ]
         ticks = f"{', '.join(first)} and {last}" if first else last
         sentences.append(f'Of 100 people whose answer is "{name_of(label)}", {ticks}.')

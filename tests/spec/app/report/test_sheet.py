@@ -11,6 +11,7 @@ import pytest
 
 from tests.spec.app._command import STUDY, run
 from warner.app.report.sheet import questions_of, who_ticks
+from warner.designs import ForcedResponse, Kuk
 from warner.designs.texts import EXAMPLES
 from warner.studies.study import Study
 
@@ -50,7 +51,7 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         "For the school newspaper.",
         "Your class 7a 7b",
         "Question 1 of 2 With permission counts, too. Question A: Have you copied homework",
-        "Is it true that both tosses show heads?".lower(),
+        "Question B (only you know it): did both tosses show heads?",
         "A, same yes to both questions, or no to both B, different yes to one of them",
         'Of 100 people whose answer is "yes", 25 tick "A, same" and 75 tick "B, different".',
         'Of 100 people whose answer is "no", 75 tick "A, neither" and 25 tick "B, either".',
@@ -78,6 +79,26 @@ def test_the_numbers_of_people_are_those_of_the_formula() -> None:
     )
 
 
+def test_the_numbers_of_an_answer_make_up_100() -> None:
+    """Rejects numbers that are rounded one by one: 67, 17 and 17 of 100."""
+    design = ForcedResponse(answers=dict.fromkeys("abc", "1/6"))
+    for sentence in who_ticks(design, design.card()):
+        assert sorted(map(int, re.findall(r"(\d+) tick", sentence))) == [17, 17, 66]
+    draws = Kuk("4/5", "1/4", draws=3)
+    for sentence in who_ticks(draws, draws.card()):
+        numbers = [float(n) for n in re.findall(r"([\d.]+) tick", sentence)]
+        assert (len(numbers) == 4 and sum(n for n in numbers if n >= 1) == 100) or min(numbers) < 1
+
+
+def test_one_birthday_does_not_hide_two_questions(here: Path) -> None:
+    """Rejects one B for two questions: boxes that differ would show that the answers differ."""
+    days = CLASS.replace("crosswise:1/4", "crosswise:91/365")
+    Path("class.toml").write_text(days.replace("triangular:1/4", "crosswise:31/365"))
+    said = run("study", "sheet", "class.toml", "-o", "f.html", ok=False).stderr
+    assert "same person's birthday" in said and "--draw stole=spinner" in " ".join(said.split())
+    assert "mother" in _page("--draw", "stole=spinner")
+
+
 @pytest.mark.parametrize("text", EXAMPLES.values())
 def test_each_design_has_a_sheet_whose_boxes_are_its_reports(text: str, here: Path) -> None:
     Path("class.toml").write_text(f'[attributes.q]\nvalues = ["no", "yes"]\ndesign = "{text}"\n')
@@ -93,7 +114,7 @@ def test_each_design_has_a_sheet_whose_boxes_are_its_reports(text: str, here: Pa
 
 def test_the_draw_can_be_chosen_for_each_question(here: Path) -> None:
     page = _page("--draw", "cards", "--draw", "stole=coin")
-    assert "the number is 1?" in page and "both tosses show heads" in page
+    assert "is the number 1?" in page and "did both tosses show heads?" in page
     said = run("study", "sheet", "class.toml", "-o", "f.html", "--draw", "die", ok=False).stderr
     assert "has no outcome with the chance 1/4" in said and "Use 'coin' or" in said
     said = run(
