@@ -37,6 +37,8 @@ class Correlations(Tabular):
         names: (m,) the hidden answers, then the columns that are seen.
         values: (m, m) the correlations; 1 on the diagonal.
         errors: (m, m) their standard errors; 0 on the diagonal and between columns that are seen.
+            Beside a correlation of the likelihood they are those of moments, and NaN where
+            moments have none.
         n: the number of people.
         method: ``"moments"`` or ``"likelihood"``.
         survey: the weights, clusters and strata of the people; None without any.
@@ -134,7 +136,10 @@ class Correlations(Tabular):
             **({"simulated": True} if self.simulated else {}),
             "level": level,
             **({} if self.survey is None else self.survey.to_json()),
-            "correlations": self.rows(level),
+            "correlations": [
+                {**row, "error": row["error"] if math.isfinite(row["error"]) else None}
+                for row in self.rows(level)
+            ],
         }
 
 
@@ -176,7 +181,8 @@ def correlate(
     Raises:
         ArgumentError: fewer than two answers or columns; answers of more than two values that are
             no numbers; an estimated variance that is not positive, as where a question is answered
-            by nobody with yes; the likelihood of a survey with a design.
+            by nobody with yes, unless by the likelihood; a share that two groups tell together
+            and that is 0 or 1 within its error; the likelihood of a survey with a design.
         ArgumentTypeError: no reports, or a column of texts.
         IdentifiabilityError: reports that do not determine the answers.
 
@@ -221,8 +227,16 @@ def correlate(
                     rule = "has correlations with one-group designs and numbers, of simple samples"
                     raise ArgumentError(f"answer {pair[0].name!r}, of two groups,", rule)
                 r, near = _in_groups(*pair, mass)
+                error, error_of_share = _jackknife(*pair, near)
+                share = float(share_of(near[:1], "logit")[0][0])
+                if share * (1 - share) <= 2 * error_of_share:
+                    rule = "has a share too near 0 or 1 for its error, to be correlated"
+                    estimated = f"{share:.4g}, error {error_of_share:.2g}"
+                    raise ArgumentError(
+                        f"answer {pair[0].name!r}", rule, estimated, "Ask more people"
+                    )
                 values[i, j] = values[j, i] = min(1.0, max(-1.0, r))
-                errors[i, j] = errors[j, i] = _jackknife(*pair, near)
+                errors[i, j] = errors[j, i] = error
                 continue
             is_pair = method == "likelihood" and j < len(names)
             is_pair = is_pair and _are_binary(hidden[i], hidden[j])
@@ -350,7 +364,8 @@ def _in_groups(
         first, second = other.first[problem.people], other.second[problem.people]
         copy = (problem.row - low) / (high - low)
         centred = copy - weights @ copy
-        spread = float(weights @ centred**2)
+        says = low + (high - low) * yes
+        spread = says * (1 - says) / (high - low) ** 2  # not of the reports, which can be all alike
         variance = float(weights @ second - (weights @ first) ** 2)
         r = float(weights @ (centred * first)) / math.sqrt(yes * (1 - yes) * variance)
         each = mass[problem.people].sum() / spread
@@ -358,15 +373,18 @@ def _in_groups(
     return total / precision, best.beta  # beyond 1 by chance: its error is that of this number
 
 
-def _jackknife(one: _Numbers, other: _Numbers, near: FloatArray) -> float:
-    """The standard error of :func:`_in_groups`, from leaving out one in so many people."""
+def _jackknife(one: _Numbers, other: _Numbers, near: FloatArray) -> tuple[float, float]:
+    """The standard errors of r and of the share of :func:`_in_groups`, leaving out blocks."""
     n = len(one.first)
     blocks = np.zeros(n, dtype=np.int64)
     for problem in one.groups:
         blocks[problem.people] = np.arange(len(problem.people)) % _BLOCKS
     left = [(blocks != b).astype(np.float64) for b in range(_BLOCKS)]
-    each = np.array([_in_groups(one, other, mass, near)[0] for mass in left])
-    return float(np.sqrt((_BLOCKS - 1) / _BLOCKS * ((each - each.mean()) ** 2).sum()))
+    again = [_in_groups(one, other, mass, near) for mass in left]
+    each = np.array([(r, share_of(beta[:1], "logit")[0][0]) for r, beta in again])
+    squares = ((each - each.mean(axis=0)) ** 2).sum(axis=0)
+    error, error_of_share = np.sqrt((_BLOCKS - 1) / _BLOCKS * squares).tolist()
+    return error, error_of_share
 
 
 def _are_binary(one: _Numbers, other: _Numbers) -> bool:

@@ -409,3 +409,16 @@ def test_the_likelihood_has_a_correlation_where_moments_have_none() -> None:
     r = correlate({"a": few, "b": other}, method="likelihood")
     low, high = r.interval()[0, 1]
     assert -1 <= low <= r.values[0, 1] <= high <= 1
+    # Rejects NaN in a file of JSON.
+    assert r.to_json()["correlations"][0]["error"] is None
+
+
+def test_a_group_whose_reports_are_all_alike_does_not_outweigh_the_other() -> None:
+    # Rejects r = 0 with the error 0, and NaN: the weight of a group was 1 / (variance of reports).
+    rng = np.random.default_rng(5)
+    card, smokes = np.repeat([1, 2], 1500), rng.random(3000) < 0.7
+    yes = smokes | (card == 1) | (rng.random(3000) < 0.1)
+    design = StochasticLieDetector("1/10000", "9/10")
+    answers = design.said(np.where(yes, "yes", "no").tolist(), card.tolist())
+    r = correlate({"smokes": answers}, {"y": smokes + rng.normal(size=3000)})
+    assert 0.3 < r.values[0, 1] < 0.5 and 0.01 < r.errors[0, 1] < 0.05
