@@ -25,7 +25,6 @@ from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.differences import Differences
 from warner.results.estimate import Estimate
-from warner.results.forged import ForgedBounds
 from warner.results.intervals import DESIGN_EFFECT, at_every_look, share_columns
 from warner.results.named_summaries import (
     Named,
@@ -481,11 +480,6 @@ def show_redistributed(result: Redistributed) -> None:
         f"{100 * result.worst_case:.2f} points to the sum of absolute errors.\n"
     )
     show(Table([Column("value"), _SHARE], result.rows(), [note], title))
-
-
-def show_forged(bounds: ForgedBounds) -> None:
-    """Print the bounds of shares if some reports were made up."""
-    show(bounds.table(), "")
 
 
 # -----------------------------------------------------------------------------------------------

@@ -537,7 +537,7 @@ class _HiddenAmong(SupportInverse):
 class HiddenAmongChannel(_HiddenAmong, CompositeChannel):
     """The channel of bit sums of reports that name a value, or are d of the values of a set S.
 
-    Rows are those of :class:`SupportChannel`: bit j is 1 for every j, then bit j is 0.
+    Rows are as in :class:`SupportChannel`: bit j is 1 for every j, then bit j is 0.
 
     Args:
         first: D, by which a value is drawn first; its q is above 0 for the values of S alone.

@@ -133,7 +133,7 @@ def _amplification(study: Study) -> str:
     epsilon = sum(crowd.epsilon for crowd in crowds)
     return (
         f"{against_all} A person in a published step of {step:,} people's reports has more against "
-        f"who sees only these steps, and made up none of the others' reports: epsilon is at most "
+        f"who sees only these steps, and made up no other report of it: epsilon is at most "
         f"{epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} "
         f"({len(crowds)} x {_SHUFFLED_DELTA:.0e}). The last step, at the closing, can be of fewer "
         "people, down to one: who is in it has the guarantee above alone."

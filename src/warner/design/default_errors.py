@@ -150,7 +150,7 @@ def law_of(mechanism: Mechanism) -> tuple[float, ...] | None:
 
     These distances do not change where reports are renamed, or one is divided at random into
     several. Of other mechanisms they are equal only by a chance that does not happen. None where a
-    tally does not count whole reports, and for hashed reports, which are those of no other.
+    tally does not count whole reports, and for hashed reports, which no other mechanism makes.
     """
     channel = mechanism.channel()
     if isinstance(channel, HiddenAmongChannel) and channel.subset == 1:

@@ -153,7 +153,7 @@ class CrowdLaw:
         return high
 
     def _of_rounds(self, delta: float, rounds: int) -> float:
-        """The epsilon of several rounds, by a law of losses that dominates that of one round.
+        """The epsilon of several rounds, by a law of losses that dominates one round's.
 
         In x = e^epsilon the divergence is convex. The chords between points of a grid bound it from
         above, and are the divergence of losses at these points alone, which add up over rounds.
@@ -251,7 +251,7 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
         rounds: how often the same n people report, each time with new randomness.
 
     Returns:
-        Shuffled: epsilon' is never above that of the generic mechanism, nor above rounds times the
+        Shuffled: epsilon' is never above the generic mechanism's, nor above rounds times the
         local epsilon.
 
     Raises:

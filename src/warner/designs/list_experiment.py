@@ -34,6 +34,7 @@ from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray, IntArray
 from warner.designs.latent_classes import EstimatedShare, counts_in_words, share_rows, shares_table
 from warner.results.intervals import normal_quantile
+from warner.results.likelihood_limits import last_not_rejected
 
 METHODS = ("difference", "binomial", "beta-binomial")
 _MOST_ITEMS = 12
@@ -547,18 +548,12 @@ class ListMaximum:
 
     def interval_of_share(self, at: int, level: float) -> FloatArray:
         """The likelihood-ratio interval (2,) of a share."""
-        from scipy.optimize import brentq
+        quantile, share = normal_quantile(level) ** 2, float(_expit(self.estimate[at]))
 
-        quantile = normal_quantile(level) ** 2
-        share = float(_expit(self.estimate[at]))
+        def statistic(limit: float) -> float:
+            return min(self.lacking(at, limit), 1e6)
 
-        def excess(limit: float) -> float:
-            return min(self.lacking(at, limit), 1e6) - quantile
-
-        ends = [
-            limit if excess(limit) <= 0 else brentq(excess, share, limit, xtol=1e-8)
-            for limit in (0.0, 1.0)
-        ]
+        ends = [last_not_rejected(statistic, quantile, share, limit, 1e-8) for limit in (0.0, 1.0)]
         return np.array(ends)
 
 

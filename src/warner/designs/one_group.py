@@ -172,7 +172,28 @@ class ForcedResponse(PaperDesign):
         return Card("Forced response", steps, boxes, self._protects(), draw.brings)
 
 
-class Crosswise(PaperDesign):
+class _TwoQuestions(PaperDesign):
+    """The sensitive question and another one, whose answers are told together. Abstract."""
+
+    references: ClassVar[tuple[str, ...]] = ("yu2008", "heck2018")
+    boxes: ClassVar[tuple[tuple[str, str], ...]]
+    p: Fraction  # the chance of yes to the other question
+
+    def parameters(self) -> dict[str, Any]:
+        return {"p": str(self.p)}
+
+    def card(self, question: str | None = None, by: str | None = None) -> Card:
+        draw = draw_with([self.p], by)
+        steps = (
+            f"Question A: {question or 'the sensitive question'}",
+            f"{draw.what} Question B (only you know it): {draw.asked}",
+            "Answer both questions for yourself. Tell nobody the single answers.",
+        )
+        title = f"{type(self).__name__} model"
+        return Card(title, steps, self.boxes, self._protects(), draw.brings)
+
+
+class Crosswise(_TwoQuestions):
     """The crosswise model: whether the answers to two questions are the same or different.
 
         Pr(same | yes) = Pr(different | no) = p,   Pr(same | no) = Pr(different | yes) = 1 - p
@@ -198,7 +219,10 @@ class Crosswise(PaperDesign):
     """
 
     short_name = "crosswise"
-    references: ClassVar[tuple[str, ...]] = ("yu2008", "heck2018")
+    boxes = (
+        ("A, same", "yes to both questions, or no to both"),
+        ("B, different", "yes to one of them, and no to the other"),
+    )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 1, "B": 0}
 
     def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
@@ -206,24 +230,8 @@ class Crosswise(PaperDesign):
         table = [[self.p, 1 - self.p], [1 - self.p, self.p]]
         super().__init__(two_answers(domain), table, ("different", "same"))
 
-    def parameters(self) -> dict[str, Any]:
-        return {"p": str(self.p)}
 
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
-        draw = draw_with([self.p], by)
-        steps = (
-            f"Question A: {question or 'the sensitive question'}",
-            f"{draw.what} Question B (only you know it): {draw.asked}",
-            "Answer both questions for yourself. Tell nobody the single answers.",
-        )
-        boxes = (
-            ("A, same", "yes to both questions, or no to both"),
-            ("B, different", "yes to one of them, and no to the other"),
-        )
-        return Card("Crosswise model", steps, boxes, self._protects(), draw.brings)
-
-
-class Triangular(PaperDesign):
+class Triangular(_TwoQuestions):
     """The triangular model: whether the answer to at least one of two questions is yes.
 
         Pr(either | yes) = 1,   Pr(either | no) = p,   Pr(neither | no) = 1 - p
@@ -248,29 +256,16 @@ class Triangular(PaperDesign):
     """
 
     short_name = "triangular"
-    references: ClassVar[tuple[str, ...]] = ("yu2008", "heck2018")
+    boxes = (
+        ("A, neither", "no to both questions"),
+        ("B, either", "yes to one of them, or to both"),
+    )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 0, "B": 1}
 
     def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
         self.p = chance("p", p)
         table = [[1 - self.p, Fraction(0)], [self.p, Fraction(1)]]
         super().__init__(two_answers(domain), table, ("neither", "either"))
-
-    def parameters(self) -> dict[str, Any]:
-        return {"p": str(self.p)}
-
-    def card(self, question: str | None = None, by: str | None = None) -> Card:
-        draw = draw_with([self.p], by)
-        steps = (
-            f"Question A: {question or 'the sensitive question'}",
-            f"{draw.what} Question B (only you know it): {draw.asked}",
-            "Answer both questions for yourself. Tell nobody the single answers.",
-        )
-        boxes = (
-            ("A, neither", "no to both questions"),
-            ("B, either", "yes to one of them, or to both"),
-        )
-        return Card("Triangular model", steps, boxes, self._protects(), draw.brings)
 
 
 class Unrelated(PaperDesign):

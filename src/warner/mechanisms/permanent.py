@@ -161,8 +161,8 @@ class Permanent(Mechanism):
         a uniform report,   a = (r - 1) / (h - 1 - r (l - 1)),   r = exp(epsilon)
 
     h and l are the likelihoods of z under its value and under others, times the number |Y| of
-    reports. The law of one report is that of ``mechanism``, at its epsilon: tallies, estimates and
-    intervals of one round are those of the mechanism, without more noise. For the K bits of
+    reports. One report has the law of ``mechanism``, at its epsilon: so one round is tallied and
+    estimated as reports of the mechanism are, without more noise. For the K bits of
     UnaryEncoding each bit is kept by itself, or a coin is sent.
 
     What it protects:
@@ -183,7 +183,7 @@ class Permanent(Mechanism):
     Args:
         mechanism: RandomizedResponse, SubsetSelection, HadamardResponse, LocalHashing,
             ProjectiveGeometryResponse or UnaryEncoding, at the epsilon of one round.
-        forever: the epsilon of all reports on one value, in nats; above that of one round.
+        forever: the epsilon of all reports on one value, in nats; larger than one round's.
         values: the most different values that a device reports on.
 
     Attributes:
@@ -331,7 +331,7 @@ class Permanent(Mechanism):
             state: the text that the device had after its last report.
 
         Raises:
-            ArgumentTypeError, ArgumentError: a key that is none, or a key without a state: the memo
+            ArgumentTypeError, ArgumentError: no key of 32 bytes, or a key without a state: the memo
                 is lost, and a new device spends ``forever`` again.
             MismatchError: a state that was altered, or of another installation or mechanism.
 

@@ -9,7 +9,7 @@ has, for a loss W with W theta = 0,
 
     tr(W V) >= t^2 / N,    t = tr (W^1/2 M W^1/2)^1/2
 
-Up to ``_SMALL`` values M and nu are those of the best channel. For more values M is the square of
+Up to ``_SMALL`` values the best channel gives M and nu. For more values M is the square of
 the covariance D - DD' / sum(D) with D = 1 + a theta, and nu is proportional to 1 + b theta: q'Mq
 then depends on the number of values with e and on their share alone, so that N is a maximum over
 two numbers. Merged values give another bound: shares that are known within each group leave a

@@ -168,6 +168,16 @@ class Coefficients(Tabular):
         tails = [math.erfc(value / math.sqrt(2)) for value in z.ravel()]
         return np.array(tails).reshape(z.shape)
 
+    def line(self, covariates: Any, level: float) -> FloatArray:
+        """The first equation at m rows of covariates, and the ends of its intervals, (m, 3)."""
+        z, width = self.design.matrix(covariates), len(self.names)
+        centre = z @ self.coefficients[0]
+        variances = np.einsum("mi,ij,mj->m", z, self.covariance[:width, :width], z)
+        reach = normal_quantile(level, float(np.min(self.degrees))) * np.sqrt(
+            np.maximum(variances, 0.0)
+        )
+        return np.stack([centre, centre - reach, centre + reach], axis=1)
+
     def interval(self, level: float = 0.95) -> FloatArray:
         """Confidence intervals (E, p, 2) of the coefficients, see :attr:`degrees`.
 

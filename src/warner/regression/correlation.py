@@ -21,6 +21,7 @@ from warner.regression.pieces import share_of
 from warner.regression.shares import Parts
 from warner.reports.reports import Reports
 from warner.results.intervals import normal_quantile
+from warner.results.likelihood_limits import last_not_rejected
 from warner.results.tables import reports_of
 
 _METHODS = ("moments", "likelihood")
@@ -37,8 +38,8 @@ class Correlations(Tabular):
         names: (m,) the hidden answers, then the columns that are seen.
         values: (m, m) the correlations; 1 on the diagonal.
         errors: (m, m) their standard errors; 0 on the diagonal and between columns that are seen.
-            Beside a correlation of the likelihood they are those of moments, and NaN where
-            moments have none.
+            Beside a correlation by likelihood stands the error of the moments' correlation; NaN
+            where the moments have no correlation.
         n: the number of people.
         method: ``"moments"`` or ``"likelihood"``.
         survey: the weights, clusters and strata of the people; None without any.
@@ -448,20 +449,16 @@ class TwoByTwo:
 
     def interval(self, level: float) -> tuple[float, float]:
         """The correlations that a likelihood-ratio test does not reject."""
-        from scipy.optimize import brentq
+        quantile = normal_quantile(level) ** 2
 
-        allowed = normal_quantile(level) ** 2 / 2
+        def statistic(r: float) -> float:
+            return 2 * (self.largest - self.profile(r))
 
-        def excess(r: float) -> float:
-            return self.largest - self.profile(r) - allowed
-
-        ends = []
-        for end in (-_LARGEST, _LARGEST):
-            if excess(end) <= 0:
-                ends.append(math.copysign(1.0, end))
-            else:
-                ends.append(float(brentq(excess, *sorted((end, self.correlation)), xtol=1e-5)))
-        return ends[0], ends[1]
+        low, high = (
+            last_not_rejected(statistic, quantile, self.correlation, limit, 1e-5)
+            for limit in (-_LARGEST, _LARGEST)
+        )
+        return -1.0 if low == -_LARGEST else low, 1.0 if high == _LARGEST else high
 
 
 def _phi(shares: FloatArray) -> float:

@@ -25,7 +25,6 @@ from warner.designs.list_experiment import ListExperiment, ListMaximum, ListMode
 from warner.regression.coefficients import NORMAL, Coefficients
 from warner.regression.covariates import check_independent, columns_of, design_of
 from warner.regression.likelihood import Ending
-from warner.results.intervals import normal_quantile
 
 MODELS = ("binomial", "beta-binomial", "linear")
 _OUTCOMES = ("sensitive item", "control items", "control items of carriers")
@@ -66,12 +65,7 @@ class ListRegression(Coefficients):
         Raises:
             ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
         """
-        z = self.design.matrix(covariates)
-        width = len(self.names)
-        middle = z @ self.coefficients[0]
-        variances = np.einsum("mi,ij,mj->m", z, self.covariance[:width, :width], z)
-        reach = normal_quantile(level) * np.sqrt(np.maximum(variances, 0.0))
-        ends = np.stack([middle, middle - reach, middle + reach], axis=1)
+        ends = self.line(covariates, level)
         return ends if self.model == "linear" else np.asarray(1 / (1 + np.exp(-ends)))
 
     def _sentences(self, level: float) -> list[str]:

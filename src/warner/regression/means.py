@@ -14,7 +14,6 @@ from warner.regression.coefficients import NORMAL, Coefficients, diagonal_of
 from warner.regression.covariates import check_independent
 from warner.regression.likelihood import Ending
 from warner.regression.people import People
-from warner.results.intervals import normal_quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +43,7 @@ class MeanRegression(Coefficients):
         Raises:
             ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
         """
-        z = self.design.matrix(covariates)
-        means = z @ self.coefficients[0]
-        variances = np.einsum("mi,ij,mj->m", z, self.covariance, z)
-        reach = normal_quantile(level, float(np.min(self.degrees))) * np.sqrt(
-            np.maximum(variances, 0.0)
-        )
-        return np.stack([means, means - reach, means + reach], axis=1)
+        return self.line(covariates, level)
 
     def _sentences(self, level: float) -> list[str]:
         return [

@@ -31,7 +31,6 @@ from warner.regression.shares import (
     share_parameter,
     with_intercepts,
 )
-from warner.results.intervals import normal_quantile
 
 _MOST_CLASSES = 64
 
@@ -120,13 +119,7 @@ class PredictorRegression(Coefficients):
         Raises:
             ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
         """
-        w = self.design.matrix(covariates)
-        centre = w @ self.coefficients[0]
-        variances = np.einsum("mi,ij,mj->m", w, self.covariance, w)
-        reach = normal_quantile(level, float(np.min(self.degrees))) * np.sqrt(
-            np.maximum(variances, 0.0)
-        )
-        ends = np.stack([centre, centre - reach, centre + reach], axis=1)
+        ends = self.line(covariates, level)
         return ends if self.family == "normal" else share_of(ends, self.family)[0]
 
     @property

@@ -21,6 +21,7 @@ Source: METHODS 10.11.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -55,6 +56,25 @@ def likelihood_ratio_limits(data: LikelihoodData, quantile: float) -> FloatArray
         raise ArgumentError("kind", rule, got, "Use kind='score'")
     profile, everybody = Profile(data), np.ones(size)
     return np.array([profile.limits(one, everybody, quantile) for one in np.eye(size)])
+
+
+def last_not_rejected(
+    statistic: Callable[[float], float],
+    quantile: float,
+    inside: float,
+    limit: float,
+    tolerance: float,
+) -> float:
+    """The last number from one inside an interval to a limit whose statistic is within a quantile.
+
+    The statistic grows towards the limit.
+    """
+    from scipy.optimize import brentq
+
+    def excess(number: float) -> float:
+        return statistic(number) - quantile
+
+    return limit if excess(limit) <= 0 else float(brentq(excess, inside, limit, xtol=tolerance))
 
 
 class Profile:
@@ -150,10 +170,13 @@ class Profile:
             return np.array([0.0, 1.0])
         share = min(max(float(of @ self.shares) / base, 0.0), 1.0)
 
+        def statistic(number: float) -> float:
+            return self.lacking(of - number * among)
+
         def end(limit: float) -> float:
             quantile, last = usual, limit
             for _ in range(_MOST_QUANTILES):
-                last = self._last(of, among, share, limit, quantile)
+                last = last_not_rejected(statistic, quantile, share, limit, _TOLERANCE)
                 needed = 0.0 if level is None else self.quantile(of - last * among, level)
                 if needed <= (1 + _CLOSE) * quantile:
                     break
@@ -161,17 +184,6 @@ class Profile:
             return last
 
         return np.array([end(0.0), end(1.0)])
-
-    def _last(
-        self, of: FloatArray, among: FloatArray, share: float, limit: float, quantile: float
-    ) -> float:
-        """The last number from the estimated share to a limit that is not rejected."""
-        from scipy.optimize import brentq
-
-        def excess(number: float) -> float:
-            return self.lacking(of - number * among) - quantile
-
-        return limit if excess(limit) <= 0 else float(brentq(excess, share, limit, xtol=_TOLERANCE))
 
     def linear(self, theta: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The best unbiased estimate l'f of c'theta from the frequencies f of reports.

@@ -71,7 +71,7 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       reports identify means only.
     - Several attributes that are randomised separately, or of which each person was asked some:
       ``RakedJoint()``, with the recommended method for each single attribute. Its margins of one
-      and two attributes are those of separate estimates, as far as one table can have them all. It
+      and two attributes agree with separate estimates, as far as one table can have them all. It
       errs less than maximum likelihood and than early-stopped EM on the whole table
       (bench/joint_margins).
     - Several attributes in one report of a Product: ``EmpiricalBayes(order=False)``.

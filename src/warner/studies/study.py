@@ -156,7 +156,11 @@ class Study(Hinting):
                 m.of_values().epsilon for m in self._mechanisms.values() if isinstance(m, Permanent)
             )
             if spent > self.budget:
-                rule = f"is exceeded: all rounds of all values spend up to {spent:.6g} together"
+                rule = (
+                    f"is exceeded: all rounds of all values spend up to {spent:.6g} together, "
+                    "where people change their answers, and go back to earlier ones, in the same "
+                    "rounds"
+                )
                 remedy = "Lower forever or values in [repeat], or raise the budget"
                 raise broken(("budget",), rule, repr(self.budget), remedy)
         if self.budget is not None and self.epsilon > self.budget:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from click.core import ParameterSource
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
+from warner.app import terminal
 from warner.app.commands.options import (
     Output,
     additions,
@@ -43,7 +43,6 @@ from warner.app.requested import (
 from warner.app.show_estimates import (
     show_differences,
     show_estimate,
-    show_forged,
     show_group_estimates,
     show_groups,
     show_items,
@@ -63,6 +62,7 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
 )
 from warner.designs import ClassShares, ListShares, from_text
+from warner.designs.chances import chance
 from warner.designs.texts import NAMES_OF_GROUPS, name_of
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
@@ -106,14 +106,10 @@ class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since cl
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """The part as a number between 0 and 1; refused elsewhere."""
-        text = str(value).strip()
         try:
-            fraction = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            fraction = math.nan
-        if not 0 < fraction < 1:
-            self.fail(f"{text!r} is no part of the reports, such as 1% or 0.01.", param, ctx)
-        return fraction
+            return float(chance("forged", value))
+        except ArgumentError:
+            self.fail(f"{value!r} is no part of the reports, such as 1% or 0.01.", param, ctx)
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -501,7 +497,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
             if i in given_back:
                 show_redistributed(given_back[i])
         for bounds in forged:
-            show_forged(bounds)
+            terminal.show(bounds.table(), "")
 
     more_rows = [
         {"attribute": f"{each.estimate.attribute} ({name})"} | row
