@@ -14,7 +14,7 @@ import click
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
 from warner.app.running import load_all, stopped_cleanly
-from warner.app.terminal import progress_shown
+from warner.app.terminal import progress_shown, show
 
 # The modules in warner.app.commands. A module is imported when a command of it is run.
 _COMMANDS = {
@@ -35,6 +35,16 @@ _COMMANDS = {
 }
 
 
+class _OneSentence(click.ClickException):
+    """An error, in lines that fit a screen; a file or a pipe gets one line."""
+
+    def show(self, file: Any = None) -> None:
+        if sys.stderr.isatty():
+            show(f"Error: {self.format_message()}", err=True)
+        else:
+            super().show(file)
+
+
 class PlainErrors(click.Command):
     """A command whose errors are one line on standard error and exit status 1, no traceback."""
 
@@ -43,7 +53,7 @@ class PlainErrors(click.Command):
             with stopped_cleanly() as signals, progress_shown(signals.stop_if_asked):
                 return super().invoke(ctx)
         except WarnerError as error:
-            raise click.ClickException(str(error)) from None
+            raise _OneSentence(str(error)) from None
         except MemoryError:
             remedy = "Use fewer values, seeds or attributes"
             raise click.ClickException(

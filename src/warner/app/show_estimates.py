@@ -14,6 +14,7 @@ from warner._core.text import (
     decimals_of_number,
     decimals_of_percent,
     number,
+    of_hundred,
     percent,
     percent_interval,
 )
@@ -134,7 +135,7 @@ def show_estimate(
 
     ``parts`` are the tallies, where they are known. Shapes: truth (K,).
     """
-    words = None if parts is None else _reports_in_words(str(result.attribute), parts)
+    words, chances = _reports_in_words(str(result.attribute), parts or [])
     if keys := result.key_rows(level, target):
         _show_keys(result, keys, level)
         return
@@ -150,7 +151,7 @@ def show_estimate(
         true_shares = [] if truth is None else [Column("truth", unit="share")]
         columns = [value, *true_shares, share, *_mark_column(rows), *others]
         notes += [tells_nothing(result, every), _about_intervals(used, target), _about_shrunk(rows)]
-        notes += [design_effect_in_words(result), *about_paper(result)]
+        notes += [design_effect_in_words(result), chances, *about_paper(result)]
         show(Table(columns, rows, [note for note in notes if note], words or _title(result)))
         if result.domain.nonresponse is not None:
             _show_answered(result.answered(), level, target, at_every_look(kind))
@@ -163,11 +164,11 @@ def show_estimate(
     _show_end(result)
 
 
-def _reports_in_words(attribute: str, parts: Sequence[Tally]) -> str | None:
-    """The first line of a table of a design for paper: its text, and what people reported."""
-    design = from_header(parts[0].header)
+def _reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:
+    """Of a design for paper: what people reported, and what the card makes them report."""
+    design = from_header(parts[0].header) if parts else None
     if not isinstance(design, PaperDesign) or len({canonical(t.header) for t in parts}) > 1:
-        return None
+        return "", ""
     counts = np.sum([tally.total().counts for tally in parts], axis=0).ravel().tolist()
     listed = list(zip(design.report_words, counts, strict=True))
     said = ", ".join(f"{n:,} {word}" for word, n in reversed(listed))
@@ -175,7 +176,19 @@ def _reports_in_words(attribute: str, parts: Sequence[Tally]) -> str | None:
         said = ", ".join(f"{word}: {n:,}" for word, n in listed)
     people = f"{sum(counts):,} {'simulated ' * any(t.simulated for t in parts)}people"
     name = attribute if attribute == design.text else f"{attribute} ({design.text})"
-    return f"{name}: {people}, {said}"
+    return f"{name}: {people}, {said}", _chances_in_words(design)
+
+
+def _chances_in_words(design: PaperDesign) -> str:
+    """What people say by the chances of a card, so that exchanged chances are seen."""
+    words, law = design.report_words, design.channel().matrix
+    if len(words) > 2 or design.domain.size > 2:
+        return ""
+    no, yes = (
+        f"{of_hundred(float(share))} of 100 people whose answer is {as_text(label)}"
+        for share, label in zip(law[1], design.domain.labels, strict=True)
+    )
+    return f"By the card, {no} say {words[1]}, and {yes}."
 
 
 def _is_by_bands(result: Estimate) -> bool:

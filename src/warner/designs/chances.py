@@ -53,10 +53,9 @@ def chance(name: str, value: Any, *, none: bool = False, certain: bool = False) 
     high_fits = exact < 1 or (certain and exact == 1)
     if not (low_fits and high_fits):
         ends = f"{'from' if none else 'above'} 0 {'to' if certain else 'and below'} 1"
-        percent = (
-            f"Write {float(exact):g} % as {show(str(exact / 100))}" if 1 < exact < 100 else None
-        )
-        raise ArgumentError(name, f"must be a chance {ends}", show(value), percent)
+        percent = f"{float(exact):g} %"
+        meant = f"If {percent} is meant, write {percent!r}" if 1 < exact < 100 else None
+        raise ArgumentError(name, f"must be a chance {ends}", show(value), meant)
     return exact
 
 

@@ -64,12 +64,14 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     """
     name = name_of(text)
     if name in NAMES_OF_GROUPS:
-        rule, remedy = "is a design of several groups of people", "Use groups_from_text"
+        rule = "is a design of several groups of people"
+        remedy = "'warner estimate --design' takes it, and groups_from_text in Python"
         raise ArgumentError("design", rule, show(text), remedy)
     cls = BY_NAME.get(name)
     if cls is None:
-        rule = f"must be one of {', '.join(BY_NAME)}"
-        raise ArgumentError("design", rule, show(text), meant(name, BY_NAME))
+        names = [*BY_NAME, *NAMES_OF_GROUPS]
+        rule = f"must be one of {', '.join(names)}"
+        raise ArgumentError("design", rule, show(text), meant(name, names))
     if cls is ForcedResponse:
         return _forced(text, *_values(text, EXAMPLES[name]), domain)
     arguments: dict[str, Any] = stated_in(cls, text, EXAMPLES[name])

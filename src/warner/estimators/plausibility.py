@@ -48,6 +48,7 @@ from warner.estimators.maximum_likelihood import MaximumLikelihood
 from warner.metrics import project
 
 DOUBTFUL = 1e-4  # p-values below which a line is shown
+DOUBTFUL_ON_PAPER = 1e-3  # where few people answer one question, and exchange words
 IMPOSSIBLE = 1e-9  # and below which nothing is estimated unless somebody insists
 
 _CELLS, _FEW_CELLS = 32, 4
@@ -58,6 +59,15 @@ _EXTREME = 8  # values whose tails are computed
 _VALUES = 64  # that are tried first: more cannot make the reports less plausible
 _GAP = 1e-5  # of the maximum of the likelihood, in nats per person in the worst case
 
+_ASKED = (
+    "Are these answers that were not randomised, or reports of another epsilon? Randomise answers "
+    "first ('warner randomize', mechanism.randomize)."
+)
+_ASKED_ON_PAPER = (
+    "Are two words exchanged, is the chance that of another card, or did people answer without it?"
+)
+_TAKEN = "--allow-implausible, tally.trusted(), trusted=True"
+
 
 @dataclass(frozen=True)
 class Plausibility:
@@ -65,25 +75,30 @@ class Plausibility:
 
     Attributes:
         p_value: a bound of the probability, 1 where nothing could be tested.
+        on_paper: whether people randomised themselves.
 
     >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:65]
     (True, 'These reports are doubtful: 1 in 50,000 surveys with true reports')
     """
 
     p_value: float
+    on_paper: bool = False
 
     @classmethod
-    def of(cls, p_values: Iterable[float]) -> Plausibility:
+    def of(cls, p_values: Iterable[float], on_paper: bool = False) -> Plausibility:
         """That of several tests, any of which may have the smallest value by chance."""
         listed = list(p_values)
-        return cls(min(1.0, len(listed) * min(listed)) if listed else 1.0)
+        return cls(min(1.0, len(listed) * min(listed)) if listed else 1.0, on_paper)
 
     @property
     def note(self) -> str | None:
         """What to tell those who read an estimate; None where there is no reason for doubt."""
-        if self.p_value >= DOUBTFUL:
+        if self.p_value >= (DOUBTFUL_ON_PAPER if self.on_paper else DOUBTFUL):
             return None
         often = f"1 in {1 / self.p_value:,.0f}" if self.p_value > 1e-12 else "almost no"
+        if self.on_paper:
+            surveys = f"{often} surveys with this card come out like this"
+            return f"These counts are doubtful: {surveys}. {_ASKED_ON_PAPER}"
         return (
             f"These reports are doubtful: {often} surveys with true reports come out like this. "
             "Are they reports of another epsilon, forged, or answers that were not randomised?"
@@ -96,11 +111,8 @@ class Plausibility:
             MismatchError: a p-value below 1e-9.
         """
         if self.p_value < IMPOSSIBLE:
-            remedy = (
-                "Are these answers that were not randomised, or reports of another epsilon? "
-                "Randomise answers first ('warner randomize', mechanism.randomize). To take the "
-                "counts as they are: --allow-implausible, tally.trusted(), trusted=True"
-            )
+            cause = _ASKED_ON_PAPER if self.on_paper else _ASKED
+            remedy = f"{cause} To take the counts as they are: {_TAKEN}"
             raise MismatchError(name, "has counts that no answers make by chance", None, remedy)
 
 
@@ -128,7 +140,7 @@ def plausibility_of_data(data: LikelihoodData) -> Plausibility:
         for channel, w, n in group.parts(group_rows, people)
         for p in _p_values(channel, w, n)
     ]
-    return Plausibility.of(p_values)
+    return Plausibility.of(p_values, data.channel.is_on_paper)
 
 
 def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[float]:

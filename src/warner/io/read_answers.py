@@ -506,31 +506,59 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
         columns: their names.
         texts: those of them that are texts, whatever they hold.
 
+    Returns:
+        {column: (n,)}, without blank lines. A file whose cells are not separated by commas may
+        write numbers with a decimal comma.
+
     Raises:
         FileError: a column that the file does not have.
-        ArgumentError: an empty cell.
+        ArgumentError: an empty cell, or text in a column that else holds numbers.
     """
-    other_columns(path, columns)
-    parts: dict[str, list[Any]] = {name: [] for name in columns}
-    for batch, _ in _parts(path, list(columns), ROWS_PER_BATCH, False):
-        for name in columns:
-            parts[name] += _plain(batch.column(name)).to_pylist()
+    parts: dict[str, list[str]] = {name: [] for name in (*columns, *other_columns(path, columns))}
+    for batch, _ in _parts(path, list(parts), ROWS_PER_BATCH, False):
+        for name in parts:
+            cells = _plain(batch.column(name)).to_pylist()
+            parts[name] += ["" if cell is None else str(cell).strip() for cell in cells]
+    blank = np.logical_and.reduce([np.array(cells) == "" for cells in parts.values()])
+    comma = _header(path, columns)[0] not in (None, ",")
     made = {}
-    for name, cells in parts.items():
-        empty = sum(cell is None or not str(cell).strip() for cell in cells)
-        if empty:
-            rule, got = "must have an entry in every row", f"none in {empty} of {len(cells)} rows"
-            raise ArgumentError(f"column {name!r}", rule, got, "Leave these people out")
-        made[name] = np.array([str(cell).strip() for cell in cells])
+    for name in columns:
+        column = np.array(parts[name])
+        if (lacking := (column == "") & ~blank).any():
+            rule, remedy = "must have an entry in every row", "Leave these people out"
+            raise ArgumentError(f"column {name!r}", rule, _rows_of("none", lacking), remedy)
+        made[name] = column[~blank]
         if name not in texts:
-            with contextlib.suppress(ValueError):
-                made[name] = made[name].astype(np.float64)
+            numbers = [_as_number(cell, comma) for cell in made[name]]
+            if None not in numbers:
+                made[name] = np.array(numbers, dtype=np.float64)
+            elif np.mean([_as_number(cell, True) is not None for cell in made[name]]) >= _MOST:
+                # As labels, each number would be a group of its own.
+                rule, where = "must hold numbers in all rows, as in most", np.zeros_like(blank)
+                where[~blank] = [number is None for number in numbers]
+                remedy = "Write numbers as 42.5, and leave other people out"
+                raise ArgumentError(f"column {name!r}", rule, _rows_of("text", where), remedy)
     return made
+
+
+def _as_number(cell: str, comma: bool) -> float | None:
+    """The number that a cell states, with a decimal comma where the cells may have it."""
+    with contextlib.suppress(ValueError):
+        return float(cell.replace(",", ".") if comma else cell)
+    return None
+
+
+def _rows_of(what: str, rows: np.ndarray) -> str:
+    """Something that is in some rows (n,), and the first of them."""
+    count, first = np.count_nonzero(rows), int(np.argmax(rows)) + 1
+    return f"{what} in {count:,} of {len(rows):,} rows, first in data row {first:,}"
 
 
 def other_columns(path: str, columns: Sequence[str]) -> list[str]:
     """Return the names of the other columns of a file of answers, in its order."""
     _, names = _header(path, columns)
+    if not Path(path).exists() and path != "-":
+        raise _problem(path, FileNotFoundError(2, "No such file or directory"), False)
     # A file without a line of names has answers there, so no name is shown unless all columns are
     # named.
     lacking = [name for name in columns if name not in names]

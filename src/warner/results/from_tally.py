@@ -105,7 +105,7 @@ def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:
 
 
 def tested(
-    tally: Tally | Iterable[Tally], data: LikelihoodData | None = None, name: str = "tally"
+    tally: Tally | Iterable[Tally], data: LikelihoodData | None = None, name: str | None = None
 ) -> Plausibility:
     """The plausibility of a tally or several, refused where no answers make such reports.
 
@@ -114,7 +114,7 @@ def tested(
     result = plausibility(tally) if data is None else plausibility_of_data(data)
     tallies = [tally] if isinstance(tally, Tally) else list(tally)
     if not all(one.is_trusted for one in tallies):
-        result.require(name)
+        result.require(name or ("counts" if result.on_paper else "tally"))
     return result
 
 

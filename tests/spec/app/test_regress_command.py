@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,28 @@ def test_words_from_paper_are_regressed(here: Path) -> None:
     assert [row["covariate"] for row in lies] == ["Intercept", "age", "honest"]
 
 
+def test_columns_of_numbers_are_numbers_or_refused(here: Path) -> None:
+    # A program that takes such columns for labels makes a coefficient for each age.
+    ages, said = range(20, 60), ["same", "different", "different", "same"] * 10
+
+    def coefficients(rows: Sequence[str], between: str = ",") -> list[str]:
+        lines = [f"{row}{between}{word}" for row, word in zip(rows, said, strict=True)]
+        (here / "p.csv").write_text(
+            "\n".join([f"age{between}said", *lines[:7], "", *lines[7:], ""])
+        )
+        rows = rows_of("p.csv", "said ~ age", "--design", "crosswise:1/4")
+        return [row["covariate"] for row in rows]
+
+    assert coefficients([f"{age},5" for age in ages], ";") == ["Intercept", "age"]
+    assert coefficients([f"{age}.5" for age in ages]) == ["Intercept", "age"]
+    for wrong in (["forty", *map(str, ages)][:-1], [f'"{age},5"' for age in ages]):
+        with pytest.raises(AssertionError):
+            coefficients(wrong)
+        said_of_it = run("regress", "p.csv", "said ~ age", "--design", "crosswise:1/4", ok=False)
+        assert "must hold numbers in all rows, as in most; got text in" in said_of_it.stderr
+        assert "first in data row 1." in said_of_it.stderr
+
+
 def test_tables_for_papers(here: Path, tmp_path: Path) -> None:
     for name, start in (("t.tex", "\\begin{tabular}"), ("t.typ", "#table("), ("t.csv", "value,")):
         run("regress", "r.parquet", "income ~ smokes + age", "-o", str(tmp_path / name))
@@ -129,6 +152,7 @@ MISTAKES = [
     (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),
     (("r.parquet", "smokes + age", "--correlation", "--mean"), "does not go with --correlation"),
     (("all.csv", "said ~ age", "--design", "croswise:1/4"), "Is 'crosswise' meant?"),
+    (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: cannot be opened"),
     (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),
     (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),

@@ -45,6 +45,15 @@ def test_the_first_result_is_one_line_of_input() -> None:
     assert "0: 5, 1: 3, 2: 2" in _run("estimate", *asked[:-1])
 
 
+def test_exchanged_words_and_chances_can_be_seen() -> None:
+    few = ("estimate", "--design", "crosswise:1/4", "--counts")
+    out = _run(*few, "same=0,different=30")
+    assert "75 of 100 people whose answer is no say same, and 25 of 100" in out.replace("\n", " ")
+    assert "doubtful: 1 in 4,937 surveys with this card" in out.replace("\n", " ")
+    assert "doubtful" not in _run(*few, "same=4,different=26")
+    assert "Are two words exchanged" in _run(*few, "same=20,different=280", fails=True)
+
+
 def test_a_share_below_zero_is_said() -> None:
     out = _run("estimate", "--design", "crosswise:1/4", "--counts", "same=780,different=220")
     assert "share of yes would be -6.0 %" in " ".join(out.split())

@@ -88,7 +88,7 @@ def test_chances_are_what_people_write() -> None:
     assert chance("p", 2 / 12) == Fraction(1, 6) and chance("p", 0.3333) == Fraction(3333, 10000)
     for wrong in ("a quarter", "1/0", "", "nan", float("nan"), float("inf"), -0.1, 1.5, 0, 1, 25):
         refused(ArgumentError, "p: must be a chance", chance, "p", wrong)
-    assert "25 % as '1/4'" in refused(ArgumentError, "", chance, "p", 25)
+    assert "write '25 %'" in refused(ArgumentError, "", chance, "p", 25)
     for wrong in (True, None, [0.25], 1j):
         refused(ArgumentTypeError, "p: must be a chance", chance, "p", wrong)
 
