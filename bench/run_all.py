@@ -38,6 +38,7 @@ SCRIPTS = {
     "joint_margins": ONE,
     "one_question_each": ONE,
     "whole_reports_gain": ONE,
+    "unknown_words": ONE,
     "optimal_on_ratings": ONE,
     "joint_of_a_million_cells": ONE,
     "many_attributes": ONE,

@@ -377,6 +377,11 @@ DOMAINS: list[tuple[Domain, list[Any]]] = [
         warner.domains.Items(["bank", "dentist", "post"]),
         [["bus"], "bus", "bank;bus", 3, None, ["bank", None], {"bank": 1}],
     ),
+    (warner.domains.Words("a-c", 3), [1, 2.5, None, True, float("nan"), b"a", ["a"]]),
+    (
+        warner.domains.Words("a-c", 4, middle=2, left=["ab", "c"], right=["", "ca"]),
+        [1, None, b"ab"],
+    ),
     (
         Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),
         [

@@ -26,6 +26,7 @@ from warner.domains.grid import Grid, Points
 from warner.domains.interval import Integers, Interval
 from warner.domains.items import Items
 from warner.domains.product import Product
+from warner.domains.words import Words
 
 # Every class of domains. Study files list them in this order.
 DOMAINS: tuple[type[Domain], ...] = (
@@ -34,6 +35,7 @@ DOMAINS: tuple[type[Domain], ...] = (
     Interval,
     Grid,
     Points,
+    Words,
     Items,
     Product,
     Tagged,
@@ -87,6 +89,7 @@ __all__ = [
     "Subset",
     "Tagged",
     "TextForm",
+    "Words",
     "from_spec",
     "with_missing",
 ]

@@ -389,6 +389,7 @@ class Domain(Hinting, ABC):
         study: how a study file writes the domain; None where it cannot.
         noun: what answers are called in messages, in the plural.
         remedy: an action that helps against answers outside the domain, for messages.
+        too_many: an action where a domain has more values than mechanisms take, for messages.
         is_ordered: whether the index is an order in which neighbouring values are alike.
         is_numeric: whether values are equally spaced numbers, or bins of an interval. Then
             ``position`` works, and mechanisms of numbers take the domain.
@@ -410,6 +411,7 @@ class Domain(Hinting, ABC):
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the domain"
     remedy: str = "correct them or add a catch-all value"
+    too_many: ClassVar[str] = "Use PerAttribute"
 
     is_ordered: bool = False
     is_numeric: bool = False

@@ -241,8 +241,10 @@ def _of_supports(law: SupportLaw, shares: FloatArray, n: int) -> float:
     Shapes: shares (K,).
     """
     low, high = law.q, np.minimum(law.q + law.gap, 1.0)
-    least = np.argsort((shares - low) / np.sqrt(low * (1 - low) + 1 / n))[:_EXTREME]
-    most = np.argsort((high - shares) / np.sqrt(high * (1 - high) + 1 / n))[:_EXTREME]
+    count = min(_EXTREME, len(shares))
+    of_nobody = (shares - low) / np.sqrt(low * (1 - low) + 1 / n)
+    of_everybody = (high - shares) / np.sqrt(high * (1 - high) + 1 / n)
+    least, most = (np.argpartition(z, count - 1)[:count] for z in (of_nobody, of_everybody))
     # Reports of n people, each of whom supports the value with a chance between q and q + gap.
     too_few = bdtr(np.rint(n * shares[least]), n, low[least])
     too_many = bdtrc(np.rint(n * shares[most]) - 1, n, high[most])

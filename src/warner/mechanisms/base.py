@@ -164,7 +164,7 @@ class Mechanism(Hinting, ABC):
                 "domain",
                 f"must have at most {LARGEST_SIZE} values",
                 magnitude(domain.size),
-                "Use PerAttribute",
+                domain.too_many,
             )
         self.domain = domain
         self.requested = budget(epsilon, infinite=infinite)

@@ -64,7 +64,7 @@ class GraphicalModel:
 
     Made by :func:`graphical_model`.
 
-    >>> from warner import Categorical, PerAttribute, Product, RandomizedResponse, graphical_model
+    >>> from warner import Categorical, PerAttribute, Product, RandomizedResponse
     >>> people = Product(**dict.fromkeys("abc", Categorical(["no", "yes"])))
     >>> survey = PerAttribute(people, dict.fromkeys("abc", lambda d: RandomizedResponse(d, 4.0)))
     >>> answers = [{"a": x, "b": x, "c": "no"} for x in ["no", "yes"] * 1000]

@@ -39,6 +39,7 @@ from warner.domains import (
     Points,
     Subset,
     Tagged,
+    Words,
     from_spec,
 )
 from warner.domains.interval import UNITS, Dates
@@ -138,6 +139,7 @@ def test_study_files_write_domains_as_constructors_take_them() -> None:
         "interval": ({"low": 0, "high": 1, "bins": 4}, Interval(0, 1, 4)),
         "grid": ({"rows": 2, "columns": 3, "side": 0.5}, Grid(2, 3, 0.5)),
         "items": (["a", "b"], Items(["a", "b"])),
+        "words": ({"alphabet": "a-z", "longest": 8, "stop": 4}, Words("a-z", 8, stop=4)),
     }
     assert written.keys() == BY_KEY.keys()
     for key, (entry, domain) in written.items():
