@@ -57,6 +57,7 @@ from .reports.reports import Reports as Reports
 from .reports.tally import Tally as Tally
 from .results.differences import compare_groups as compare_groups
 from .results.estimate import Estimate as Estimate, estimate as estimate
+from .results.graphical_model import graphical_model as graphical_model
 from .results.recommend import register as register
 from .results.weights import weighted as weighted
 from .studies.study import Study as Study

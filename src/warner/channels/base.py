@@ -227,6 +227,8 @@ class LikelihoodOperator(ABC):
             nearly as many reports as any other two.
         is_keyed: whether the reports are about keys with values.
         tells_means_only: whether the reports about a key determine the mean of its values alone.
+        memo: the operator of the permanent reports that are kept and degraded in each round; None
+            where each report is drawn anew.
         is_on_paper: whether people randomise themselves, by a design of :mod:`warner.designs`.
     """
 
@@ -246,6 +248,7 @@ class LikelihoodOperator(ABC):
     supports_overlap_alike: bool = False
     is_keyed: bool = False
     tells_means_only: bool = False
+    memo: LikelihoodOperator | None = None
     is_on_paper: bool = False
 
     # Products

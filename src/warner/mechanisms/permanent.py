@@ -421,7 +421,9 @@ class Permanent(Mechanism):
     # At the collector: the mechanism of one round.
 
     def channel(self) -> Channel:
-        return self._once.channel()
+        channel = self._once.channel()
+        channel.memo = self.memo.channel()
+        return channel
 
     def keeps_reports(self, n: int) -> bool:
         return self._once.keeps_reports(n)

@@ -70,18 +70,26 @@ _SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alo
 _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
 _TRACE = 1e-9  # of noise, where respondents have none
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
+_ROUNDS = (
+    "The interval holds whoever changed the answer. The other one would hold if all people had "
+    "answered both times, and alike: the truth lies between."
+)
 _SHOWN = 10  # names of groups in a sentence
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The reports of one group of people, with its unbiased estimates ``shares`` T (K,)."""
+    """The reports of one group of people, with its unbiased estimates ``shares`` T (K,).
+
+    ``same`` is the share of the people of two groups who are in both and gave one answer.
+    """
 
     name: str
     data: LikelihoodData
     shares: np.ndarray
     target: str
     given: Solution | None = None  # the estimate of the group, where there is one
+    same: float = 0.0
 
     @cached_property
     def solution(self) -> Solution:
@@ -135,7 +143,16 @@ class Sample:
         return np.asarray(self.covariance() + other.covariance() - shared - shared.T)
 
     def shared_with(self, other: Sample) -> np.ndarray:
-        """The covariance (K, K) of two groups: of people of the same clusters or strata."""
+        """The covariance (K, K) of two groups: of the same people, clusters or strata."""
+        if self.same:
+            # Two reports on one answer share its permanent report, where there is one, and the
+            # answer. Given these they are independent, and each inverts to what the inverse makes
+            # of the permanent report, in the mean.
+            near, memo = (self._plausible() + other._plausible()) / 2, self.data.channel.memo
+            covariance = np.diag(near) - np.multiply.outer(near, near)
+            of_respondents = covariance if self.target == "respondents" else 0.0
+            covariance = covariance if memo is None else memo.covariance(near)
+            return self.same * (covariance - of_respondents) / max(self.data.n, other.data.n)
         ours, theirs = self.data.survey, other.data.survey
         is_one = ours is not None and theirs is not None and ours.drawn is theirs.drawn
         if not is_one or self.target == "respondents" or ours is None or theirs is None:
@@ -224,12 +241,16 @@ class Differences(Tabular):
         """The differences as a table: the group less the reference."""
         points, share = ("points", "share") if self.of == "shares" else ("number", "number")
         interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
+        of_rounds = self._rows and "low_if_kept" in self._rows[0]
+        ends = ("low_if_kept", "high_if_kept")
+        alike = [Column("alike", "if all answered alike", points, ends=ends)] if of_rounds else []
         columns = [
             *(Column(key) for key in ("group", "reference", "value")),
             Column("estimate", unit=share, priority=3),
             Column("reference_estimate", "of reference", share, priority=3),
             Column("difference", unit=points),
             replace(interval, ends=("low", "high")),
+            *alike,
             Column("p", unit="probability"),
             Column("p_holm", "p (Holm)", "probability", priority=1),
         ]
@@ -244,7 +265,7 @@ class Differences(Tabular):
                 row | dict(zip(keys.values(), figures_of_difference(row), strict=True))
                 for row in rows
             ]
-        notes = [self._about_left_out, self.test.text]
+        notes = [_ROUNDS if of_rounds else "", self._about_left_out, self.test.text]
         mark = ", of simulated reports" if self.simulated else ""
         title = f"The group less the reference{mark}"
         return Table(columns, rows, notes, title, self.simulated)
@@ -314,6 +335,7 @@ def compare_groups(
     cluster: str | None = None,
     strata: str | None = None,
     by: str | Sequence[str] | None = None,
+    same_people: bool = False,
 ) -> Differences:
     """Differences between groups of different people, with intervals and p-values.
 
@@ -361,12 +383,17 @@ def compare_groups(
         weights, cluster, strata, by: of a survey, the public columns of the tally ``a`` that say
             how people were drawn, and those of groups, as for :func:`warner.estimate`. Groups can
             then have people of the same clusters, and intervals take Student's t.
+        same_people: whether the two groups are rounds, which the same people have answered. What
+            they share makes a difference surer, by as much as people gave one answer twice, which
+            nobody knows. So rows have two intervals: ``"low"`` and ``"high"`` hold whoever changed
+            the answer, and ``"low_if_kept"`` and ``"high_if_kept"`` are those if nobody did.
 
     Returns:
         Differences: the group's number less that of the reference.
 
     Raises:
-        ArgumentError: no such group, a quantile outside (0, 1), or a single group.
+        ArgumentError: no such group, a quantile outside (0, 1), or a single group; more than two
+            rounds of the same people, or their quantiles.
         ArgumentTypeError: a mean or a quantile of values that are no numbers.
         EmptyError: an estimate or a reference of fewer than two reports.
         MismatchError: groups on different domains, or of real and of simulated reports.
@@ -409,6 +436,8 @@ def compare_groups(
     kind_of_number = _checked(of, domain, has_design)
     way = _way(kind_of_number, domain, has_design)
     measure = _measure(kind_of_number, domain, level, way)
+    if same_people:
+        _check_rounds(samples, way)
     rows: list[dict[str, Any]] = []
     for one, other in steps(pairs, "differences"):
         rows += [
@@ -426,6 +455,11 @@ def compare_groups(
             }
             for value, compared in measure(one, other)
         ]
+    if same_people:
+        one, other = pairs[0]
+        if_alike = measure(replace(one, same=1.0), other)
+        for row, (_, compared) in zip(rows, if_alike, strict=True):
+            row |= {"low_if_kept": compared.low, "high_if_kept": compared.high}
     # Of two values, one share is 1 less the other: both rows are one comparison.
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
     corrected = holm(np.array([row["p"] for row in rows[::alike]]))
@@ -436,6 +470,17 @@ def compare_groups(
     return Differences(
         kind_of_number, level, target, test, domain, tuple(rows), way, left_out, simulated
     )
+
+
+def _check_rounds(samples: Sequence[Sample], way: str) -> None:
+    """Refuse rounds of the same people of which nothing is known that holds."""
+    if len(samples) != 2:
+        # Of three rounds, two can share what the third does not, and intervals would be too short.
+        rule, got = "goes with two rounds at a time", f"{len(samples)} groups"
+        raise ArgumentError("same_people", rule, got, "Compare two estimates")
+    if way != "wald" or any(s.data.survey is not None for s in samples):
+        rule = "goes with shares, and with means of at most 12 numbers, without a survey design"
+        raise ArgumentError("same_people", rule, None, "Leave it out: intervals then hold, too")
 
 
 def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:

@@ -26,8 +26,7 @@ from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.estimators.plausibility import Plausibility, plausibility_of_data
 from warner.estimators.survey_noise import SurveyNoise
-from warner.mechanisms import from_header
-from warner.privacy.guarantees import Guarantee
+from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
@@ -219,7 +218,7 @@ class GroupTable:
         shares: (G, K) the unbiased estimates; 0 for a group without reports.
         whole, parts: the data of all groups together, and of each; None without reports.
         plausibility: how plausible the reports of all groups together are.
-        guarantee: the privacy guarantee of one report.
+        mechanism: that of the reports.
         cells: of a survey with a design, what the groups were made of.
     """
 
@@ -230,7 +229,7 @@ class GroupTable:
     whole: LikelihoodData
     parts: tuple[LikelihoodData | None, ...]
     plausibility: Plausibility
-    guarantee: Guarantee
+    mechanism: Mechanism
     cells: SurveyCells | None = None
 
     def __repr__(self) -> str:
@@ -278,8 +277,8 @@ class GroupTable:
         shares = np.zeros((len(keys), whole.domain.size))
         filled = np.flatnonzero(sizes)
         shares[filled] = _inverted([parts[g] for g in filled])
-        guarantee = from_header(total.header).guarantee
-        return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, guarantee)
+        mechanism = from_header(total.header)
+        return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, mechanism)
 
     @classmethod
     def surveyed(
@@ -302,9 +301,9 @@ class GroupTable:
         sizes = np.array([data.n for data in parts])
         shares = np.stack([data.channel.invert(data.weights) for data in parts])
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
-        guarantee = from_header(cells.tally.header).guarantee
+        mechanism = from_header(cells.tally.header)
         return cls(
-            cells.by, keys, sizes, shares, whole, parts, cells.plausibility, guarantee, cells
+            cells.by, keys, sizes, shares, whole, parts, cells.plausibility, mechanism, cells
         )
 
     def position(self, key: Any) -> int | None:

@@ -64,7 +64,7 @@ class GraphicalModel:
 
     Made by :func:`graphical_model`.
 
-    >>> from warner import Categorical, PerAttribute, Product, RandomizedResponse
+    >>> from warner import Categorical, PerAttribute, Product, RandomizedResponse, graphical_model
     >>> people = Product(**dict.fromkeys("abc", Categorical(["no", "yes"])))
     >>> survey = PerAttribute(people, dict.fromkeys("abc", lambda d: RandomizedResponse(d, 4.0)))
     >>> answers = [{"a": x, "b": x, "c": "no"} for x in ["no", "yes"] * 1000]
@@ -220,7 +220,7 @@ def graphical_model(
 
     Source: Chow and Liu (1968), Deming and Stephan (1940), Jirousek and Preucil (1995); METHODS 5.
 
-    >>> from warner import Categorical, PerAttribute, Product, RandomizedResponse
+    >>> from warner import Categorical, PerAttribute, Product, RandomizedResponse, graphical_model
     >>> names = [f"question {i}" for i in range(12)]
     >>> people = Product(**dict.fromkeys(names, Categorical(["no", "yes"])))
     >>> survey = PerAttribute(people, dict.fromkeys(names, lambda d: RandomizedResponse(d, 2.0)))

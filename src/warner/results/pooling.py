@@ -31,6 +31,7 @@ from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.estimators.raked_tables import raked
+from warner.mechanisms import Permanent
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
 from warner.results.from_tally import GroupTable
@@ -482,8 +483,10 @@ class GroupAxis:
     def spent(self) -> Guarantee:
         """The guarantee of a person who reported at every time, of all these reports together.
 
-        Reports of one person at several times are composed: epsilons add up. Where no time is
-        named, the groups are of different people, and it is the guarantee of one report.
+        Reports of one person at several times are composed: epsilons add up. Reports of
+        :class:`~warner.mechanisms.Permanent` tell no more than the permanent reports, see its
+        ``of_values``. Where no time is named, the groups are of different people, and it is the
+        guarantee of one report.
 
         >>> from warner import Categorical, RandomizedResponse, Tally, estimate
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -492,12 +495,22 @@ class GroupAxis:
         >>> series.rounds, 3.99 < series.spent.epsilon <= 4
         (4, True)
         """
-        reports = max(self.rounds, self.table.per_person)
-        return compose([self.table.guarantee] * reports)
+        mechanism, reports = self.table.mechanism, max(self.rounds, self.table.per_person)
+        if isinstance(mechanism, Permanent) and reports > 1:
+            return mechanism.of_values()
+        return compose([mechanism.guarantee] * reports)
 
     @property
     def spent_text(self) -> str:
         """What a person who reported at every time has spent, in words."""
+        mechanism = self.table.mechanism
+        if isinstance(mechanism, Permanent):
+            stays = mechanism.of_rounds(self.rounds).epsilon
+            return (
+                f"A person who reported at all {self.rounds} times and gave one answer has spent "
+                f"epsilon = {stays:.6g} in all; people whose answers changed in the same rounds, "
+                f"at most {self.spent.epsilon:.6g}."
+            )
         return (
             f"A person who reported at all {self.rounds} times has spent epsilon = "
             f"{self.spent.epsilon:.6g} in all."

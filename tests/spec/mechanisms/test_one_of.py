@@ -203,7 +203,7 @@ def test_three_questions_come_together_from_all_pairs() -> None:
     answers = _answers(THREE, 60_000)
     tally = survey.tally(survey.randomize(answers, np.random.default_rng(8)))
     truth = np.bincount(THREE.encode(answers), minlength=THREE.size) / len(answers)
-    model = warner.results.graphical_model.graphical_model(tally)
+    model = warner.graphical_model(tally)
     assert len(model.edges) == 3
     for table in (estimate(tally).probabilities, model.marginal(["a", "b", "c"]).ravel()):
         pairs = [table.reshape(THREE.shape).sum(axis=axis) for axis in range(3)]
@@ -294,7 +294,7 @@ def test_a_graphical_model_takes_pairs_that_nobody_was_asked_as_independent_give
     survey = OneOf(domain, 3.0, [("a", "b"), ("b", "c"), ("c", "d")])
     tally = survey.tally(survey.randomize(answers, rng))
     refused(ArgumentError, "a and c", estimate, tally, attributes=["a", "c"])
-    model = warner.results.graphical_model.graphical_model(tally)
+    model = warner.graphical_model(tally)
     assert model.n == 80_000
     assert set(model.edges) == {("a", "b"), ("b", "c"), ("c", "d")}
     truth = np.histogramdd(np.stack([chain[0], chain[3]], axis=1), bins=2)[0] / 80_000
@@ -303,7 +303,7 @@ def test_a_graphical_model_takes_pairs_that_nobody_was_asked_as_independent_give
     assert model.marginal(names).sum() == pytest.approx(1)
     alone = OneOf(domain, 3.0)
     counted = alone.tally(alone.randomize(answers, rng))
-    refused(ArgumentError, "together", warner.results.graphical_model.graphical_model, counted)
+    refused(ArgumentError, "together", warner.graphical_model, counted)
 
 
 def test_a_regression_takes_the_people_who_were_asked() -> None:

@@ -26,7 +26,7 @@ from warner import (
 from warner.domains import Product
 from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
-from warner.mechanisms import Mechanism, UtilityOptimizedRappor
+from warner.mechanisms import Mechanism, Permanent, UtilityOptimizedRappor
 from warner.results import goodness_of_fit, independence
 from warner.results.differences import holm
 
@@ -334,3 +334,34 @@ def test_the_others_of_a_group_are_the_people_outside_it() -> None:
     ).rows()[0]
     for name in ("estimate", "reference_estimate", "low", "high", "p"):
         assert rest[name] == pytest.approx(by_hand[name], rel=1e-6)
+
+
+def test_rounds_of_the_same_people_have_two_intervals() -> None:
+    weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 1.0), 2.0)
+    rounds = [estimate(weekly.tally(weekly.reports([0] * a + [1] * (800 - a)))) for a in (500, 420)]
+    apart, same = compare_groups(*rounds), compare_groups(*rounds, same_people=True)
+    row, other = same.rows()[1], apart.rows()[1]
+    assert (row["low"], row["high"], row["p"]) == (other["low"], other["high"], other["p"])
+    # By hand: 2 (V of a round - V of a permanent report) / n.
+    kept, shares = weekly.memo.channel(), [r.data.channel.invert(r.data.weights) for r in rounds]
+    near = (shares[0] + shares[1]) / 2
+    once = [weekly.channel().variance(each)[1] for each in shares]
+    sd = math.sqrt((sum(once) - 2 * kept.variance(near)[1]) / 800)
+    half = (row["high_if_kept"] - row["low_if_kept"]) / 2
+    assert half == pytest.approx(NormalDist().inv_cdf(0.975) * sd, rel=1e-3)
+    shown = " ".join(str(same.table()).split())
+    assert "if all answered alike" in shown and "whoever changed" in shown
+    three = {name: weekly.tally(weekly.reports([0, 1] * 300)) for name in "abc"}
+    said = lambda **options: compare_groups(three, same_people=True, **options)
+    refused(ArgumentError, "two rounds at a time", said)
+    refused(ArgumentError, "two rounds at a time", said, reference="a")
+    ages = estimate(MECHANISM.tally(MECHANISM.randomize([0, 1] * 100)))
+    refused(
+        ArgumentError,
+        "same_people: goes with shares",
+        compare_groups,
+        ages,
+        ages,
+        of=0.5,
+        same_people=True,
+    )

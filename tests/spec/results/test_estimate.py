@@ -36,7 +36,7 @@ from warner._core.table import as_cell
 from warner.domains.interval import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError, WarnerError
 from warner.estimators import SampleMean, Uniform
-from warner.mechanisms import PersonalizedULDP, TruncatedGeometric
+from warner.mechanisms import Permanent, PersonalizedULDP, TruncatedGeometric
 from warner.results.estimate import Estimate
 from warner.results.named_summaries import table_of_estimates
 
@@ -325,6 +325,14 @@ def test_series_of_weeks() -> None:
     assert spent is not None and spent.rounds == 3 and 2.99 < spent.spent.epsilon <= 3
     assert "epsilon = 3" in spent.spent_text and "epsilon = 3" in result._repr_html_()
     assert len({row["week"] for row in result.to_frame("polars").rows(named=True)}) == 3
+    # Rounds of permanent reports are not composed: that is too much on an answer that stays, and no
+    # bound where answers change.
+    weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 0.5), 1.5, 2)
+    rounds = [weekly.tally(weekly.reports([0] * 60 + [1] * 40)) for _ in range(3)]
+    kept = estimate(Tally.from_tallies("week", rounds), time="week").groups
+    assert kept is not None and 2.99 < kept.spent.epsilon <= 3
+    stays = weekly.of_rounds(3).epsilon
+    assert f"gave one answer has spent epsilon = {stays:.6g} in all" in kept.spent_text
     wards = estimate({"a": weeks[0], "b": weeks[1]})
     assert wards.groups.rounds == 1 and wards.groups.spent.epsilon <= 1
 

@@ -20,6 +20,7 @@ from warner.app.commands.options import (
     allow_implausible,
     attributes,
     design_of,
+    forged_part,
     names_in,
     of_intervals,
     survey_design,
@@ -62,7 +63,6 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
 )
 from warner.designs import ClassShares, ListShares, from_text
-from warner.designs.chances import chance
 from warner.designs.texts import NAMES_OF_GROUPS, name_of
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
@@ -85,6 +85,7 @@ _OF_GROUPS = {
     "time": "--by",
     "reference": "--compare-groups",
     "quantity": "--compare-groups",
+    "same_people": "--compare-groups",
 }
 _NOT_OF_GROUPS = (
     "method_name",
@@ -97,19 +98,6 @@ _NOT_OF_GROUPS = (
     "forged",
     "allow_equal",
 )
-
-
-class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A part of the reports: 1% or 0.01."""
-
-    name = "percentage"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """The part as a number between 0 and 1; refused elsewhere."""
-        try:
-            return float(chance("forged", value))
-        except ArgumentError:
-            self.fail(f"{value!r} is no part of the reports, such as 1% or 0.01.", param, ctx)
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -148,6 +136,7 @@ class EstimateRequest:
     margins: str | None
     compare_groups: bool
     reference: str | None
+    same_people: bool
     quantity: str | None
     level: float
     target: str
@@ -311,6 +300,12 @@ class EstimateRequest:
     "0.5 for the median, or numbers: mean, median, quartiles and bands. Default: numbers where "
     "values are bins or more than 12 numbers, else shares.",
 )
+@click.option(
+    "--same-people",
+    is_flag=True,
+    help="With --compare-groups: the two groups are rounds that the same people have answered. "
+    "Shows how much surer a difference is if they answered alike.",
+)
 @survey_design
 @click.option(
     "--study",
@@ -346,13 +341,7 @@ class EstimateRequest:
     help="The distribution of the values that people hide under a tag (or ATTRIBUTE.TAG): a CSV "
     "file with the columns value,share.",
 )
-@click.option(
-    "--forged",
-    type=Percentage(),
-    metavar="PART",
-    help="Also bound each share if up to this part of the reports was made up in any way, such as "
-    "1%.",
-)
+@forged_part
 @additions
 @allow_implausible
 def estimate(**choices: Any) -> None:
@@ -705,6 +694,7 @@ def _compare_groups(request: EstimateRequest) -> None:
             attributes=attributes,
             **({} if request.design is None else request.design.roles),
             by=names_in(request.by) if request.by and request.design is not None else None,
+            same_people=request.same_people,
         )
         for name, parts, attributes in request.groups()
     }

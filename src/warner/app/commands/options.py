@@ -29,6 +29,7 @@ from warner.app.what_files_hold import (
     say_written,
     write_text,
 )
+from warner.designs.chances import chance
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import MOST_PER_PERSON, Tally
 from warner.studies.study import Study
@@ -310,3 +311,25 @@ def _finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A part of the reports: 1% or 0.01."""
+
+    name = "percentage"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """The part as a number between 0 and 1; refused elsewhere."""
+        try:
+            return float(chance("forged", value))
+        except ArgumentError:
+            self.fail(f"{value!r} is no part of the reports, such as 1% or 0.01.", param, ctx)
+
+
+forged_part = click.option(
+    "--forged",
+    type=Percentage(),
+    metavar="PART",
+    help="Also bound each share if up to this part of the reports was made up in any way, such as "
+    "1%.",
+)

@@ -13,7 +13,13 @@ import click
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
-from warner.app.commands.options import additions, allow_implausible, attributes, of_intervals
+from warner.app.commands.options import (
+    additions,
+    allow_implausible,
+    attributes,
+    forged_part,
+    of_intervals,
+)
 from warner.app.report.sections import Question, Settings, Source, build
 from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.requested import (
@@ -93,6 +99,7 @@ _SHOWN = 10  # names of groups in a message
     help="The most answers in one table.",
 )
 @of_intervals
+@forged_part
 @additions
 @allow_implausible
 def report(
@@ -111,6 +118,7 @@ def report(
     top: int,
     level: float,
     target: str,
+    forged: float | None,
     allow_equal: bool,
     allow_simulated: bool,
     allow_implausible: bool,
@@ -152,7 +160,9 @@ def report(
         _check_reference(reference, groups)
     labels = {} if stated is None else stated.labels
     dropped = () if stated is None else _dropped(stated)
-    settings = Settings(level, target, top, summaries_of, reference, labels, chosen, dropped)
+    settings = Settings(
+        level, target, top, summaries_of, reference, labels, chosen, dropped, forged
+    )
     questions, nobody = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
         Wanted.of_options(summaries).check([question.estimate for question in questions])

@@ -142,19 +142,22 @@ def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
     ]
 
 
-def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float | None) -> Table:
+def table_of_shares(
+    caption: str, first: str, rows: Sequence[Row], level: float | None, limits: str = ""
+) -> Table:
     """A table of shares with a bar each; level None where there are no intervals."""
     decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
     shown = [{**row, **_share_texts(row, decimals)} for row in rows]
     drawn = _picture(rows, is_share=True, is_bounded=level is not None)
-    columns = [Column("value", first), *_figures("share", level), drawn]
+    columns = [Column("value", first), *_figures("share", level, limits), drawn]
     return Table(columns, shown, title=caption)
 
 
-def _figures(title: str, level: float | None) -> list[Column]:
+def _figures(title: str, level: float | None, limits: str = "") -> list[Column]:
     """The columns of an estimate and its interval, which rows have as texts."""
-    limits = [] if level is None else [Column("limits", f"{100 * level:.4g} % interval")]
-    return [Column("figure", title), *limits]
+    if level is None:
+        return [Column("figure", title)]
+    return [Column("figure", title), Column("limits", limits or f"{100 * level:.4g} % interval")]
 
 
 def _share_texts(row: Row, decimals: int) -> dict[str, str]:

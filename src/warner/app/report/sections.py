@@ -73,6 +73,7 @@ class Settings:
     labels: Mapping[str, str] = field(default_factory=dict)  # {attribute: the text of its question}
     method: Estimator | None = None  # the estimator of groups; None for the default of each
     dropped: tuple[str, ...] = ()  # the attributes at which people without an answer were left out
+    forged: float | None = None  # the part of the reports that may be made up, in a table of bounds
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,25 @@ class Question:
             )
         level = self.settings.level if self._is_bounded else None
         table = table_of_shares(caption, "answer", rows, level)
-        return [table, *about_shrunk(rows), *notes]
+        return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
+
+    def _if_forged(self, rows: Sequence[Row]) -> list[Block]:
+        """The table of bounds if a part of the reports was made up, where it is asked for."""
+        share, level = self.settings.forged, self.settings.level
+        if share is None:
+            return []
+        bounds = self.estimate.if_forged(share, level, self.settings.target)
+        names = [name_of(row["value"], self.domain) for row in bounds.rows()]
+        listed = {
+            name: {**row, "value": name} for name, row in zip(names, bounds.rows(), strict=True)
+        }
+        shown = [listed[row["value"]] for row in rows if row["value"] in listed]
+        if not shown:
+            return ["Bounds for reports that were made up are of single answers, not of bands."]
+        caption = f"If up to {100 * share:g} % of the reports were made up, in any way"
+        if self.domain.nonresponse is not None:
+            caption += "; shares of all people who were asked"
+        return [table_of_shares(caption, "answer", shown, level, "between"), *bounds.table().notes]
 
     def _parts(self) -> list[Section]:
         """The sections on groups and on their differences, where there are groups."""

@@ -140,6 +140,16 @@ def test_shares_and_intervals_are_those_of_the_estimate(tally: str) -> None:
         assert f"{line}<td>{low} to {high} %</td><td><svg" in page
 
 
+def test_bounds_of_forged_reports_stand_under_the_shares(tally: str) -> None:
+    run("report", tally, "--only", "smokes", "--forged", "2%", "-o", "report.html")
+    words = " ".join(_Outline(Path("report.html").read_text()).words).replace("\xa0", " ")
+    assert "If up to 2 % of the reports were made up, in any way" in words
+    run("estimate", "r.parquet", "--only", "smokes", "--forged", "2%", "-o", "e.json")
+    (data,) = json.loads(Path("e.json").read_text())
+    for row in data["if_forged"]["shares"]:
+        assert f"{math.floor(100 * row['low'])} to {math.ceil(100 * row['high'])} %" in words
+
+
 def test_a_page_needs_no_script_no_style_attribute_and_no_request(tally: str) -> None:
     run("report", tally, "-o", "report.html")
     page = Path("report.html").read_text()
