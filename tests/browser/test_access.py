@@ -60,12 +60,51 @@ def test_no_state_of_the_page_has_a_violation(
     _fill(page)
     review(page)
     found["review"], wide["review"] = violations(page), _too_wide(page, width)
+    page.click("#review summary")
+    found["sent exactly"], wide["sent exactly"] = violations(page), _too_wide(page, width)
     send(page)
     found["sent"], wide["sent"] = violations(page), _too_wide(page, width)
     page.evaluate(ALL_PANELS)
     found["all"], wide["all"] = violations(page), _too_wide(page, width)
     assert {state: rules for state, rules in found.items() if rules} == {}
     assert {state: parts for state, parts in wide.items() if parts} == {}
+
+
+def test_back_on_a_phone_leads_to_the_questions_and_loses_no_answer(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a review that is no entry of the history, so that the key for going back leaves the
+    survey, and a button that stands below all that can be read."""
+    relay, served = relayed(WHOLE)
+    page = opened(people.person(viewport={"width": 360, "height": 740}), relay.url)
+    _fill(page)
+    for _ in range(2):
+        review(page)
+        listed = page.locator("[data-review]").all_text_contents()
+        box = page.locator("#send").bounding_box()
+        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 740
+        page.go_back()
+        page.wait_for_selector("#questions:not([hidden])")
+        assert page.is_checked("#q0-1") and page.input_value("#q1-0") == "7.5"
+        page.go_forward()
+        page.wait_for_selector("#review:not([hidden])")
+        assert page.locator("[data-review]").all_text_contents() == listed
+        page.click("#review [data-action=back]")
+        page.wait_for_selector("#questions:not([hidden])")
+    # Whoever leaves a form with answers is asked first, and stays.
+    seen: list[str] = []
+
+    def stay(dialog: Any) -> None:
+        seen.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.click(".languages a[lang=de]")
+    page.wait_for_timeout(200)
+    assert seen == ["beforeunload"] and page.input_value("#q1-0") == "7.5"
+    review(page)
+    send(page)
+    assert served.people() == 1
 
 
 def test_an_invited_page_has_no_violation(people: Any, relayed: Any) -> None:

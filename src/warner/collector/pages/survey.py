@@ -33,7 +33,7 @@ from warner.collector.survey_document import (
 from warner.design.privacy_words import Strength, dots_of, odds_of, strength
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, OneOf, Optimal, PerAttribute
-from warner.privacy.guarantees import LDP
+from warner.privacy.guarantees import LDP, compose
 from warner.reports.block_schema import BLOCK
 from warner.studies.study import Study
 from warner.studies.texts import Texts
@@ -342,6 +342,20 @@ def _law_of_block(
     yield words("law_bound_together", factor=factor, certainty=sure)
 
 
+def _together(study: Study, words: Words) -> Markup | str:
+    """What all reports of a person tell together; "" where it differs from answer to answer."""
+    mechanisms = study.mechanisms.values() if study.draw is None else [study.draw]
+    each = [mechanism.guarantee for mechanism in mechanisms]
+    if any(g.sensitive is not None or g.is_metric or g.delta is not None for g in each):
+        return ""
+    promised = compose(each)
+    if strength(promised) is Strength.NONE:
+        return words("law_weak")
+    factor = words.at_most(math.exp(promised.total))
+    sure = words.at_most(100 / (1 + math.exp(-promised.total)))
+    return words("total_bound", factor=factor, certainty=sure)
+
+
 def law(mechanism: Mechanism, question: Question, drawn: bool = False) -> list[Markup]:
     """What a report tells of one answer, as sentences."""
     words, promised = question.words, mechanism.guarantee
@@ -466,6 +480,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
         protected=protected,
         public=public,
         parts=parts(study, protected, public, words),
+        together=_together(study, words),
         sizes=() if draw is None else sorted({len(block) for block in draw.blocks}),
         digest=survey_digest(survey_bytes(study)),
         integrity=integrity,

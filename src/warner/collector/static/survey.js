@@ -330,6 +330,8 @@ async function check() {
   if (wrong.length === 0) {
     title(false);
     show("review");
+    // The key that goes back then leads to the questions, and not out of the survey.
+    if (history.state?.shown !== "review") history.pushState({ shown: "review" }, "");
   } else {
     showErrors(wrong);
   }
@@ -817,7 +819,7 @@ async function changed() {
 /** Everything that a button does. @type {{ [action: string]: () => unknown }} */
 const ACTIONS = {
   clear: askAgain,
-  back: () => show("questions"),
+  back: () => (history.state?.shown === "review" ? history.back() : show("questions")),
   send: press,
   try: () => attempt(true),
   stop,
@@ -864,6 +866,15 @@ function listen() {
       (goal.closest("fieldset") ?? goal).scrollIntoView();
     }
   });
+  window.addEventListener("popstate", ({ state }) => {
+    if (page.sealed !== null || page.survey === null) return;
+    if (state?.shown === "review") {
+      if (page.shown === "questions") check();
+    } else if (["review", "waiting", "not-invited"].includes(page.shown)) {
+      window.clearTimeout(page.timer);
+      show("questions");
+    }
+  });
   window.addEventListener("online", () => {
     page.tries = 0;
     goOn();
@@ -873,7 +884,10 @@ function listen() {
   });
   window.addEventListener("beforeunload", (event) => {
     const unkept = page.sealed?.state === "pending" && !page.kept;
-    if (unkept || page.shown === "waiting") event.preventDefault();
+    // A form that is left is empty afterwards, since answers are kept nowhere.
+    const filled = page.sealed === null && page.survey !== null
+      && ["questions", "review"].includes(page.shown) && fields().some((field) => answerIn(field));
+    if (unkept || filled || page.shown === "waiting") event.preventDefault();
   });
   if (typeof BroadcastChannel !== "undefined") {
     new BroadcastChannel(CHANNEL).addEventListener("message", changed);
