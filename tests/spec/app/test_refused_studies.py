@@ -72,7 +72,7 @@ line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins'
 line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. It is of
 line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
-line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items. Is a key
+line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items, words. Is a key
 line 29: attributes.condition.variant: is not an option of RandomizedResponse
 line 32: public.hospital: values: labels must be distinct
 line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
@@ -258,7 +258,7 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
             ('mechanism = "R', 'mechnism = "R'),
             "smokes.mechanism: is missing. Is it misspelt as 'mechnism'?",
         ),
-        (("values = [", "value = ["), "interval, grid, items. Is a key misspelt as 'value'?"),
+        (("values = [", "value = ["), "interval, grid, items, words. Is a key misspelt as 'value'?"),
         (("epsilon = 1.0", "epsilon = 1.0\nreprots = 3"), "no options. Is 'reports' meant?"),
         (("RandomizedResponse", "RandomisedResponse"), "Is 'RandomizedResponse' meant?"),
         (("RandomizedResponse", "randomizedresponse"), "Is 'RandomizedResponse' meant?"),
