@@ -258,7 +258,10 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
             ('mechanism = "R', 'mechnism = "R'),
             "smokes.mechanism: is missing. Is it misspelt as 'mechnism'?",
         ),
-        (("values = [", "value = ["), "interval, grid, items, words. Is a key misspelt as 'value'?"),
+        (
+            ("values = [", "value = ["),
+            "interval, grid, items, words. Is a key misspelt as 'value'?",
+        ),
         (("epsilon = 1.0", "epsilon = 1.0\nreprots = 3"), "no options. Is 'reports' meant?"),
         (("RandomizedResponse", "RandomisedResponse"), "Is 'RandomizedResponse' meant?"),
         (("RandomizedResponse", "randomizedresponse"), "Is 'RandomizedResponse' meant?"),
