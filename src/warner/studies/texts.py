@@ -29,12 +29,18 @@ _OF_STUDY = ("title", "introduction")
 # The answers to an item that is asked by itself.
 _NO_AND_YES = {
     "en": ("no", "yes"),
+    "ar": ("لا", "نعم"),
     "de": ("nein", "ja"),
     "es": ("no", "sí"),
     "fr": ("non", "oui"),
     "it": ("no", "sì"),
     "nl": ("nee", "ja"),
+    "pl": ("nie", "tak"),
     "pt": ("não", "sim"),
+    "ru": ("нет", "да"),
+    "tr": ("hayır", "evet"),
+    "uk": ("ні", "так"),
+    "zh": ("否", "是"),
 }
 _SEVERAL_LINES = ("introduction", "help")  # these may hold line ends
 
@@ -149,6 +155,26 @@ class Texts:
             rule = f"must lie in 0..{len(shown) - 1}"
             raise ArgumentError("index", rule, show(index))
         return shown[index]
+
+    def missing(self) -> list[str]:
+        """What people will not read because it is not there, in words; [] where all is there.
+
+        >>> from warner import Categorical
+        >>> data = {"languages": ["en", "de"], "public": {"site": {"values": ["north", "south"]}}}
+        >>> Texts(data, {"site": Categorical(["north", "south"])}).missing()
+        ['no label, so that people read the name: site', 'no answers by language: site']
+        """
+        unasked = [name for name, table in self._parts.items() if not table.get("label")]
+        untold = [
+            name
+            for name, table in self._parts.items()
+            if len(self.languages) > 1 and {"values", "items"} & {*table} and "answers" not in table
+        ]
+        stated = {
+            "no label, so that people read the name": unasked,
+            "no answers by language": untold,
+        }
+        return [f"{what}: {', '.join(names)}" for what, names in stated.items() if names]
 
     def _known(self, language: str) -> str:
         """The language itself, if the study has it."""

@@ -49,15 +49,18 @@ _store = options(
 def _require_extra() -> None:
     """Refuse to go on without the packages that serving needs."""
     try:
+        import babel
+        import cryptography
         import httptools
         import jinja2
+        import segno
         import starlette
         import uvicorn
     except ImportError as error:
         remedy = 'Install them: pip install "warner[serve]"'
         rule = f"needs packages that are not installed ({error.name})"
         raise MissingExtraError("warner collect serve", rule, None, remedy) from None
-    del httptools, jinja2, starlette, uvicorn
+    del babel, cryptography, httptools, jinja2, segno, starlette, uvicorn
 
 
 @contextlib.contextmanager
@@ -108,6 +111,14 @@ def collect() -> None:
     is_flag=True,
     help="Other words of questions or choices than before mean the same, as after a corrected "
     "typing error. Otherwise a store with answers refuses them.",
+)
+@click.option(
+    "--words",
+    "words",
+    type=_STUDY,
+    metavar="LANGUAGE.json",
+    multiple=True,
+    help="Words of the page itself in a language, of warner collect words. May be repeated.",
 )
 @click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
 @click.option(
@@ -206,6 +217,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
     from warner.collector.live.tables import OPEN_TO_ALL, about_small_steps
+    from warner.collector.pages.wording import Words, read_words, unread
     from warner.collector.remote import checked_url
     from warner.collector.restarts import Start
     from warner.collector.web.application import Application, Settings
@@ -220,6 +232,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     if (choices["certificate"] is None) != (choices["key"] is None):
         rule = "must be given together"
         raise ArgumentError("--certificate and --key", rule)
+    own_words = dict(map(read_words, choices["words"]))
+    words = [Words(language, own_words) for language in study.languages]
     url = None if choices["url"] is None else checked_url(choices["url"])
     rate_of_all = choices["rate_of_all"]
     limits = Limits(
@@ -246,7 +260,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         token = new_token() if stored_hash is None else None
         digest = stored_hash or token_hash(token or "")
         live, owner = LivePublisher(collector, study, BoundedEstimates(study)), Owner(digest)
-        settings = Settings(limits, _hosts(choices["hosts"], url, listen.host))
+        settings = Settings(limits, _hosts(choices["hosts"], url, listen.host), own_words)
         application = Application(study, collector, live, owner, settings)
 
         def ready(port: int) -> None:
@@ -260,6 +274,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             _say_ready(served_at, token, collector, study)
             if listen.host not in _LOOPBACK and not listen.is_secure:
                 click.echo(_NEEDS_HTTPS, err=True)
+            for said in filter(None, [*map(unread, words), _about_missing(study)]):
+                click.echo(said, err=True)
             if study.collect.access == "open":
                 click.echo(OPEN_TO_ALL, err=True)
             if study.collect.step < SMALLEST_GROUP:
@@ -292,6 +308,12 @@ _NEEDS_HTTPS = (
 _ACCESS = """
   access = "invited"  # people with a code of "warner collect invite", which counts once
   access = "open"     # everyone with the address; one person can send several reports"""
+
+
+def _about_missing(study: Study) -> str:
+    """What people will not read because the study lacks it; "" where all is there."""
+    missing = study.texts.missing()
+    return f"The study has {'; '.join(missing)}." if missing else ""
 
 
 def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -> None:
@@ -361,6 +383,32 @@ def _hosts(named: Sequence[str], url: str | None, host: str) -> list[str]:
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@collect.command()
+@click.option(
+    "--language", default="en", show_default=True, help="The language of the words to start from."
+)
+@click.option("-o", "--output", required=True, help="The file to write, named LANGUAGE.json.")
+def words(language: str, output: str) -> None:
+    """Write the survey page's own words to a file, for a translator or a reader who checks them.
+
+    The file holds a text for each key. Translate the texts, and leave the keys and what stands in
+    {braces} as they are. Where words must agree with a number, {"by": "count", "one": "...",
+    "other": "..."} takes a text's place. No sentence about protection may promise more than the
+    English one. "read_by" is the place for the name of a native speaker who has read the file.
+
+    \b
+        warner collect words -o sw.json
+        warner collect serve study.toml --words sw.json
+    """
+    _require_extra()
+    from warner.collector.pages.wording import Words
+
+    refuse_overwriting(output)
+    if output != "-" and Path(output).exists():
+        raise ArgumentError(output, "is there already", None, "Choose another name")
+    write_text(Words(language).file, output)
 
 
 _token_options = options(

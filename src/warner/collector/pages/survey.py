@@ -8,19 +8,16 @@ the policy of the page forbids its form to submit anywhere.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files as resources
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from warner._core.text import at_most, of_hundred
 from warner.collector.pages import render
+from warner.collector.pages.wording import Words, WordsFile
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, INDEX_BYTES
 from warner.collector.survey_document import (
     draw_of,
@@ -39,118 +36,12 @@ from warner.studies.study import Study
 from warner.studies.texts import Texts
 
 # -----------------------------------------------------------------------------------------------
-# The words of the page itself: one JSON file for a language, in ``words/``.
-
-FALLBACK = "en"
-LANGUAGES = ("en", "de")
-"""The languages of the page itself. A study may be asked in any language."""
-
-_RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi"})
-_SCRIPTS = frozenset({"arab", "hebr", "thaa", "nkoo", "adlm", "rohg"})  # subtags of such scripts
-
-
-def direction(language: str) -> str:
-    """The direction in which a language is written, as the attribute ``dir`` names it.
-
-    >>> direction("de"), direction("ar-EG"), direction("pa-Arab")
-    ('ltr', 'rtl', 'rtl')
-    """
-    base, *rest = language.lower().split("-")
-    return "rtl" if base in _RIGHT_TO_LEFT or _SCRIPTS & set(rest) else "ltr"
-
-
-@cache
-def _texts_of(*path: str) -> dict[str, str]:
-    """{key: text} of a JSON file beside this module."""
-    file = resources("warner.collector.pages").joinpath(*path)
-    texts: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
-    return texts
-
-
-def words_of(language: str) -> dict[str, str]:
-    """{key: text} of a language that has a file."""
-    return _texts_of("words", f"{language}.json")
-
-
-class Words:
-    """The words of the page for a study's language; English where there are none in it.
-
-    >>> Words("de-AT").language, Words("fr").language
-    ('de', 'en')
-    >>> Words("de").plain("send"), str(Words("fr")("send"))
-    ('Senden', '<span lang="en" dir="ltr">Send</span>')
-    """
-
-    def __init__(self, language: str) -> None:
-        base = language.lower().partition("-")[0]
-        self.language = base if base in LANGUAGES else FALLBACK
-        self._words = words_of(self.language)
-        self._is_other = self.language != base
-
-    def plain(self, key: str, **values: object) -> str:
-        """A text with its placeholders filled, not escaped."""
-        return self._words[key].format(**values)
-
-    def __call__(self, key: str, **values: object) -> Markup:
-        """A text with its placeholders filled, escaped; marked where it is in another language."""
-        escaped = escape(self.plain(key, **values))
-        return Markup("<span{}>{}</span>").format(self.mark, escaped) if self.mark else escaped
-
-    @property
-    def mark(self) -> Markup:
-        """The attributes of an element whose label is in the words' language."""
-        return Markup(f' lang="{self.language}" dir="ltr"' if self._is_other else "")
-
-    def at_most(self, value: float, digits: int = 3) -> str:
-        """A number rounded up, with the marks of the language.
-
-        >>> Words("de").at_most(8103.08), Words("de").at_most(2.71828)
-        ('8.110', '2,72')
-        """
-        return self._marked(at_most(value, digits))
-
-    def of_hundred(self, share: float) -> str:
-        """A share as a number of 100 people, with the marks of the language."""
-        return self._marked(of_hundred(share))
-
-    def count(self, number: int) -> str:
-        """A number of questions, as a word where the language has one.
-
-        >>> Words("en").count(10), Words("de").count(13)
-        ('ten', '13')
-        """
-        named = self.plain("number_words").split()
-        return named[number - 1] if number <= len(named) else str(number)
-
-    def decimal(self, number: float | int) -> str:
-        """A number as it is, with the decimal point of the language.
-
-        >>> Words("de").decimal(0.5), Words("en").decimal(60)
-        ('0,5', '60')
-        """
-        return plain_number(number).replace(".", self.plain("decimal_point"))
-
-    def _marked(self, number: str) -> str:
-        """A number in English with the marks of this language."""
-        marks = {",": self.plain("thousands_mark"), ".": self.plain("decimal_point")}
-        return "".join(marks.get(sign, sign) for sign in number)
+# The questions. ``templates/question.html`` shows each as a native control of HTML.
 
 
 def plain_number(number: float) -> str:
     """A number as HTML writes it."""
     return repr(number).removesuffix(".0")
-
-
-def _language_name(tag: str) -> str:
-    """How a language calls itself; its tag where that is not known."""
-    base, _, rest = tag.partition("-")
-    if base not in LANGUAGES:
-        return _texts_of("language_names.json").get(base, tag)
-    return words_of(base)["language_name"] + (f" ({rest})" if rest else "")
-
-
-# -----------------------------------------------------------------------------------------------
-# The questions. ``templates/question.html`` shows each as a native control of HTML.
 
 
 MOST_RADIOS = 12  # more values are asked by a list that opens
@@ -420,8 +311,8 @@ def _example(mechanism: Mechanism, question: Question, drawn: bool) -> Iterator[
             return
         room = {key: f"{{{key}}}" for key in ("of", "same", "other")}  # for the script
         sentence = words.plain("law_example_here", **room, answer=question.answer(0))
-        empty = Markup('<span data-law="{}" data-text="{}"{} hidden></span>')
-        yield empty.format(question.name, sentence, words.mark)
+        empty = Markup('<span data-law="{}" data-text="{}" hidden></span>')
+        yield empty.format(question.name, sentence)
         return
     answer, other = map(question.answer, mechanism.domain.encode([odds.answer, odds.other]))
     sent, by_other = (words.of_hundred(n / 100) for n in (odds.sent, odds.sent_by_other))
@@ -432,8 +323,10 @@ def _example(mechanism: Mechanism, question: Question, drawn: bool) -> Iterator[
 # The page.
 
 
-def survey_page(study: Study, language: str | None = None) -> str:
-    """The page that asks the questions of a study.
+def survey_page(
+    study: Study, language: str | None = None, translations: Mapping[str, WordsFile] | None = None
+) -> str:
+    """The page that asks the questions of a study, with translations before the words of warner.
 
     >>> study = Study.parse('''
     ... title = "Smoking"
@@ -448,7 +341,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
     True
     """
     tag = chosen_language(study, language)
-    words, texts, draw = Words(tag), study.texts, draw_of(study)
+    words, texts, draw = Words(tag, translations), study.texts, draw_of(study)
     protected = [
         Question(
             id=f"q{i}",
@@ -470,8 +363,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
         "survey",
         study=study,
         language=tag,
-        direction=direction(tag),
-        language_name=_language_name,
+        languages=[Words(one, translations) for one in study.languages],
         w=words,
         title=texts.title(tag) or words.plain("untitled"),
         introduction=[stripped for text in paragraphs if (stripped := text.strip())],

@@ -420,6 +420,13 @@ function ledgerOf(/** @type {Survey} */ survey) {
   }));
 }
 
+/** A number as the page's language writes it. @param {number} number */
+function numeral(number) {
+  // Without a region: not every tag of a study is one that browsers know.
+  const [language] = document.documentElement.lang.split("-");
+  return number.toLocaleString(language, { numberingSystem: "latn", maximumFractionDigits: 20 });
+}
+
 /**
  * Say which questions were answered in this browser in other surveys, and what all reports on them
  * spend with the next one.
@@ -437,10 +444,8 @@ function showRepeated(kept) {
     askedBy(field) === question))).map((field) => field.querySelector(".label")?.textContent);
   const up = Math.ceil(epsilon * 100 - 1e-9) / 100; // never less than it is
   for (const room of every("[data-when=repeated][data-text]")) {
-    // That of the words, without a region: not every tag of a study is one that browsers know.
-    const [language] = (room.lang || document.documentElement.lang).split("-");
     room.textContent = /** @type {string} */ (room.dataset.text)
-      .replaceAll("{epsilon}", up.toLocaleString(language))
+      .replaceAll("{epsilon}", numeral(up))
       .replaceAll("{questions}", () => labels.join("; "));
   }
   showWhen("repeated", repeated.length > 0);
@@ -748,8 +753,8 @@ function showLaws() {
     if (law === null) continue;
     const { of, same, other } = law;
     const sentence = /** @type {string} */ (room.dataset.text);
-    room.textContent = sentence.replaceAll("{of}", String(of))
-      .replaceAll("{same}", String(same)).replaceAll("{other}", String(other));
+    room.textContent = sentence.replaceAll("{of}", numeral(of))
+      .replaceAll("{same}", numeral(same)).replaceAll("{other}", numeral(other));
     room.hidden = false;
   }
 }

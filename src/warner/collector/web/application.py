@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -33,6 +33,7 @@ from warner.collector.live.estimates import ESTIMATES, NotPublished, tally_json
 from warner.collector.live.publisher import LivePublisher, live_events
 from warner.collector.pages.live import FIELD, card_page, live_page, no_owner_page
 from warner.collector.pages.survey import chosen_language, survey_page
+from warner.collector.pages.wording import WordsFile
 from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
 from warner.collector.web.intake import Body, Headers, Intake, sender
@@ -66,6 +67,7 @@ class Settings:
 
     limits: Limits = field(default_factory=Limits)
     hosts: Sequence[str] = ()  # that requests may name, without ports; () for all
+    words: Mapping[str, WordsFile] = field(default_factory=dict)  # of the page, by language
 
 
 class Application:
@@ -86,7 +88,7 @@ class Application:
         self._checking = asyncio.Lock()
         self._hosts = frozenset(host.lower() for host in self._settings.hosts)
         # One page for each language of the study, made when it is first asked for.
-        self._survey_in = cache(partial(survey_page, study))
+        self._survey_in = cache(partial(survey_page, study, translations=self._settings.words))
         files = packaged()
         files["study.json"] = StaticFile(survey_bytes(study), TYPES[".json"])
         routes = [

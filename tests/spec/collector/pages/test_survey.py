@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import warner.collector
-import warner.collector.pages as pages
 from tests.registry import MECHANISMS
 from tests.spec.collector._html import Parsed
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, published
@@ -32,16 +31,8 @@ from warner.collector.live.tables import (
     shares_table,
 )
 from warner.collector.pages.live import live_page
-from warner.collector.pages.survey import (
-    LANGUAGES,
-    Question,
-    Words,
-    chosen_language,
-    direction,
-    law,
-    survey_page,
-    words_of,
-)
+from warner.collector.pages.survey import Question, chosen_language, law, survey_page
+from warner.collector.pages.wording import LANGUAGES, Words
 from warner.collector.submissions import SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.collector.web.responses import packaged
@@ -228,8 +219,7 @@ def test_the_page_of_another_language_has_its_texts_and_direction(study: Study) 
     (html,) = page.every("html")
     assert (html["lang"], html["dir"]) == ("ar", "rtl")
     assert "هل تدخن؟" in page.text and "نعم" in page.text
-    # The page has no Arabic words of its own: they are English, and say so.
-    assert {"lang": "en", "dir": "ltr"} in page.every("span")
+    assert Words("ar").plain("promise_start") in page.text and "Send" not in page.text
 
 
 @pytest.mark.parametrize("language", [None, "", "xx", "en\n", '"><script>'])
@@ -401,56 +391,6 @@ def test_what_is_not_protected_is_said_at_once() -> None:
     for key, text in said.items():
         assert Words("en").plain(key) in survey_page(Study.parse(text))
         assert Words("en").plain(key) not in survey_page(Study.parse(protected))
-
-
-# -----------------------------------------------------------------------------------------------
-# The words of the page are complete in every language.
-
-
-FOLDER = Path(pages.__file__).parent
-ENGLISH = words_of("en")
-
-
-def _rooms(text: str) -> set[str]:
-    return set(re.findall(r"{(\w*)}", text))
-
-
-def test_every_file_of_words_is_a_language_of_the_page() -> None:
-    assert sorted(f.stem for f in (FOLDER / "words").glob("*.json")) == sorted(LANGUAGES)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_language_has_all_words_with_the_same_placeholders(language: str) -> None:
-    own = words_of(language)
-    assert own.keys() == ENGLISH.keys()
-    assert {key: _rooms(own[key]) for key in own} == {key: _rooms(ENGLISH[key]) for key in ENGLISH}
-    assert all(text.strip() and "<" not in text for text in own.values())
-
-
-def test_no_word_is_left_over() -> None:
-    files = [*FOLDER.glob("*.py"), *FOLDER.with_name("templates").glob("*.html")]
-    source = "".join(file.read_text(encoding="utf-8") for file in files)
-    made = {"grid_row", "grid_column", "unit_week", "unit_month"}
-    made |= {key for key in ENGLISH if key.startswith(("pending_", "promise_"))}
-    made |= {"part_id_meaning", "part_id_invited_meaning"}
-    made |= {key for key in ENGLISH if key.endswith("_invited")}
-    assert [key for key in ENGLISH if f'"{key}"' not in source and key not in made] == []
-
-
-def test_words_in_another_language_than_the_page_are_marked() -> None:
-    assert Words("de-CH")("send") == "Senden"
-    assert Words("ar")("send") == '<span lang="en" dir="ltr">Send</span>'
-    assert Words("ar").mark == ' lang="en" dir="ltr"'
-
-
-def test_directions_follow_the_script() -> None:
-    assert [direction(tag) for tag in ("he", "ur-PK", "az-Arab", "az-Latn", "en")] == [
-        "rtl",
-        "rtl",
-        "rtl",
-        "ltr",
-        "ltr",
-    ]
 
 
 # The live page: it can be read without script, and holds nothing that is not escaped.
