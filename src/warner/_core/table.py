@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ _EXCEL_ROWS = 2**20  # of a sheet of Excel
 _EXCEL_DIGITS = 10**15  # from here on Excel rounds whole numbers
 _EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
+_PICTURE = 20  # characters of a picture on a line of text
 _LEAST_FOLDED = 12  # characters that a folded column keeps
 _NB = "\N{NO-BREAK SPACE}"
 
@@ -77,7 +79,7 @@ UNITS = {
     "times": Unit(lambda value, _: f"{value:.3g}", f"{_NB}times"),
     "seconds": Unit(lambda value, _: duration(value)),
 }
-# text: as it is; data: for files and frames alone; bar: a picture, for pages alone.
+# text: as it is; data: for files and frames alone; bar: a picture, for people alone.
 WITHOUT_NUMBERS = ("text", "data", "bar")
 
 
@@ -204,9 +206,10 @@ class Table:
     Attributes:
         columns: the columns, as :class:`Column` or by their keys alone.
         rows: one dict for each row.
-        notes: sentences below the table.
+        notes: sentences below the table that everybody reads.
         title: a sentence above it.
         simulated: whether the data are of a simulation; every form of the table says so.
+        explained: sentences on how the numbers were computed, for readers who ask.
 
     >>> shares = [{"value": "yes", "share": 0.561, "low": 0.5, "high": 0.62}]
     >>> interval = Column("interval", "95 % interval", "share", ends=("low", "high"))
@@ -226,12 +229,14 @@ class Table:
     notes: Sequence[str] = ()
     title: str = ""
     simulated: bool = False
+    explained: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         columns = tuple(Column(c) if isinstance(c, str) else c for c in self.columns)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "rows", tuple(self.rows))
-        object.__setattr__(self, "notes", tuple(note for note in self.notes if note))
+        for name in ("notes", "explained"):
+            object.__setattr__(self, name, tuple(note for note in getattr(self, name) if note))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -271,28 +276,38 @@ class Table:
         count = f"The first {most} of {len(self.rows):,} rows."
         return self.rows[:most], [count, *self._sentences]
 
-    def text(self, width: int | None = None, most: int | None = None) -> str:
+    def text(self, width: int | None = None, most: int | None = None, explain: bool = False) -> str:
         """The table as lines of plain text.
 
-        Where it is too wide, columns are left out by their priority, and a note names them. Then
-        the widest column of texts folds.
+        Where it is too wide, pictures are left out, then columns by their priority, and a note
+        names them. Then the widest column of texts folds.
 
         Args:
             width: characters of a line; None for 80.
             most: how many rows at most; None for all.
+            explain: whether the sentences on how the numbers were computed follow.
         """
         width = WIDTH if width is None else width
         rows, notes = self._shown(most)
+        if explain:
+            notes = [*notes, *self.explained]
         columns, written = [c for c in self._columns if c.is_read], self._cells(rows)
+        lines_of = {c: [c.heading, *written[c]] for c in columns}
+        shares = {c.key for c in columns if c.unit in ("share", "points")}
+        drawn = [c for c in self._columns if c.unit == "bar" and rows]
+        pictures = {c: _pictures(c, rows, c.key in shares) for c in drawn}
         cells = {
-            c: [visible(line).replace(_NB, " ") for line in [c.heading, *written[c]]]
-            for c in columns
+            c: [visible(line).replace(_NB, " ") for line in lines]
+            for c, lines in (lines_of | pictures).items()
         }
+        columns += pictures
         widths = {c: max(map(display_width, lines)) for c, lines in cells.items()}
 
         def excess() -> int:
             return sum(widths[c] for c in columns) + len(_GAP) * (len(columns) - 1) - width
 
+        if excess() > 0:
+            columns = [c for c in columns if c not in pictures]
         left_out: list[Column] = []
         for column in sorted(columns, key=lambda c: -c.priority):
             if excess() > 0 and column.priority:
@@ -463,6 +478,9 @@ class Tabular(Hinting):
         """The result as a table for people, pages and files."""
         raise NotImplementedError
 
+    def __str__(self) -> str:
+        return str(self.table())
+
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each row, all with the same keys."""
         return [dict(row) for row in self.table().rows]
@@ -515,7 +533,8 @@ def _lines(
         for column, stack in zip(columns, stacks, strict=True):
             text = stack[i] if i < len(stack) else ""
             blank = " " * (widths[column] - display_width(text))
-            line.append(f"{blank}{text}" if column.is_number else f"{text}{blank}")
+            is_right = column.is_number or column.unit == "bar"
+            line.append(f"{blank}{text}" if is_right else f"{text}{blank}")
         lines.append(_GAP.join(line).rstrip())
     return lines
 
@@ -535,6 +554,40 @@ def bars(column: Column, rows: Sequence[Row]) -> list[Bar]:
     end = scale_end([abs(value) for line in drawn for value in line])
     start = -end if any(value < 0 for line in drawn for value in line) else 0.0
     return [Bar(*line, end, start) for line in drawn]
+
+
+def _pictures(column: Column, rows: Sequence[Row], are_shares: bool) -> list[str]:
+    """The scale of a column of pictures, and a picture of each estimate and its interval."""
+    drawn = bars(column, rows)
+    start, end = drawn[0].start, drawn[0].end
+    line, point = list(_glyphs())
+
+    def at(value: float) -> int:
+        share = (value - start) / (end - start)
+        return round(min(max(share, 0.0), 1.0) * (_PICTURE - 1))
+
+    left, right = (f"{100 * x:.4g} %" if are_shares else f"{x:.4g}" for x in (start, end))
+    pictures = [left + right.rjust(_PICTURE - len(left))]
+    for row, bar in zip(rows, drawn, strict=True):
+        if _is_missing(row[column.key]):
+            pictures.append("")
+            continue
+        spots = [" "] * _PICTURE
+        if column.ends is not None:
+            spots[at(bar.low) : at(bar.high) + 1] = line * (at(bar.high) - at(bar.low) + 1)
+        spots[at(bar.estimate)] = point
+        pictures.append("".join(spots))
+    return pictures
+
+
+def _glyphs() -> str:
+    """The line and the point of a picture, in letters that standard output can write."""
+    glyphs = "\N{BOX DRAWINGS LIGHT HORIZONTAL}\N{BLACK CIRCLE}"
+    try:
+        glyphs.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "-o"
+    return glyphs
 
 
 def scale_end(highs: Iterable[float]) -> float:

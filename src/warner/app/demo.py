@@ -17,12 +17,14 @@ from warner import io as files
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.sampling import Source
-from warner.app.show_estimates import show_estimate
+from warner._core.table import Column, Table
+from warner._core.text import of_hundred
 from warner.app.terminal import show
-from warner.metrics import total_variation
+from warner.mechanisms.base import Mechanism
 from warner.reports.tally import save_tallies
 from warner.results.charts import chart, save
 from warner.results.estimate import Estimate, estimate
+from warner.results.intervals import share_columns
 from warner.results.named_summaries import table_of_estimates
 from warner.studies.study import Study
 
@@ -63,26 +65,55 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
 
     truths = [counts[str(result.attribute)] / result.n for result in estimates]
     _save(estimates, truths, folder)
-    for result, truth in zip(estimates, truths, strict=True):
-        show_estimate(result, LEVEL, TARGET, truth)
-        distance = total_variation(result.probabilities, truth)
-        show(
-            f"Total variation from the truth {distance:.4f}; "
-            f"{held(result, truth)} of {len(truth)} intervals hold the true share\n"
-        )
-    spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
     show(
-        f"Each person spent epsilon {study.epsilon:.10g} ({spent}). "
-        "No answer left a device unrandomised."
+        f"{estimates[0].n:,} people of the US census answer two questions. Their answers are "
+        "randomised at epsilon 1 each before anybody counts them. The true answers are known here, "
+        "so the estimates can be judged.",
+        "",
     )
+    education, status = zip(estimates, truths, strict=True)
+    show(_table(*status), "")
     show(
-        f"{estimates[0].n:,} people in {estimated - start:.2f} s: "
-        f"randomise and write {randomised - start:.2f} s, "
-        f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."
+        f"Of the {len(education[1])} intervals for education "
+        f"{held(*education)} contain the truth; all its shares are in estimate.csv.",
+        "",
+        _about_one_report(study.mechanisms["marital_status"]),
+        "",
     )
     made = ", ".join(name for name in _FILES if (folder / name).exists())
-    show(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
-    show("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
+    show(
+        f"Took {estimated - start:.1f} s: {randomised - start:.1f} s to randomise and write, "
+        f"{counted - randomised:.1f} s to read and count, {estimated - counted:.1f} s to estimate. "
+        f"Written to {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.",
+        "Next: warner new YOUR_ANSWERS.csv, or warner help.",
+        "Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.",
+    )
+
+
+def _table(result: Estimate, truth: np.ndarray) -> Table:
+    """The shares from the largest to the smallest, beside the true shares (K,)."""
+    rows = [
+        {**row, "truth": true}
+        for row, true in zip(result.rows(LEVEL, TARGET), truth.tolist(), strict=True)
+    ]
+    value, share, interval, picture = share_columns(LEVEL, None)
+    return Table(
+        [value, Column("truth", unit="share"), share, interval, picture],
+        sorted(rows, key=lambda row: -row["estimate"]),
+        [f"{held(result, truth)} of {len(truth)} intervals contain the truth."],
+        f"{result.attribute}: {result.n:,} people",
+    )
+
+
+def _about_one_report(mechanism: Mechanism) -> str:
+    """What one report of randomised response gives away, in people of 100."""
+    law = mechanism.channel().dense()
+    of_them, of_others = of_hundred(float(law[1, 1])), of_hundred(float(law[1, 0]))
+    label = mechanism.domain.labels[1]
+    return (
+        f'What one report gives away: of 100 people whose answer is "{label}", {of_them} report '
+        f'"{label}". So do {of_others} of 100 with any other answer. Nobody can tell which.'
+    )
 
 
 def _randomize(

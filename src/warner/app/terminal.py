@@ -20,6 +20,7 @@ from warner._core.text import visible
 _WIDE = 100_000  # characters of a line with --wide
 _PIPE = 260  # of a file or a pipe
 _wide = ContextVar("wide", default=False)
+_explain = ContextVar("explain", default=False)
 
 
 def plural(n: int, one: str, many: str) -> str:
@@ -40,7 +41,7 @@ def show(*blocks: Table | str, err: bool = False) -> None:
             for line in visible(block).split("\n"):
                 click.echo(fill(line, width, break_on_hyphens=False), err=err)
             continue
-        lines = block.text(width).split("\n")
+        lines = block.text(width, explain=_explain.get()).split("\n")
         titles = len(wrap(visible(block.title), width, break_on_hyphens=False))
         for i, line in enumerate(lines):
             click.secho(line, bold=i < titles, err=err)
@@ -57,13 +58,14 @@ def _line_width(stream: TextIO) -> int:
 
 
 @contextlib.contextmanager
-def whole_lines(wide: bool) -> Iterator[None]:
-    """Print lines of any length within the block, if ``wide``."""
-    token = _wide.set(wide)
+def shown_with(wide: bool, explain: bool) -> Iterator[None]:
+    """Print lines of any length within the block, and how numbers were computed."""
+    tokens = _wide.set(wide), _explain.set(explain)
     try:
         yield
     finally:
-        _wide.reset(token)
+        _wide.reset(tokens[0])
+        _explain.reset(tokens[1])
 
 
 @contextlib.contextmanager

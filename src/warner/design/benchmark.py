@@ -223,9 +223,6 @@ class Benchmark(Tabular):
         left = f", left_out={len(self.left_out)}" if self.left_out else ""
         return f"Benchmark({counts}, methods={len(self.methods)}, runs={self.runs}{left})"
 
-    def __str__(self) -> str:
-        return self.table().text()
-
     def _reasons(self) -> list[str]:
         """A sentence on each mechanism or method that is left out."""
         counts = Counter(

@@ -113,9 +113,6 @@ class Ranking(Tabular, Generic[Result]):
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
-    def __str__(self) -> str:
-        return str(self.table())
-
     def __repr__(self) -> str:
         first = next(iter(self.best.row().values()))
         left = f", left_out={len(self.left_out)}" if self.left_out else ""

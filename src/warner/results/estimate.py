@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from warner._core import html
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
 from warner._core.names import explained
@@ -20,13 +21,13 @@ from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE
 from warner._core.survey_design import SurveyDesign
-from warner._core.table import Table, frame_of_rows
+from warner._core.table import MOST, Table, frame_of_rows
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, status_of_parts
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results import charts, conditional, intervals, summaries, tables
+from warner.results import charts, conditional, intervals, shown, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.conditional import Answered
 from warner.results.forged import ForgedBounds, forged_bounds
@@ -42,6 +43,8 @@ from warner.results.recommend import (
 from warner.results.redistribution import Redistributed, redistributed
 from warner.results.solution import Solution, Weights, marginal_estimate, same
 from warner.results.summaries import Quantity
+
+_MOST_IN_NOTEBOOK = 20  # shares; of more the largest are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +108,19 @@ class Estimate(Solution):
         )
         return f"Estimate({about}{gap})"
 
+    def __str__(self) -> str:
+        if self.groups is not None:
+            return str(self.table())
+        blocks = shown.blocks(self, most=MOST)
+        return "\n".join(b if isinstance(b, str) else b.text() for b in blocks)
+
     def _repr_html_(self) -> str:
-        return tables.notebook_table(self).html()
+        if self.groups is not None:
+            return tables.notebook_groups(self).html()
+        blocks = shown.blocks(self, most=_MOST_IN_NOTEBOOK)
+        return "\n".join(
+            f"<p>{html.text(b)}</p>" if isinstance(b, str) else b.html() for b in blocks
+        )
 
     def table(
         self, level: float = 0.95, target: str = "population", kind: str | None = None

@@ -30,8 +30,7 @@ class ForgedBounds(Tabular):
     level: float
     bounds: np.ndarray
 
-    def __repr__(self) -> str:
-        return str(self.table())
+    __repr__ = Tabular.__str__
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each value: value, estimate, low and high."""

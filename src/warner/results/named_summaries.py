@@ -17,7 +17,6 @@ from warner._core.text import meant
 from warner.domains import Domain
 from warner.results import summaries
 from warner.results.charts import require_altair
-from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look, share_columns, share_row
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
@@ -254,11 +253,11 @@ def encoded(column: str, order: list[Any]) -> dict[str, Any]:
 
 
 # Which summaries of an estimate stand in the table.
-Summaries = Callable[[Estimate], Sequence[Named]]
+Summaries = Callable[[Any], Sequence[Named]]
 
 
 def table_of_estimates(
-    estimates: Sequence[Estimate],
+    estimates: Sequence[Any],
     level: float,
     target: str,
     more_rows: Sequence[dict[str, Any]] = (),
@@ -276,7 +275,7 @@ def table_of_estimates(
 
 def table_of_groups(
     names: Sequence[str],
-    estimates: Sequence[tuple[Sequence[Any], Estimate | str]],
+    estimates: Sequence[tuple[Sequence[Any], Any]],
     level: float,
     target: str,
     kind: str | None = None,
@@ -294,7 +293,7 @@ def table_of_groups(
             else estimate_rows(result, level, target, kind, summaries)
         )
     ]
-    of_groups = [result for _, result in estimates if isinstance(result, Estimate)]
+    of_groups = [result for _, result in estimates if not isinstance(result, str)]
     return _table(names, rows, level, target, any(result.data.simulated for result in of_groups))
 
 
@@ -313,7 +312,7 @@ def _table(
 
 
 def estimate_rows(
-    result: Estimate,
+    result: Any,
     level: float,
     target: str,
     kind: str | None = None,

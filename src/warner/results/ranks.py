@@ -288,8 +288,7 @@ class Top(Tabular):
         rank = Column("rank", unit="number", ends=("rank_low", "rank_high"))
         return Table([*share_columns(self.level, None), rank], self.rows(), [self.text])
 
-    def __repr__(self) -> str:
-        return str(self.table())
+    __repr__ = Tabular.__str__
 
 
 def top(solution: Solution, count: int, level: float, target: str) -> Top:

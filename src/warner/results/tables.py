@@ -13,7 +13,7 @@ from warner._core.checks import choice, confidence_level
 from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
 from warner.domains import Domain
-from warner.estimators.base import LikelihoodData
+from warner.estimators.base import LikelihoodData, Status
 from warner.metrics import project
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows
@@ -34,10 +34,46 @@ from warner.results.intervals import (
 from warner.results.share_noise import variances_of
 from warner.results.solution import Solution
 
-_MOST = 20  # rows in a notebook; of more values the largest shares are shown
 _MOST_VALUES, _MOST_ROWS = 5, 100  # of groups in a notebook: values of each, rows in all
 _TELLS_NOTHING = 0.5  # the mean width of intervals, as a part of all that could be
 _WORTH = 0.05  # half the width that a survey is mostly asked for
+
+
+# What an interval promises, in one clause of the sentence under a table.
+_PROMISES = {
+    "average": "on average over all answers the percentage of them holds, of the largest fewer",
+    "simultaneous": "they hold for all answers at once",
+    "anytime": "each holds however often you look while reports come in",
+}
+_PROMISE = "each holds for its own answer"
+# The same for readers who ask how the intervals were made.
+INTERVALS = {
+    "score": "Each holds for its value, also for one that is read because its share is large.",
+    "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
+    "likelihood": (
+        "Each has the shares that a likelihood-ratio test does not reject. It holds for its value."
+    ),
+    "average": (
+        "Together they hold as many of the values' shares as the percentage says, on average over "
+        "the values. Of shares that fall like 1, 1/2, 1/3, the largest is missed in up to half of "
+        "the surveys. Intervals of kind 'score' hold for each value."
+    ),
+    "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
+    "anytime": (
+        "They are around the unbiased estimates. Each holds for its value at all numbers of "
+        "reports together, for somebody who looks again and again."
+    ),
+    "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
+    "posterior": (
+        "Each is from a posterior of smooth shares with heaps at round numbers. It holds for its "
+        "value, not for all at once."
+    ),
+}
+NO_INTERVALS = "There are no intervals: different distributions make the same reports."
+PEOPLE = {
+    "population": "the population that these people come from",
+    "respondents": "these respondents",
+}
 
 
 def reports_of(n: int, simulated: bool) -> str:
@@ -225,8 +261,9 @@ def estimate_table(
     result: Any, level: float = 0.95, target: str = "population", kind: str | None = None
 ) -> Table:
     """The table of an estimate: see :meth:`warner.Estimate.table`."""
-    about = about_estimate(result)
-    simulated = result.data.simulated
+    about, simulated = title(result), result.data.simulated
+    how = explained(result, available_kind(result, target, kind)) if result.groups is None else []
+    last = [unusual_end(result), f"WARNING: {result.doubt}" if result.doubt else ""]
     if result.groups is None and result.fit.keys is not None:
         keys = key_rows(result, level, target)
         mean = (
@@ -234,10 +271,10 @@ def estimate_table(
             Column("mean", unit="number"),
         )
         columns = [*share_columns(level), mean[1], mean[0], Column("status", priority=2)]
-        return Table(columns, keys, (), about, simulated)
+        return Table(columns, keys, last, about, simulated, how)
     if result.groups is None and result.fit.probabilities is None:
         columns = [Column("estimate", unit="number"), interval_column(level, "number")]
-        return Table(columns, means(result, level, target, kind), (), about, simulated)
+        return Table(columns, means(result, level, target, kind), last, about, simulated, how)
     if result.groups is not None:
         columns = [
             *(Column(name) for name in result.names),
@@ -252,18 +289,18 @@ def estimate_table(
         notes = [f"Intervals: {used}, {target}{average}.", tells_nothing(result, listed)]
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
-        return Table(columns, listed, notes, about, simulated)
+        return Table(columns, listed, [*notes, *last], about, simulated)
     shares = rows(result, level, target, kind)
     if any(row["shrunk_from"] is not None for row in shares):
         shrunk = [Column("shrunk_from", "shrunk from", "share", priority=1)]
     else:
         shrunk = [Column("shrunk_from", unit="data")]
     used = available_kind(result, target, kind)
-    notes = [f"Intervals: {used}, {target}.", _mean(result), tells_nothing(result, shares)]
-    notes += about_paper(result)
+    notes = [about_intervals(used, target), _mean(result), tells_nothing(result, shares)]
+    notes += [design_effect_in_words(result), *about_paper(result), *last]
     counted = None if asked_in_words(result.data) else "people"
     columns = [*share_columns(level, counted, used), *_of_design(result), *shrunk]
-    return Table(columns, shares, notes, about, simulated)
+    return Table(columns, shares, notes, about, simulated, how)
 
 
 def _of_design(result: Any) -> list[Column]:
@@ -311,20 +348,11 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"These reports tell next to nothing: {about}. {needed}."
 
 
-def notebook_table(result: Any) -> Table:
-    """The table of an estimate with the rows that a notebook shows: the largest shares."""
-    table, rows = estimate_table(result), []
-    size = result.domain.size
+def notebook_groups(result: Any) -> Table:
+    """The table of groups with the rows that a notebook shows: the largest shares."""
+    table, size = estimate_table(result), result.domain.size
     if result.fit.probabilities is None:
         return table
-    if result.groups is None:
-        if size <= _MOST:
-            return table
-        largest = np.argsort(-result.probabilities, kind="stable")[:_MOST]
-        rows = [table.rows[x] for x in largest.tolist()]
-        return replace(
-            table, rows=rows, notes=[f"The {_MOST} largest of {size:,} shares.", *table.notes]
-        )
     series = result.groups.time is not None
     most = max(1, min(_MOST_VALUES, _MOST_ROWS // len(result))) if series else _MOST_VALUES
     people = np.where(result.sizes[:, None] > 0, result.probabilities, 0.0).T @ result.sizes
@@ -340,18 +368,55 @@ def notebook_table(result: Any) -> Table:
     return replace(table, rows=rows[:_MOST_ROWS], notes=[*notes, *table.notes])
 
 
-def about_estimate(result: Any) -> str:
-    """What an estimate is of, how it was made and how it ended, and whether to doubt it."""
-    name = f"{result.attribute}: " if result.attribute else ""
+def title(result: Any) -> str:
+    """The first line of a table: the question, the number of reports and of groups."""
     reports = reports_of(result.n, result.data.simulated)
+    if result.groups is not None:
+        reports += f" of {len(result):,} groups, pool {result.pool}"
+    elif result.reports_per_person > 1:
+        people = result.data.least_people
+        reports += f" of {people:,} {'person' if people == 1 else 'people'} or more"
     if result.groups is None and (words := asked_in_words(result.data)):
         reports += f" ({words})"
     if result.data.survey is not None:
         reports += f", {result.data.survey.drawn.text}"
-    how = f", {result.method}, {result.status.value}"
-    if result.groups is not None:
-        how = f" of {len(result):,} groups, pool {result.pool}"
-    return f"{name}{reports}{how}. {design_effect_in_words(result)} {result.doubt}".rstrip()
+    return f"{result.attribute or 'value'}: {reports}"
+
+
+def about_intervals(kind: str, target: str) -> str:
+    """The sentence under a table that says whom its intervals are for, and what they promise."""
+    if kind == "none":
+        return NO_INTERVALS
+    return f"The intervals are for {PEOPLE[target]}; {_PROMISES.get(kind, _PROMISE)}."
+
+
+_USUAL = (Status.EXACT, Status.CONVERGED, Status.COMPLETED)
+
+
+def unusual_end(result: Any) -> str:
+    """How the method ended, where readers have to know it; "" where it ended as it should."""
+    unique = result.unique or ""
+    several = f"The maximum is {unique}." if unique.startswith("not unique") else ""
+    ended = "" if result.status in _USUAL else _sentence(str(result.status))
+    return f"{ended} {several}".strip()
+
+
+def explained(result: Any, kind: str) -> list[str]:
+    """How the shares and the intervals were computed, for readers who ask."""
+    gap = "" if result.gap is None else f"Gap {result.gap:.1e} nats per report."
+    unique = "" if result.unique is None else f"The maximum is {result.unique}."
+    method = f"Method: {result.method}. {method_and_status(result)}"
+    made = INTERVALS.get(kind, "")
+    return [" ".join(filter(None, [made, method, gap, unique]))]
+
+
+def method_and_status(result: Any) -> str:
+    """What the method computes, and how the fit ended, as sentences."""
+    return " ".join(filter(None, map(_sentence, [result.estimator.summary, str(result.status)])))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 _FEW_DEGREES = 8  # of freedom, with which a variance is known within about a half

@@ -358,10 +358,7 @@ class WordSearch(Tabular):
         title = f"Words, before step {len(self.lists) + 1} of {self.steps}"
         return Table(columns, rows, notes, title)
 
-    def __str__(self) -> str:
-        return str(self.table())
-
-    __repr__ = __str__
+    __repr__ = Tabular.__str__
 
     def to_json(self) -> dict[str, Any]:
         """The search as JSON data, from which :meth:`from_json` makes it again."""

@@ -42,12 +42,16 @@ TABLE = Table(
 def test_people_read_units() -> None:
     assert TABLE.text().splitlines() == [
         "Shares",
-        "value   share   95 % interval  people",
-        "-----  ------  --------------  ------",
-        "yes    56.1 %  53.2 to 59.0 %   1,234",
+        "value   share   95 % interval  people  0 %             60 %",
+        "-----  ------  --------------  ------  --------------------",
+        "yes    56.1 %  53.2 to 59.0 %   1,234                   \N{BOX DRAWINGS LIGHT HORIZONTAL}"
+        "\N{BLACK CIRCLE}\N{BOX DRAWINGS LIGHT HORIZONTAL}",
         "<b>                                 3",
         "One sentence.",
     ]
+    # Pictures are the first to go where a line is too short, and nothing is said of them.
+    assert TABLE.text(50).splitlines()[1] == "value   share   95 % interval  people"
+    assert len(TABLE.text(50).splitlines()) == 6
     assert str(TABLE) == repr(TABLE) == TABLE.text()
 
 

@@ -28,7 +28,7 @@ def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:
     assert {name: t.n for name, t in tallies.items()} == {"smokes": 6000, "age": 6000}
     table = run("estimate", "all.json").stdout
     assert re.search(r"yes +[23]\d\.\d % +\d+\.\d to \d+\.\d % +[12],\d+", table)
-    assert "population that these people were drawn from" in table and "95 % interval" in table
+    assert "population that these people come from" in table and "95 % interval" in table
     # The same through standard input and output.
     text = Path("answers.csv").read_text()
     reports = run("randomize", "study.toml", "--again", text=text).stdout

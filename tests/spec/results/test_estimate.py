@@ -272,7 +272,7 @@ def test_the_top_is_sorted_and_wider_than_intervals_of_single_shares() -> None:
 def test_means_and_keys_show_themselves() -> None:
     laplace = warner.Laplace(Integers(0, 9), 2.0)
     mean = estimate(laplace.tally(laplace.randomize([3] * 50)), SampleMean())
-    assert "<table" in mean._repr_html_()
+    assert "Mean " in mean._repr_html_() and "Mean " in str(mean)
     keys = KeyValue(Categorical(["a", "b"]), warner.Interval(0, 1, bins=4), 2.0)
     found = estimate(keys.tally(keys.randomize([{"key": "a", "value": 0.5}] * 50)))
     assert "mean" in found._repr_html_()

@@ -49,7 +49,6 @@ from warner.app.show_estimates import (
     show_items,
     show_redistributed,
     show_sources,
-    show_summaries,
     show_weighted,
 )
 from warner.app.what_files_hold import (
@@ -74,6 +73,7 @@ from warner.results.named_summaries import summary_rows, table_of_estimates, tab
 from warner.results.pooling import POOLS
 from warner.results.recommend import method
 from warner.results.redistribution import has_tags
+from warner.results.shown import summaries_shown
 from warner.results.weights import weighted
 from warner.studies.study import Study
 
@@ -475,7 +475,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
         for i, result in enumerate(estimates):
             question = ticked.get(str(result.attribute))
             if summaries := summaries_of.named(result):
-                show_summaries(result, summaries, level, target, kind)
+                terminal.show(summaries_shown(result, summaries, level, target, kind))
             elif question is None:
                 show_estimate(
                     result, level, target, kind=kind, parts=flat.get(str(result.attribute))
@@ -595,7 +595,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             if result.names:
                 show_group_estimates(name, result, level, target)
             elif summaries := summaries_of.named(result):
-                show_summaries(result, summaries, level, target, kind)
+                terminal.show(summaries_shown(result, summaries, level, target, kind))
             else:
                 show_estimate(result, level, target, kind=kind)
 

@@ -21,7 +21,7 @@ from warner._core.errors import ArgumentError
 from warner._core.extras import imported
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Table
-from warner.app.terminal import whole_lines
+from warner.app.terminal import shown_with
 from warner.app.what_files_hold import (
     group_and_file,
     refuse_overwriting,
@@ -167,6 +167,7 @@ class Output:
     as_json: bool = False
     as_csv: bool = False
     wide: bool = False  # whether lines are as long as they need to be
+    explain: bool = False  # whether tables say how their numbers were computed
 
     def check(self, *inputs: str, plot: str | None = None) -> None:
         """Refuse forms that exclude each other, and files that would replace an input or another.
@@ -222,7 +223,7 @@ class Output:
                 made = paper().latex() if ending == "tex" else paper().typst()
                 write_text(f"{made.rstrip()}\n", path)
             else:
-                with whole_lines(self.wide):
+                with shown_with(self.wide, self.explain):
                     if path == "-":
                         show()
                     else:
@@ -245,9 +246,10 @@ def written(command: Command) -> Command:
         as_json: bool,
         as_csv: bool,
         wide: bool,
+        explain: bool,
         **rest: Any,
     ) -> None:
-        command(output=Output(output_paths, as_json, as_csv, wide), **rest)
+        command(output=Output(output_paths, as_json, as_csv, wide, explain), **rest)
 
     return options(
         click.option(
@@ -262,6 +264,7 @@ def written(command: Command) -> Command:
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
         click.option("--wide", is_flag=True, help="Show all columns, in lines of any length."),
+        click.option("--explain", is_flag=True, help="Also say how the numbers were computed."),
     )(with_output)  # type: ignore[return-value]
 
 

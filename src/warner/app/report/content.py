@@ -21,12 +21,12 @@ from warner._core.text import (
     percent_interval,
     visible,
 )
-from warner.app.show_estimates import with_figures
 from warner.estimators.base import Status
 from warner.results.differences import Differences, figures_of_difference, shown_p
 from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
 from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
+from warner.results.shown import with_figures
 from warner.results.tables import name_of
 
 

@@ -31,7 +31,6 @@ from warner.app.report.content import (
     tables_of_keys,
 )
 from warner.app.requested import Wanted, were_asked
-from warner.app.show_estimates import INTERVALS, NO_INTERVALS, figures_of
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
     Strength,
@@ -51,7 +50,8 @@ from warner.results.differences import Differences, compare_groups, sentence
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import label
 from warner.results.named_summaries import Named, has_bands, summary_rows
-from warner.results.tables import asked_in_words, name_of, tells_nothing
+from warner.results.shown import figures_of
+from warner.results.tables import INTERVALS, NO_INTERVALS, asked_in_words, name_of, tells_nothing
 
 _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group

@@ -1,0 +1,285 @@
+"""An estimate as people read it: tables that print themselves, and a sentence or two below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from warner._core.table import Column, Table, as_text
+from warner._core.text import (
+    decimals_of_number,
+    decimals_of_percent,
+    number,
+    percent,
+    percent_interval,
+)
+from warner.estimators.base import Status
+from warner.results.conditional import Answered, answered, key_rows
+from warner.results.intervals import DESIGN_EFFECT, at_every_look, available_kind, share_columns
+from warner.results.named_summaries import (
+    Named,
+    applicable,
+    bands,
+    bands_of,
+    has_bands,
+    parse,
+    summary_rows,
+)
+from warner.results.solution import Solution
+from warner.results.tables import (
+    PEOPLE,
+    about_intervals,
+    about_paper,
+    asked_in_words,
+    design_effect_in_words,
+    explained,
+    means,
+    rows as rows_of_shares,
+    tells_nothing,
+    title,
+    unusual_end,
+)
+
+SHRUNK = (
+    "* Shrunk towards the other shares, further than an interval from the reports of this answer "
+    "alone would allow."
+)
+_ALL = "-o FILE.csv, or rows() in Python, has all of them."
+_MOST_SHOWN = 50  # of more shares than are all shown
+_MOST_NAMED = 5  # unbiased estimates of shrunk shares
+_NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
+_MARK = Column("mark", "")  # of shrunk shares
+
+
+def blocks(
+    result: Any,
+    level: float = 0.95,
+    target: str = "population",
+    kind: str | None = None,
+    on_paper: tuple[str, str] = ("", ""),
+    most: int = 1000,
+) -> list[Table | str]:
+    """What a terminal, ``print`` and a notebook show of an estimate of one group of people.
+
+    ``on_paper`` is what people reported by a design for paper, as a title, and what its card makes
+    them report. Of more than ``most`` shares the largest are shown.
+    """
+    if keys := key_rows(result, level, target):
+        return [_table_of_keys(result, keys, level)]
+    used, looks = available_kind(result, target, kind), at_every_look(kind)
+    shown: list[Table | str] = []
+    every = marked(rows_of_shares(result, level, target, kind))
+    if kind is None and is_by_bands(result):
+        rows = band_rows(result, level, target)
+        notes = [about_bands(result)]
+    else:
+        rows, notes = largest(every, most)
+    if rows:
+        value, share, *others = columns_of(level, result, used)
+        shown.append(
+            Table(
+                [value, share, *mark_column(rows), *others],
+                rows,
+                [
+                    *notes,
+                    tells_nothing(result, rows),
+                    about_intervals(used, target),
+                    about_shrunk(rows),
+                    design_effect_in_words(result),
+                    on_paper[1],
+                    *about_paper(result),
+                    unusual_end(result),
+                ],
+                on_paper[0] or title(result),
+                explained=explained(result, used),
+            )
+        )
+        if result.domain.nonresponse is not None:
+            shown.append(_table_of_answered(answered(result), level, target, looks, most))
+    else:
+        shown.append(title(result))
+    numbers = _of_numbers(result, level, looks)
+    if len(numbers) > 1:
+        shown += ["", table_of_summaries(numbers, level)]
+    else:
+        shown += [f"{row['text'].capitalize()} {in_brackets(row)}." for row in numbers]
+    return [*shown, *([f"WARNING: {result.doubt}"] if result.doubt else [])]
+
+
+def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, Any]]:
+    """Mean and quartiles of numbers; the mean alone where there is no posterior."""
+    if result.has_posterior_intervals:
+        return summary_rows(result, applicable(result.domain, _NUMBERS), level, kind=looks)
+    if result.fit.mean is None:
+        return []
+    rows = means(result, level, kind=looks)
+    axes = [""] if len(rows) == 1 else [f" of coordinate {i}" for i in range(len(rows))]
+    return [
+        {**row, "text": f"mean{axis}", "is_share": False}
+        for axis, row in zip(axes, rows, strict=True)
+    ]
+
+
+def columns_of(level: float, result: Solution, kind: str = "") -> list[Column]:
+    """The columns of a table of shares. Shares times n are no counts, and their title says so."""
+    whose = "reports" if result.reports_per_person > 1 else "people"
+    counted = None if asked_in_words(result.data) else f"{whose}, about"
+    effect = [] if result.data.survey is None else [DESIGN_EFFECT]
+    return [*share_columns(level, counted, kind), *effect]
+
+
+def marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with their values as texts, and a mark where the value's own reports exclude a share."""
+    return [
+        {
+            **row,
+            "value": as_text(row["value"]),
+            "mark": "*" * (row.get("shrunk_from") is not None),
+        }
+        for row in rows
+    ]
+
+
+def mark_column(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The column of the marks of shrunk shares, where there are any."""
+    return [_MARK] if any(row.get("mark") for row in rows) else []
+
+
+def largest(rows: list[dict[str, Any]], most: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """All rows, or the largest of more than ``most``, with a note that says so."""
+    if len(rows) <= most:
+        return rows, []
+    # A table of thousands of lines takes long to draw, and nobody finds the largest in it.
+    first = sorted(rows, key=lambda row: -row["estimate"])[: min(most, _MOST_SHOWN)]
+    note = f"These are the {len(first)} largest of {len(rows):,} shares."
+    return first, [f"{note} {_ALL}"]
+
+
+def is_by_bands(result: Any) -> bool:
+    """Whether a table shows bands: of more numbers than a band each, whose shares are smooth."""
+    size = result.domain.answered.size
+    if not has_bands(result.domain) or not result.has_posterior_intervals:
+        return False
+    return result.domain.nonresponse is None and size > len(bands(result.domain))
+
+
+def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
+    """The bands of a question of numbers, as rows of a table."""
+    labels = [label for _, _, label in bands(result.domain)]
+    rows = summary_rows(result, bands_of(result.domain), level, target)
+    return [
+        row | {"value": label, "n": row["estimate"] * result.n, "mark": ""}
+        for label, row in zip(labels, rows, strict=True)
+    ]
+
+
+def about_bands(result: Any) -> str:
+    """The sentence that says how many values the bands hold."""
+    size = result.domain.size
+    return f"These are bands of {size:,} values. {_ALL}"
+
+
+def about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The line under a table that says which estimates the value's own reports exclude, or ""."""
+    shrunk = sorted((row for row in rows if row["mark"]), key=lambda row: -row["estimate"])
+    if not shrunk:
+        return ""
+    named = [f"{row['value']} {100 * row['shrunk_from']:.2f} %" for row in shrunk[:_MOST_NAMED]]
+    more = f" and {len(shrunk) - _MOST_NAMED} more" * (len(shrunk) > _MOST_NAMED)
+    return f"{SHRUNK} Unbiased estimates: {', '.join(named)}{more}."
+
+
+# -----------------------------------------------------------------------------------------------
+# Summaries, people who answered, and keys.
+
+
+def with_figures(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary with its estimate and its interval as texts, since only some are shares."""
+    figure, limits = figures_of(row)
+    return {**row, "figure": figure, "limits": limits}
+
+
+def figures_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The estimate and the interval of a share, or of another number, as texts.
+
+    >>> figures_of({"estimate": 9.8612, "low": 8.6, "high": 12.4, "is_share": False})
+    ('9.9', '8.6 to 12.4')
+    """
+    low, high, estimate = row["low"], row["high"], row["estimate"]
+    if row["is_share"]:
+        decimals = decimals_of_percent([high - low])
+        return percent(estimate, decimals), percent_interval(low, high, decimals)
+    decimals = decimals_of_number(high - low)
+    return number(estimate, decimals), f"{number(low, decimals)} to {number(high, decimals)}"
+
+
+def in_brackets(row: Mapping[str, Any]) -> str:
+    """An estimate with its interval behind it, as in a sentence.
+
+    >>> in_brackets({"estimate": 9.8612, "low": 8.6, "high": 12.4, "is_share": False})
+    '9.9 (8.6 to 12.4)'
+    """
+    figure, limits = figures_of(row)
+    return f"{figure} ({limits})"
+
+
+def table_of_summaries(
+    rows: Sequence[Mapping[str, Any]], level: float, about: Sequence[str] = (), heading: str = ""
+) -> Table:
+    """A table of summaries of one estimate, with sentences below and a title."""
+    columns = [
+        Column("text", "summary"),
+        Column("figure", "estimate", "number"),
+        Column("limits", f"{100 * level:.4g} % interval", "number"),
+    ]
+    return Table(columns, list(map(with_figures, rows)), about, heading)
+
+
+def summaries_shown(
+    result: Any, named: Sequence[Named], level: float, target: str, kind: str | None = None
+) -> Table:
+    """The table of summaries that somebody names."""
+    rows = summary_rows(result, named, level, target, kind)
+    notes = [
+        design_effect_in_words(result),
+        f"Each interval is for {PEOPLE[target]}, and for its number alone.\n",
+    ]
+    return table_of_summaries(rows, level, notes, title(result))
+
+
+def _table_of_answered(
+    given: Answered, level: float, target: str, kind: str | None, most: int
+) -> Table:
+    """The share of people who answered, and the shares among them."""
+    share = given.row(level, target, kind)
+    rows, notes = largest(marked(given.rows(level, target, kind)), most)
+    notes.append("Nothing is known of what people who did not answer would have said.")
+    value, of_answers, *others = columns_of(level, given.estimate)
+    columns = [value, replace(of_answers, title="of those who answered"), *others]
+    heading = f"{in_brackets({**share, 'is_share': True})} of all people answered."
+    return Table(columns, rows, notes, heading)
+
+
+def _table_of_keys(result: Any, keys: Sequence[Mapping[str, Any]], level: float) -> Table:
+    """The frequency of every key and the mean of its values."""
+    absent = Status.KEY_ABSENT.name.lower()
+    rows = [
+        {**row, "value": as_text(row["value"]) + " (absent?)" * (row["status"] == absent)}
+        for row in keys
+    ]
+    key, share, interval, *others = columns_of(level, result)
+    columns = [
+        replace(key, title="key"),
+        replace(share, title="frequency"),
+        interval,
+        Column("mean", unit="number"),
+        Column("of mean", "interval of the mean", "number", ends=("mean_low", "mean_high")),
+        *others,
+    ]
+    notes = [
+        "Each interval holds for its own key. Where few people have a key, the interval of its "
+        "mean can be as wide as all values.",
+        unusual_end(result),
+    ]
+    return Table(columns, rows, notes, title(result), explained=explained(result, "wald"))
