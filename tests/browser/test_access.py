@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser._page import opened, review, send, shown, violations
+from tests.browser._page import choose, kept, opened, review, send, shown, violations
 from tests.browser._studies import INVITED, WHOLE
 
 # All panels at once: their texts and controls stand in the page from the start.
@@ -99,11 +99,76 @@ def test_back_on_a_phone_leads_to_the_questions_and_loses_no_answer(
         dialog.dismiss()
 
     page.on("dialog", stay)
-    page.click(".languages a[lang=de]")
-    page.wait_for_timeout(200)
+    page.evaluate("setTimeout(() => location.assign('card.json'), 10)")
+    page.wait_for_timeout(300)
     assert seen == ["beforeunload"] and page.input_value("#q1-0") == "7.5"
     review(page)
     send(page)
+    assert served.people() == 1
+
+
+TEN = """
+title = { en = "Ten questions", de = "Zehn Fragen" }
+languages = ["en", "de"]
+[collect]
+access = "invited"
+""" + "".join(
+    f"""
+[attributes.q{i}]
+label = {{ en = "Question {i}?", de = "Frage {i}?" }}
+values = ["no", "yes"]
+answers = {{ de = ["nein", "ja"] }}
+mechanism = "RandomizedResponse"
+epsilon = 0.2
+"""
+    for i in range(10)
+)
+
+
+def test_back_forward_language_and_reload_lose_nothing_at_any_step(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a language or a reload that empties the form, answers in a storage of the browser, a
+    code that stays in the address, and a worker that gives answers to another tab."""
+    relay, served = relayed(TEN, 1)
+    person = people.person(viewport={"width": 360, "height": 740})
+    page = opened(person, f"{relay.url}#code={served.codes[0]}")
+    page.on("dialog", lambda dialog: dialog.accept())
+    assert "code" not in page.url and page.input_value("#code-0") == served.codes[0]
+    kept(page)
+    for i in range(10):
+        choose(page, f"q{i}", i % 2)
+        page.click(f".languages a[lang={['de', 'en'][i % 2]}]")
+        page.wait_for_selector(f"html[lang={['de', 'en'][i % 2]}]", state="attached")
+        if i % 3 == 2:
+            page.reload()
+            page.wait_for_selector("#continue:not([disabled])")
+        assert all(page.is_checked(f"#q{j}-{j % 2}") for j in range(i + 1))
+    review(page)
+    listed = page.locator("[data-review]").all_text_contents()
+    page.click(".languages a[lang=de]")
+    page.locator('[data-review="q0"]', has_text="nein").wait_for()
+    assert "Antworten" in page.inner_text("#review-title") and len(listed) == 10
+    page.reload()
+    page.wait_for_selector("#review:not([hidden])")
+    assert page.locator("[data-review]").all_text_contents() == ["nein", "ja"] * 5
+    page.go_back()
+    page.wait_for_selector("#questions:not([hidden])")
+    page.go_forward()
+    page.wait_for_selector("#review:not([hidden])")
+    assert violations(page) == [] and _too_wide(page, 360) == []
+    # Nothing of it is in a storage, nor in another tab.
+    kept_here = (
+        "JSON.stringify([...Object.entries(sessionStorage), ...Object.entries(localStorage)])"
+    )
+    assert served.codes[0] not in page.evaluate(kept_here)
+    assert "q0-0" not in page.evaluate(kept_here)
+    other = opened(person, relay.url)
+    assert not other.is_checked("#q0-0") and other.input_value("#code-0") == ""
+    other.close()
+    send(page)
+    page.reload()
+    shown(page, "sent")
     assert served.people() == 1
 
 

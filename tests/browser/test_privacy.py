@@ -83,7 +83,16 @@ def test_requests_are_the_same_for_all_answers(people: Any, relayed: Any) -> Non
     assert served.people() == 4
 
 
-FILES = {"/", "/survey.css", "/survey.js", "/outbox.js", "/warner.js", "/study.json", "/healthz"}
+FILES = {
+    "/",
+    "/survey.css",
+    "/survey.js",
+    "/form.js",
+    "/outbox.js",
+    "/warner.js",
+    "/study.json",
+    "/healthz",
+}
 
 
 def test_page_and_worker_ask_for_their_files_and_send_the_report_alone(
@@ -163,20 +172,27 @@ def test_what_stays_on_a_device_does_not_show_which_report_came_from_it(
     assert all(sent[i : i + 16] not in state for i in range(0, len(sent) - 15, 2))
 
 
+ALL_STORED = "JSON.stringify([Object.entries(sessionStorage), Object.entries(localStorage)])"
+
+
 def test_an_answer_is_never_stored_before_send(people: Any, relayed: Any) -> None:
     relay, _ = relayed(WHOLE)
     page = opened(people.person(), relay.url)
+    kept(page)
     page.fill("#q1-0", "7.8125")
     choose(page, "q4", 2)
     assert stored(page) == []
     page.reload()
     page.wait_for_selector("#continue:not([disabled])")
-    assert page.input_value("#q1-0") == ""
-    assert page.locator("input:checked").count() == 0
-    page.fill("#q1-0", "7.8125")
+    # The worker had it in memory, for this tab, and has forgotten it now.
+    assert page.input_value("#q1-0") == "7.8125" and page.is_checked("#q4-2")
+    assert "7.8125" not in page.evaluate(ALL_STORED)
     page.click("#clear")
     page.wait_for_selector("#cleared:not([hidden])")
     assert page.input_value("#q1-0") == ""
+    page.reload()
+    page.wait_for_selector("#continue:not([disabled])")
+    assert page.input_value("#q1-0") == "" and page.locator("input:checked").count() == 0
     assert relay.posts == []
 
 

@@ -73,3 +73,47 @@ def test_a_document_that_is_changed_on_its_way_is_refused() -> None:
     asked = {"served": changed, "sha256": survey_digest(served), "people": []}
     with pytest.raises(AssertionError, match="must have its digest"):
         node(str(HERE / "seal.mjs"), text=json.dumps(asked))
+
+
+_ROUNDS = """
+[attributes.smokes]
+values = ["no", "yes", "silent"]
+mechanism = "SubsetSelection"
+epsilon = 0.5
+[repeat]
+rounds = 4
+round = 2
+forever = 2.0
+values = 2
+"""
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"repeat": None}, "must go with permanent reports of all questions"),
+        ({"epsilon": 3.9}, "must be the epsilon of all permanent reports"),
+        ({"values": 3}, "must be the epsilon of all permanent reports"),
+        ({"round": 5}, "must be of one round"),
+    ],
+)
+def test_a_survey_that_understates_what_its_rounds_spend_is_refused(
+    change: dict[str, Any], words: str
+) -> None:
+    """Rejects a page that would promise 3.9 nats for ever where two permanent reports spend 4."""
+    served = json.loads(survey_bytes(Study.parse(_ROUNDS)))
+    if change == {"repeat": None}:
+        del served["repeat"]
+    else:
+        served["repeat"] |= change
+    asked = {"served": json.dumps(served), "people": []}
+    with pytest.raises(AssertionError, match=words):
+        node(str(HERE / "seal.mjs"), text=json.dumps(asked))
+
+
+def test_answers_of_a_round_are_not_sealed_without_permanent_reports() -> None:
+    """Rejects a module that draws a permanent report anew in each round."""
+    served = survey_bytes(Study.parse(_ROUNDS)).decode()
+    asked = {"served": served, "people": [{"answers": {"smokes": "no"}}]}
+    with pytest.raises(AssertionError, match="must be the record of a permanent report"):
+        node(str(HERE / "seal.mjs"), text=json.dumps(asked))

@@ -117,6 +117,28 @@ export type SurveyDocument = {
      * where reports may tell more than odds of 22,027.
      */
     weak_protection?: true;
+    /**
+     * where the same people are asked in several rounds.
+     */
+    repeat?: Repeat;
+};
+export type Repeat = {
+    /**
+     * this one, from 1.
+     */
+    round: number;
+    /**
+     * how many there are.
+     */
+    rounds: number;
+    /**
+     * on how many different values of a question a device reports at most.
+     */
+    values: number;
+    /**
+     * of all reports for ever, of people whose answers change alike.
+     */
+    epsilon: number;
 };
 export type Survey = Readonly<SurveyDocument>;
 /**
@@ -198,6 +220,13 @@ export type Survey = Readonly<SurveyDocument>;
  * @property {string | null} opens
  * @property {string | null} closes
  * @property {true} [weak_protection] where reports may tell more than odds of 22,027.
+ * @property {Repeat} [repeat] where the same people are asked in several rounds.
+ *
+ * @typedef {object} Repeat devices keep permanent reports, and degrade them in each round.
+ * @property {number} round this one, from 1.
+ * @property {number} rounds how many there are.
+ * @property {number} values on how many different values of a question a device reports at most.
+ * @property {number} epsilon of all reports for ever, of people whose answers change alike.
  *
  * @typedef {Readonly<SurveyDocument>} Survey a survey document that was read and checked; frozen.
  */
@@ -605,17 +634,20 @@ export declare function randomizeBlock(survey: Survey, block: number, answers: R
  * @param {number} [person.block] what was drawn, where each person is asked one block.
  * @param {Readonly<Record<string, Answer>>} [person.public] by the names of all public columns.
  * @param {string} [person.code] the invitation code, where the survey asks for one.
+ * @param {Readonly<Record<string, Uint8Array>>} [person.memos] the permanent report on each answer,
+ *   by the names of the questions, where the survey has several rounds.
  * @param {Uint8Array} [person.id] 16 bytes, for tests. Otherwise drawn, or made of the code.
  * @param {Words} [person.words] for tests.
  * @returns {Promise<Uint8Array>} id, public indices, and the record of each question or of the
  *   block.
  * @throws {Refusal}
  */
-export declare function seal(survey: Survey, { answers, block, public: columns, code, id, words }: {
+export declare function seal(survey: Survey, person: {
     answers: Readonly<Record<string, Answer>>;
     block?: number;
     public?: Readonly<Record<string, Answer>>;
     code?: string;
+    memos?: Readonly<Record<string, Uint8Array>>;
     id?: Uint8Array;
     words?: Words;
 }): Promise<Uint8Array>;

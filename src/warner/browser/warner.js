@@ -112,6 +112,13 @@ const LARGEST_BATCH = 10_000;
  * @property {string | null} opens
  * @property {string | null} closes
  * @property {true} [weak_protection] where reports may tell more than odds of 22,027.
+ * @property {Repeat} [repeat] where the same people are asked in several rounds.
+ *
+ * @typedef {object} Repeat devices keep permanent reports, and degrade them in each round.
+ * @property {number} round this one, from 1.
+ * @property {number} rounds how many there are.
+ * @property {number} values on how many different values of a question a device reports at most.
+ * @property {number} epsilon of all reports for ever, of people whose answers change alike.
  *
  * @typedef {Readonly<SurveyDocument>} Survey a survey document that was read and checked; frozen.
  */
@@ -2420,6 +2427,7 @@ export function checkSurvey(data) {
   }
   questions.forEach((question) => checkQuestion(question, data.program !== undefined));
   if (data.program !== undefined) checkBlocks(data.program, questions);
+  checkRepeat(data.repeat, questions);
   for (const { name, domain } of columns) {
     const place = `survey.public.${name}.domain`;
     const kinds = ["categorical", "integers", "dates"];
@@ -2531,6 +2539,33 @@ function checkQuestion(question, drawn) {
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
   checkDeltaOf(sampler, delta, place);
+}
+
+/**
+ * A survey has permanent reports and says its rounds, or it has neither.
+ *
+ * @param {unknown} repeat
+ * @param {readonly Question[]} questions
+ */
+function checkRepeat(repeat, questions) {
+  const memos = questions.map(({ program }) => program && prepare(program).memo);
+  const place = "survey.repeat";
+  const all = repeat !== undefined;
+  const same = memos.every((memo) => (memo !== undefined) === all);
+  require(same, "malformed", place, "must go with permanent reports of all questions");
+  if (!all) return;
+  require(isObject(repeat), "malformed", place, "must be an object");
+  const { round, rounds, values, epsilon } = repeat;
+  const whole = [round, rounds, values].every((n) => Number.isSafeInteger(n) && Number(n) >= 1);
+  require(whole && Number(round) <= Number(rounds), "malformed", place, "must be of one round");
+  checkNumber(epsilon, `${place}.epsilon`);
+  const total = questions.reduce((sum, { program }) => {
+    const memo = /** @type {Json} */ (/** @type {Program} */ (program).memo);
+    const sampler = prepare(memo);
+    return sum + Math.min(Number(values), sampler.size) * natsOf(sampler, memo);
+  }, 0);
+  const rule = "must be the epsilon of all permanent reports";
+  require(total <= Number(epsilon) * (1 + 1e-9), "odds_exceed", `${place}.epsilon`, rule);
 }
 
 /**
@@ -2953,19 +2988,24 @@ function encodedBlock(sampler, asked, answers) {
  * @param {number} [person.block] what was drawn, where each person is asked one block.
  * @param {Readonly<Record<string, Answer>>} [person.public] by the names of all public columns.
  * @param {string} [person.code] the invitation code, where the survey asks for one.
+ * @param {Readonly<Record<string, Uint8Array>>} [person.memos] the permanent report on each answer,
+ *   by the names of the questions, where the survey has several rounds.
  * @param {Uint8Array} [person.id] 16 bytes, for tests. Otherwise drawn, or made of the code.
  * @param {Words} [person.words] for tests.
  * @returns {Promise<Uint8Array>} id, public indices, and the record of each question or of the
  *   block.
  * @throws {Refusal}
  */
-export async function seal(survey, { answers, block, public: columns = {}, code, id, words }) {
+export async function seal(survey, person) {
+  const { answers, block, public: columns = {}, code, memos, id, words } = person;
   // The answers are read before anything is awaited, so that the caller can forget them.
   const next = words ?? systemWords();
   const invited = survey.access === "invited";
   const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
   const records = survey.program === undefined
-    ? survey.questions.map((question) => randomize(question, given(question, answers), next))
+    ? survey.questions.map((question) => (survey.repeat === undefined
+      ? randomize(question, given(question, answers), next)
+      : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)))
     : [randomizeBlock(survey, block ?? -1, answers, next)];
   const own = id ?? (invited
     ? await invitationId(survey, code ?? "")
@@ -3179,7 +3219,7 @@ export function promisesOf(survey) {
     programsOf(survey, name).some((program) => prepare(program).between === "sensitive"));
   return [
     ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)).reverse(),
-    ...(levelOf(epsilon, null) > least ? ["together"] : []),
+    ...(levelOf(survey.repeat?.epsilon ?? epsilon, null) > least ? ["together"] : []),
     ...(questions.some(isSensitive) ? ["sensitive"] : []),
     ...(survey.program !== undefined ? ["drawn"] : []),
     ...(columns.length > 0 ? ["public"] : []),

@@ -7,6 +7,7 @@ report. Neither the token nor a code can be computed from it: both are random an
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import hmac
 import secrets
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from warner._core.errors import ArgumentError
 from warner.collector.refusals import Refused
 from warner.collector.submissions import ID_BYTES
 
@@ -72,6 +74,25 @@ def new_codes(n: int) -> list[str]:
         letters = "".join(secrets.choice(ALPHABET) for _ in range(CODE_LETTERS))
         codes["-".join(letters[i : i + _GROUP] for i in range(0, CODE_LETTERS, _GROUP))] = None
     return list(codes)
+
+
+def codes_in(path: str) -> list[str]:
+    """The codes in a file that ``warner collect invite`` has written."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    codes = [row[0] for row in rows[1:] if row]
+    letters = set(ALPHABET)
+    if not rows or rows[0][:1] != ["code"] or not codes:
+        rule, remedy = "must be a CSV file whose first column is 'code'", "Pass the file of -o"
+        raise ArgumentError("--codes", rule, path, remedy)
+    for number, code in enumerate(codes, 2):
+        plain = plain_code(code)
+        if len(plain) != CODE_LETTERS or not set(plain) <= letters:
+            # The code itself is not repeated: a message may be logged.
+            raise ArgumentError("--codes", f"has no code in row {number}", path)
+    if len(set(map(plain_code, codes))) < len(codes):
+        raise ArgumentError("--codes", "has a code twice", path)
+    return codes
 
 
 def plain_code(code: str) -> str:

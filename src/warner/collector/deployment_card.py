@@ -17,8 +17,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from warner._core.errors import MismatchError, WarnerError
+from warner._core.text import at_most
 from warner.collector.live.state import LEVEL, LiveView, fewest_new, groups_come_late
-from warner.collector.survey_document import Question, different, draw_of, questions_of
+from warner.collector.survey_document import (
+    Question,
+    different,
+    draw_of,
+    epsilon_of_all,
+    questions_of,
+)
 from warner.design.privacy_words import (
     Strength,
     certainty,
@@ -92,6 +99,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
                 "Estimates are computed from the counts of reports alone. So whatever is done with "
                 "them does not weaken the guarantee."
             ),
+            **({} if study.round is None else {"rounds": _rounds(study)}),
             "amplification": _amplification(study),
         },
         "who_sees_what": _who_sees_what(study, view),
@@ -115,6 +123,20 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
 
 
 _SHUFFLED_DELTA = 1e-6
+
+
+def _rounds(study: Study) -> str:
+    """What all reports of a person tell in a survey of several rounds."""
+    of_all = epsilon_of_all(study)
+    return (
+        f"This is round {study.round} of {study.rounds}. The browser of a person keeps a permanent "
+        "report on each answer, and degrades it in every round. All reports of "
+        f"{study.rounds} rounds spend at most {at_most(study.epsilon_of_rounds, 4)} while answers "
+        f"stay the same, and at most {at_most(of_all, 4)} for ever, of people who change "
+        "their answers, and go back to earlier ones, in the same rounds. That an answer has "
+        "changed, and when, is not hidden in the long run. Whoever takes part in two browsers, or "
+        "deletes what one keeps, spends more."
+    )
 
 
 def _amplification(study: Study) -> str:

@@ -22,7 +22,8 @@ from warner._core.errors import WarnerError
 from warner._core.text import at_most, canonical
 from warner.design.privacy_words import Strength, strength
 from warner.domains import Domain, Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute, Permanent
+from warner.privacy.guarantees import compose
 from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
 from warner.studies.texts import Texts
@@ -141,10 +142,10 @@ def survey_document(study: Study) -> dict[str, Any]:
     if study.rows_per_person > 1:
         rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
         problems.add(("rows_per_person",), rule, None, remedy)
-    if study.rounds > 1:
-        rule = "cannot be served: the survey page does not keep permanent reports yet"
-        remedy = "Use devices of your own, with permanent.device() or warner.js, or leave it out"
-        problems.add(("repeat",), rule, None, remedy)
+    if study.rounds > 1 and study.round is None:
+        rule = "must say which round is served"
+        remedy = "Write round = 1, and serve the next round as a study with round = 2"
+        problems.add(("repeat", "round"), rule, None, remedy, "repeat.round")
     questions, columns = [], []
     for question in questions_of(study):
         with problems.within():
@@ -164,6 +165,7 @@ def survey_document(study: Study) -> dict[str, Any]:
         "epsilon": study.epsilon,
         "questions": questions,
         **({} if draw is None else {"program": draw.device_program()}),
+        **({} if study.round is None else {"repeat": _repeat(study)}),
         "public": columns,
         "access": collect.access or "open",  # unsaid where no collector serves it
         "contact": collect.contact,
@@ -287,6 +289,25 @@ def _asked(texts: Texts, name: str, domain: Domain) -> dict[str, Any]:
             tag: list(texts.answers(name, tag)[: domain.size]) if has_labels else [] for tag in tags
         },
         "unit": texts.unit(name),
+    }
+
+
+def epsilon_of_all(study: Study) -> float:
+    """What all reports of a person spend; of a survey in rounds, of answers that change alike."""
+    if study.round is None:
+        return study.epsilon
+    permanent = [m for m in study.mechanisms.values() if isinstance(m, Permanent)]
+    return compose([m.of_values() for m in permanent]).total
+
+
+def _repeat(study: Study) -> dict[str, Any]:
+    """Which round is asked, and what all reports of a device spend."""
+    values = max(m.values for m in study.mechanisms.values() if isinstance(m, Permanent))
+    return {
+        "round": study.round,
+        "rounds": study.rounds,
+        "values": values,
+        "epsilon": epsilon_of_all(study),
     }
 
 

@@ -449,6 +449,12 @@ REPEAT = Table(
             default=1,
             limits={"ge": 1, "le": 1000},
         ),
+        "round": Key(
+            int,
+            "which round this is, from 1: a survey page asks one round, and the next round is a "
+            "study with the next number",
+            limits={"ge": 1},
+        ),
     },
     "the table [repeat]",
 )

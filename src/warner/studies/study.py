@@ -124,6 +124,7 @@ class Study(Hinting):
         self._draws = is_drawn(stated.get("ask"))
         self._repeat: dict[str, Any] | None = stated.get("repeat")
         self.rounds: int = 1 if self._repeat is None else self._repeat["rounds"]
+        self.round: int | None = None if self._repeat is None else self._repeat.get("round")
         _check_names(list(stated["attributes"]), log)
         _check_texts(stated, log)
         if "ask" in stated:
@@ -554,6 +555,8 @@ class Study(Hinting):
         headers_of_study: dict[str, Any] = (
             {"group_column": self.group_column, "groups": headers} if self.groups else headers[None]
         )
+        if self.round is not None:  # so that ids and codes of one round are not those of another
+            headers_of_study = {"round": self.round, "questions": headers_of_study}
         return digest_of(headers_of_study, self.public, self.rows_per_person)
 
     @property
@@ -728,6 +731,10 @@ def _check_ask(data: Mapping[str, Any]) -> None:
 
 def _check_repeat(data: Mapping[str, Any]) -> None:
     """Refuse what does not go with the table [repeat]."""
+    stated = data["repeat"]
+    if stated.get("round", 1) > stated["rounds"]:
+        rule, got = f"must be one of the {stated['rounds']} rounds", str(stated["round"])
+        raise broken(("repeat", "round"), rule, got, None, "repeat.round")
     if is_drawn(data.get("ask")):
         rule = "does not go with [repeat], where all people are asked all questions in each round"
         raise broken(("ask",), rule, None, "Leave one of them out", "ask")

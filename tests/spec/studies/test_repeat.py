@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from tests.refusals import refused
 from warner import Study, audit
 from warner.app.cli import main
+from warner.collector.access import invited_id
 from warner.collector.survey_document import survey_document
 from warner.errors import ArgumentError, StudyError
 from warner.mechanisms import Permanent
@@ -72,7 +73,22 @@ def test_what_does_not_go_with_it() -> None:
     refused(StudyError, "ask: does not go with", Study.parse, drawn)
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
     refused(ArgumentError, "share the permanent report", audit, subsets, shuffled=1000, rounds=2)
-    refused(StudyError, "does not keep permanent reports", survey_document, _study())
+    refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())
+    last = several.replace("epsilon = 3.0", "epsilon = 0.5").replace(
+        "[repeat]", "[repeat]\nround = 53"
+    )
+    refused(StudyError, "repeat.round: must be one of the 52 rounds", Study.parse, last)
+
+
+def test_the_ids_and_codes_of_a_round_are_not_those_of_another() -> None:
+    """Rejects a survey in which a code of round 1 is spent in round 2, or counts are of both."""
+    first, second = (_study(more=f"round = {n}") for n in (1, 2))
+    assert first.round == 1 and first.digest != second.digest != _study().digest
+    code = "ABCD-EFGH-JKMN-PQRS"
+    assert invited_id(first.digest, code) != invited_id(second.digest, code)
+    repeat = survey_document(first)["repeat"]
+    assert repeat == {"round": 1, "rounds": 52, "values": 3, "epsilon": pytest.approx(10.0)}
+    assert repeat["epsilon"] >= 10.0
 
 
 def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> None:

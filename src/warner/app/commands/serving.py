@@ -426,7 +426,13 @@ _token_options = options(
 @collect.command()
 @click.argument("study", type=_STUDY)
 @click.option(
-    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many."
+    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), help="How many new codes."
+)
+@click.option(
+    "--codes",
+    "earlier",
+    metavar="FILE",
+    help="Invite the people of an earlier round again: the CSV file of their codes.",
 )
 @click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
 @click.option(
@@ -444,7 +450,8 @@ _token_options = options(
 @_store
 def invite(
     study: str,
-    count: int,
+    count: int | None,
+    earlier: str | None,
     output: str,
     url: str | None,
     server: str | None,
@@ -463,6 +470,10 @@ def invite(
 
     In a link the code stands behind "#", which browsers do not send to servers.
 
+    With --codes the people of an earlier round of a study with [repeat] are invited again, each by
+    the same code. Who has the codes can then tell which reports of several rounds are of one
+    person; [repeat] bounds what the reports tell together.
+
     While the server runs, give the owner's token: the running server keeps the hashes, whatever
     its store is, and never sees the codes. Without a token the store is opened here. A store is
     open in one process only, so the server must then be stopped.
@@ -471,22 +482,26 @@ def invite(
         warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org
         warner collect invite study.toml -n 20 -o more.csv --server https://survey.example.org \\
             --token-file token.txt
+        warner collect invite round2.toml --codes codes.csv -o codes2.csv
     """
-    from warner.collector.access import invited_ids, new_codes
+    from warner.collector.access import codes_in, invited_ids, new_codes
     from warner.collector.refusals import Refused
     from warner.collector.remote import checked_url
 
+    if (count is None) == (earlier is None):
+        rule = "must be given, or --codes with the codes of an earlier round"
+        raise ArgumentError("--number", rule, None, "Give one of them")
     plan = Study.load(study)
     if plan.collect.access != "invited":
         rule = "does not invite people"
         raise ArgumentError(study, rule, None, 'Say access = "invited" in [collect]')
     base = None if url is None else checked_url(url)
-    refuse_overwriting(output, study)
+    refuse_overwriting(output, study, *([] if earlier is None else [earlier]))
     if output != "-" and Path(output).exists():
         rule = "is there already, and its codes cannot be made again"
         raise ArgumentError(output, rule, None, "Choose another name for the new codes")
     remote = _inviting(server or base, server, read_token(token_file, token_env), store, ways)
-    codes = new_codes(count)
+    codes = new_codes(count or 0) if earlier is None else codes_in(earlier)
     ids = invited_ids(plan.digest, codes)
     if remote is not None:
         invited = remote.invite(plan.digest, ids)

@@ -9,7 +9,7 @@ the policy of the page forbids its form to submit anywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from warner.collector.pages.wording import Words, WordsFile
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, INDEX_BYTES
 from warner.collector.survey_document import (
     draw_of,
+    epsilon_of_all,
     integrity,
     part_of,
     questions_of,
@@ -29,8 +30,8 @@ from warner.collector.survey_document import (
 )
 from warner.design.privacy_words import Strength, dots_of, odds_of, strength
 from warner.domains import Domain
-from warner.mechanisms import Mechanism, OneOf, Optimal, PerAttribute
-from warner.privacy.guarantees import LDP, compose
+from warner.mechanisms import Mechanism, OneOf, Optimal, PerAttribute, Permanent
+from warner.privacy.guarantees import LDP, Guarantee, compose
 from warner.reports.block_schema import BLOCK
 from warner.studies.study import Study
 from warner.studies.texts import Texts
@@ -233,18 +234,90 @@ def _law_of_block(
     yield words("law_bound_together", factor=factor, certainty=sure)
 
 
-def _together(study: Study, words: Words) -> Markup | str:
-    """What all reports of a person tell together; "" where it differs from answer to answer."""
+def _together(study: Study, words: Words) -> list[Markup]:
+    """What all reports of a person tell together; [] where it differs from answer to answer."""
+    if study.round is not None:
+        return _of_rounds(study, words)
     mechanisms = study.mechanisms.values() if study.draw is None else [study.draw]
     each = [mechanism.guarantee for mechanism in mechanisms]
     if any(g.sensitive is not None or g.is_metric or g.delta is not None for g in each):
-        return ""
+        return []
     promised = compose(each)
     if strength(promised) is Strength.NONE:
-        return words("law_weak")
+        return [words("law_weak")]
     factor = words.at_most(math.exp(promised.total))
     sure = words.at_most(100 / (1 + math.exp(-promised.total)))
-    return words("total_bound", factor=factor, certainty=sure)
+    return [words("total_bound", factor=factor, certainty=sure)]
+
+
+_DOTS = 100  # people in the picture
+_ROW = 20  # people in a row of it
+
+
+def _picture(study: Study, protected: Sequence[Question], words: Words) -> Markup:
+    """100 people with one answer as dots, those filled who send the report that speaks for it."""
+    if draw_of(study) is not None:
+        return Markup("")
+    for question in protected:
+        mechanism = study.mechanisms[question.name]
+        odds = odds_of(mechanism)
+        if (
+            question.spec["kind"] not in ("categorical", "integers")
+            or isinstance(mechanism, Optimal)
+            or odds.sent is None
+            or odds.sent_by_other is None
+            or odds.sent < _TOO_RARE
+        ):
+            continue
+        encoded = mechanism.domain.encode([odds.answer, odds.other])
+        answer, other = (question.answer(int(x)) for x in encoded)
+        sent = round(odds.sent)
+        dot = '<circle cx="{}" cy="{}" r="4" class="{}"/>'
+        dots = Markup("").join(
+            Markup(dot).format(
+                10 * (i % _ROW) + 5, 10 * (i // _ROW) + 5, "on" if i < sent else "off"
+            )
+            for i in range(_DOTS)
+        )
+        filled = {
+            "question": question.label,
+            "answer": answer,
+            "sent": words.of_hundred(odds.sent / 100),
+            "other": other,
+            "sent_by_other": words.of_hundred(odds.sent_by_other / 100),
+        }
+        figure = (
+            '<figure class="people"><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+            "<figcaption>{}</figcaption></figure>"
+        )
+        width, height = 10 * _ROW, 10 * (_DOTS // _ROW)
+        label, said = words.plain("picture", **filled), words("picture", **filled)
+        return Markup(figure).format(width, height, label, dots, said)
+    return Markup("")
+
+
+def _of_rounds(study: Study, words: Words) -> list[Markup]:
+    """What the reports of one round, of all rounds and of any number tell, in odds."""
+    permanent = [m for m in study.mechanisms.values() if isinstance(m, Permanent)]
+
+    def odds(each: Iterable[Guarantee]) -> str:
+        return words.at_most(math.exp(min(compose(list(each)).total, 700.0)))
+
+    sentences = [
+        words(
+            "rounds_bound",
+            round=words.decimal(study.round),
+            rounds=words.decimal(study.rounds),
+            one=odds(m.guarantee for m in permanent),
+            many=odds(m.of_rounds(study.rounds) for m in permanent),
+            ever=odds(m.of_rounds(None) for m in permanent),
+        )
+    ]
+    if any(m.values > 1 for m in permanent):
+        most = odds(m.of_values() for m in permanent)
+        values = max(m.values for m in permanent)
+        sentences.append(words("rounds_values", values=words.count(values), most=most))
+    return [*sentences, words("rounds_change")]
 
 
 def law(mechanism: Mechanism, question: Question, drawn: bool = False) -> list[Markup]:
@@ -373,6 +446,7 @@ def survey_page(
         public=public,
         parts=parts(study, protected, public, words),
         together=_together(study, words),
+        picture=_picture(study, protected, words),
         sizes=() if draw is None else sorted({len(block) for block in draw.blocks}),
         digest=survey_digest(survey_bytes(study)),
         integrity=integrity,
@@ -404,7 +478,7 @@ def _promises(study: Study, language: str) -> dict[str, str]:
         promises[level.name.lower()] = "; ".join(questions)
     conditions = {
         "strong": not below,
-        "together": strength(LDP(study.epsilon)) > least,
+        "together": strength(LDP(epsilon_of_all(study))) > least,
         "sensitive": any(m.guarantee.sensitive is not None for q in listed for m in q.mechanisms),
         "drawn": draw_of(study) is not None,
         "public": bool(study.public),

@@ -3,12 +3,14 @@
 // All words stand in the page. This script shows and hides them, and sets text, never HTML. An
 // answer is in the form, and in the list that the person checks, until Send is pressed. Then it is
 // randomised once, the sealed bytes are saved, and the answers are deleted before the report is sent.
+// While the page is loaded again the answers are in the memory of the service worker, see form.js.
 // Before that, people with an invitation wait until the collector says that their code is unused.
 
 import {
   CHANNEL, SYNC, add, all, alone, announce, ask as askCollector, drawnOnce, forgetDraw, probe, read,
   remove, send, sendUnkept, update,
 } from "./outbox.js";
+import { handOver, takeBack, translate } from "./form.js";
 
 /** @typedef {import("./outbox.js").Sealed} Sealed */
 /** @typedef {any} Survey what warner.js returns for a survey that it has checked. */
@@ -19,6 +21,7 @@ const LONGEST_WAIT = 300_000;
 const STATUS_WAIT = 5_000; // for the word whether the survey is open; without it people can answer
 const HEAD_BYTES = 36; // "WRN1" and the layout of the study
 const CACHE = "warner-survey";
+const NOTE = "warner-note"; // the key of this tab's record, from which no code follows
 
 const form = /** @type {HTMLFormElement} */ (element("questions"));
 const review = element("review");
@@ -30,7 +33,7 @@ const review = element("review");
  *   warner: any, survey: Survey, ledger: Entry[], repeated: number, block: number | null,
  *   sealed: Sealed | null,
  *   bytes: Uint8Array | null, kept: boolean, stores: boolean, code: string, tries: number,
- *   timer: number, sending: boolean, shown: string,
+ *   timer: number, sending: boolean, shown: string, memo: any, series: string,
  * }}
  */
 const page = {
@@ -48,6 +51,8 @@ const page = {
   timer: 0,
   sending: false,
   shown: "",
+  memo: null, // the module that keeps permanent reports, where the survey has several rounds
+  series: "", // the survey without its round
 };
 
 /** @param {string} id */
@@ -323,7 +328,7 @@ async function check() {
   }
   for (const field of fields()) {
     const found = answerIn(field);
-    if (!mark(field, found !== undefined)) wrong.push(field);
+    if (!mark(field, found !== undefined) || !await markRoom(field)) wrong.push(field);
     const room = document.querySelector(`[data-review="${field.id}"]`);
     if (room) room.textContent = found?.shown ?? "";
   }
@@ -353,6 +358,21 @@ function mark(field, right) {
   return right;
 }
 
+/**
+ * Mark a question whose answer would be one more than this device may report on.
+ *
+ * @param {HTMLElement} field with an answer.
+ * @returns {Promise<boolean>} whether there is room for the answer.
+ */
+async function markRoom(field) {
+  if (page.memo === null || !field.id.startsWith("q")) return true;
+  const room = await page.memo.hasRoom(
+    page.warner, page.survey, askedBy(field), answerIn(field)?.answer);
+  element(`${field.id}-full`).hidden = room;
+  field.classList.toggle("wrong", !room);
+  return room;
+}
+
 /** @param {boolean} wrong */
 function title(wrong) {
   const prefix = /** @type {string} */ (document.body.dataset.errorPrefix);
@@ -375,7 +395,8 @@ function showErrors(wrong) {
     const first = /** @type {HTMLElement} */ (field.querySelector("input, select"));
     link.href = `#${first.id}`;
     const question = field.querySelector("legend .label")?.textContent ?? "";
-    link.textContent = `${question} — ${element(`${field.id}-error`).textContent}`;
+    const said = every(".error", field).find(({ hidden }) => !hidden);
+    link.textContent = `${question} — ${said?.textContent ?? ""}`;
     item.append(link);
     return item;
   });
@@ -427,6 +448,12 @@ function numeral(number) {
   return number.toLocaleString(language, { numberingSystem: "latn", maximumFractionDigits: 20 });
 }
 
+/** The name of a survey in all its rounds. @param {Survey} survey */
+function seriesOf({ questions }) {
+  return digestOf(`warner series\n${JSON.stringify(questions.map((/** @type {any} */ question) => (
+    [question.name, question.domain, question.program.memo])))}`);
+}
+
 /**
  * Say which questions were answered in this browser in other surveys, and what all reports on them
  * spend with the next one.
@@ -435,10 +462,12 @@ function numeral(number) {
  * @returns {boolean} whether that is more than the person was told.
  */
 function showRepeated(kept) {
-  const others = kept.filter(({ study }) => study !== page.survey.study);
+  // Rounds of one survey share permanent reports. What they spend together the page says elsewhere.
+  const apart = kept.filter(({ series }) => page.series === "" || series !== page.series);
+  const others = apart.filter(({ study }) => study !== page.survey.study);
   const repeated = askedEntries().filter(({ digest }) => others.some(({ spent }) => digest in spent));
   const epsilons = repeated.flatMap(({ question, digest }) => (
-    [question.epsilon, ...kept.map(({ spent }) => spent[digest] ?? 0)]));
+    [question.epsilon, ...apart.map(({ spent }) => spent[digest] ?? 0)]));
   const epsilon = epsilons.reduce((sum, term) => sum + term, 0);
   const labels = fields().filter((field) => repeated.some(({ question }) => (
     askedBy(field) === question))).map((field) => field.querySelector(".label")?.textContent);
@@ -508,7 +537,9 @@ async function sealOnce() {
     into[/** @type {string} */ (part.dataset.question)] = answerIn(part)?.answer;
   }
   const block = page.block ?? undefined;
-  const sealing = warner.seal(survey, { answers, block, public: open, code });
+  const memos = page.memo === null
+    ? undefined : await page.memo.permanentReports(warner, survey, answers);
+  const sealing = warner.seal(survey, { answers, block, public: open, code, memos });
   for (const name of Object.keys(answers)) delete answers[name];
   for (const name of Object.keys(open)) delete open[name];
   const body = warner.body(survey, [await sealing]);
@@ -517,10 +548,11 @@ async function sealOnce() {
     [digest, question.epsilon])));
   const sealed = /** @type {Sealed} */ ({
     key, study: survey.study, spent, state: "pending", body, tried: false, outcome: null,
-    reason: "",
+    reason: "", ...(page.series === "" ? {} : { series: page.series }),
   });
   page.sealed = sealed;
   page.kept = false;
+  note(key);
   if (!page.stores) return;
   try {
     await add(sealed);
@@ -680,6 +712,7 @@ function stopped(sealed) {
 /** Delete the note that a report was sent. */
 async function forgetNote() {
   if (page.sealed !== null && page.kept) {
+    note("");
     await remove(page.sealed.key);
     await forgetDraw(page.survey.study);
   }
@@ -699,9 +732,33 @@ async function dropLeftOver() {
 // ---------------------------------------------------------------------------------------------
 // Start.
 
-/** The invitation code in the address, behind "#", which browsers do not send. */
-function codeInAddress() {
-  return new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
+/**
+ * Take the invitation code out of the address, where it stands behind "#": from now on nobody reads
+ * it there, in the history of the browser or over a shoulder.
+ */
+function takeCode() {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
+  if (code !== "") history.replaceState(history.state, "", location.pathname + location.search);
+  return code;
+}
+
+/** The key of the record that this tab has made; null where there is none. */
+function noted() {
+  try {
+    return sessionStorage.getItem(NOTE);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} key of the record that this tab has made; "" for none. */
+function note(key) {
+  try {
+    if (key === "") sessionStorage.removeItem(NOTE);
+    else sessionStorage.setItem(NOTE, key);
+  } catch {
+    // After a reload the person enters the code again, and then finds the record.
+  }
 }
 
 /** The records of this browser; an empty list where it keeps nothing. */
@@ -727,6 +784,8 @@ async function earlier(kept) {
   const ours = kept.filter(({ study }) => study === survey.study);
   // With another code the answers would be randomised a second time.
   showWhen("already", survey.access === "invited" && ours.length > 0);
+  const mine = page.code === "" ? ours.find(({ key }) => key === noted()) : undefined;
+  if (mine !== undefined) return mine;
   const code = survey.access === "invited" ? warner.plainCode(page.code) : "";
   if (code === null) return ours.find(({ state }) => state === "pending");
   const key = await keyOf(code);
@@ -761,12 +820,51 @@ function showLaws() {
 
 /** Let people answer. */
 async function ask() {
+  if (page.memo !== null) {
+    if (!page.stores) {
+      show("no-memo");
+      return;
+    }
+    const { round } = page.survey.repeat;
+    showWhen("memo-none", round > 1 && !await page.memo.hasMemo(page.warner, page.survey));
+  }
   showLaws();
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
   if (field !== null) field.value = page.code;
+  const wasReview = history.state?.shown === "review";
+  const isBack = await takeBack(form, page.survey.study);
   await drawQuestions();
   for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
   show("questions");
+  if (isBack && wasReview) await check();
+}
+
+/** Show the page in another language, with everything that stands in it. @param {string} address */
+async function speak(address) {
+  try {
+    await translate(address);
+  } catch {
+    location.assign(address); // it asks first, where answers would be lost
+    return;
+  }
+  history.replaceState(history.state, "", address);
+  title(!element("errors").hidden);
+  if (page.survey === null) return;
+  showLaws();
+  if (page.survey.program !== undefined && page.block !== null) {
+    showBlock(page.warner.blocks(page.survey.program)[page.block].attributes);
+  }
+  if (page.sealed !== null) {
+    showSealed();
+    return;
+  }
+  showRepeated(page.stores ? await all().catch(() => []) : []);
+  for (const field of fields()) {
+    const room = document.querySelector(`[data-review="${field.id}"]`);
+    if (room) room.textContent = page.shown === "review" ? answerIn(field)?.shown ?? "" : "";
+  }
+  if (!element("errors").hidden) await check();
+  await keepPage();
 }
 
 /** Let people answer anew, after all that they had answered was deleted. */
@@ -794,7 +892,8 @@ async function keepPage() {
     );
     const cache = await caches.open(CACHE);
     const here = location.pathname + location.search;
-    const files = ["survey.css", "survey.js", "outbox.js", "warner.js", "study.json"];
+    const files = ["survey.css", "survey.js", "form.js", "outbox.js", "warner.js", "study.json"];
+    if (page.memo !== null) files.push("memo.js");
     await cache.addAll([here, ...files]);
     if (page.sealed?.state === "pending") await waitInBackground();
   } catch {
@@ -862,7 +961,13 @@ function listen() {
       ACTIONS[/** @type {string} */ (button.dataset.action)]();
       return;
     }
-    // Links within the page move the focus, and leave the code in the address alone.
+    const other = target.closest(".languages a");
+    if (other instanceof HTMLAnchorElement) {
+      event.preventDefault();
+      speak(other.href);
+      return;
+    }
+    // Links within the page move the focus, and leave the address alone.
     const link = target.closest("a[href^='#']");
     const goal = link && document.getElementById(link.getAttribute("href")?.slice(1) ?? "");
     if (goal) {
@@ -887,12 +992,15 @@ function listen() {
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") goOn();
   });
+  const filled = () => page.sealed === null && page.survey !== null
+    && ["questions", "review"].includes(page.shown) && fields().some((field) => answerIn(field));
   window.addEventListener("beforeunload", (event) => {
     const unkept = page.sealed?.state === "pending" && !page.kept;
-    // A form that is left is empty afterwards, since answers are kept nowhere.
-    const filled = page.sealed === null && page.survey !== null
-      && ["questions", "review"].includes(page.shown) && fields().some((field) => answerIn(field));
-    if (unkept || filled || page.shown === "waiting") event.preventDefault();
+    // A form that is left for another page is empty afterwards, since answers are kept nowhere.
+    if (unkept || filled() || page.shown === "waiting") event.preventDefault();
+  });
+  window.addEventListener("pagehide", () => {
+    if (page.sealed === null && page.survey !== null) handOver(form, page.survey.study);
   });
   if (typeof BroadcastChannel !== "undefined") {
     new BroadcastChannel(CHANNEL).addEventListener("message", changed);
@@ -908,10 +1016,8 @@ function waitsForPerson() {
 }
 
 async function start() {
+  page.code = takeCode();
   listen();
-  for (const link of every(".languages a")) {
-    /** @type {HTMLAnchorElement} */ (link).hash = location.hash;
-  }
   if (!window.isSecureContext) {
     show("insecure");
     return;
@@ -928,6 +1034,10 @@ async function start() {
     const served = new Uint8Array(await reply.arrayBuffer());
     page.survey = await page.warner.readSurvey(served, document.body.dataset.fingerprint);
     page.ledger = await ledgerOf(page.survey);
+    if (page.survey.repeat !== undefined) {
+      page.memo = await import(/** @type {string} */ ("./memo.js"));
+      page.series = await seriesOf(page.survey);
+    }
   } catch (error) {
     show("refused", nameOf(error));
     return;
@@ -936,7 +1046,6 @@ async function start() {
     show("refused", "promise");
     return;
   }
-  page.code = codeInAddress();
   const kept = await records();
   const found = await earlier(kept);
   showRepeated(kept);

@@ -5,10 +5,12 @@ import { SYNC, all, send } from "./outbox.js";
 
 const CACHE = "warner-survey";
 const LONGEST_WAIT = 5_000; // milliseconds, before a kept file is taken instead
+const LONGEST_RELOAD = 15_000; // until the page has to be back
 
 const worker = /** @type {any} */ (globalThis);
 const home = new URL("./", import.meta.url);
-const FILES = ["", "survey.css", "survey.js", "outbox.js", "warner.js", "study.json"];
+const FILES = ["", "survey.css", "survey.js", "form.js", "outbox.js", "memo.js", "warner.js",
+  "study.json"];
 const kept = new Set(FILES.map((name) => new URL(name, home).pathname));
 
 worker.addEventListener("install", () => worker.skipWaiting());
@@ -45,6 +47,27 @@ async function fresh(request, url) {
     throw error;
   }
 }
+
+// Answers of a page that is loaded again: in this memory alone, for seconds, each for its tab.
+/** @type {Map<string, unknown>} */
+const held = new Map();
+
+worker.addEventListener("message", (/** @type {any} */ event) => {
+  const { keep, take } = event.data;
+  if (take !== undefined) {
+    event.ports[0].postMessage(held.get(take) ?? null);
+    held.delete(take);
+  } else if (keep !== undefined) {
+    const answers = event.data.held;
+    held.set(keep, answers);
+    event.waitUntil(new Promise((resolve) => {
+      setTimeout(() => {
+        if (held.get(keep) === answers) held.delete(keep);
+        resolve(undefined);
+      }, LONGEST_RELOAD);
+    }));
+  }
+});
 
 worker.addEventListener("sync", (/** @type {any} */ event) => {
   if (event.tag === SYNC) event.waitUntil(sendAll());
