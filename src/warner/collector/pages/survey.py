@@ -306,7 +306,7 @@ def _of_rounds(study: Study, words: Words) -> list[Markup]:
     sentences = [
         words(
             "rounds_bound",
-            round=words.decimal(study.round),
+            round=words.decimal(study.round or 1),
             rounds=words.decimal(study.rounds),
             one=odds(m.guarantee for m in permanent),
             many=odds(m.of_rounds(study.rounds) for m in permanent),
