@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,12 @@ def collect() -> None:
     default=8000,
     show_default=True,
     help="The port to listen on; 0 for one that is free.",
+)
+@click.option(
+    "--lan",
+    is_flag=True,
+    help="For the people in one room: serve HTTPS at this machine's address in the local network, "
+    "with a certificate of its own, STUDY.lan.pem, of which browsers warn; show a QR code.",
 )
 @_store
 @click.option(
@@ -193,6 +200,7 @@ def serve(study: str, **choices: Any) -> None:
     \b
         warner collect serve study.toml
         warner collect serve study.toml --step 1 --store trial.sqlite
+        warner collect serve study.toml --lan
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     _require_extra()
@@ -221,6 +229,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.remote import checked_url
     from warner.collector.restarts import Start
     from warner.collector.web.application import Application, Settings
+    from warner.collector.web.lan import qr_code, what_people_see
     from warner.collector.web.limits import Limits
     from warner.collector.web.server import ListenAddress, run
 
@@ -235,6 +244,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     own_words = dict(map(read_words, choices["words"]))
     words = [Words(language, own_words) for language in study.languages]
     url = None if choices["url"] is None else checked_url(choices["url"])
+    address = _take_lan(path, choices) if choices["lan"] else None
     rate_of_all = choices["rate_of_all"]
     limits = Limits(
         body=choices["max_body"],
@@ -260,7 +270,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         token = new_token() if stored_hash is None else None
         digest = stored_hash or token_hash(token or "")
         live, owner = LivePublisher(collector, study, BoundedEstimates(study)), Owner(digest)
-        settings = Settings(limits, _hosts(choices["hosts"], url, listen.host), own_words)
+        settings = Settings(
+            limits, _hosts(choices["hosts"], url or address, listen.host), own_words
+        )
         application = Application(study, collector, live, owner, settings)
 
         def ready(port: int) -> None:
@@ -272,6 +284,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 collector.keep_owner_hash(digest)
             live.start()
             _say_ready(served_at, token, collector, study)
+            if choices["lan"]:
+                click.echo(qr_code(f"{served_at}/", sys.stderr.encoding), err=True)
+                click.echo(what_people_see(choices["certificate"]), err=True)
             if listen.host not in _LOOPBACK and not listen.is_secure:
                 click.echo(_NEEDS_HTTPS, err=True)
             for said in filter(None, [*map(unread, words), _about_missing(study)]):
@@ -308,6 +323,21 @@ _NEEDS_HTTPS = (
 _ACCESS = """
   access = "invited"  # people with a code of "warner collect invite", which counts once
   access = "open"     # everyone with the address; one person can send several reports"""
+
+
+def _take_lan(path: str, choices: dict[str, Any]) -> str:
+    """The address of --lan as one of a page; the options say then where and how to listen."""
+    from warner.collector.web.lan import certificate_file, local_address
+
+    for option in ("host", "certificate", "key", "url"):
+        source = click.get_current_context().get_parameter_source(option)
+        if source is ParameterSource.COMMANDLINE:
+            rule = f"chooses what --{option} states"
+            raise ArgumentError("--lan", rule, None, "Leave one of the two out")
+    address = local_address()
+    file = certificate_file(str(Path(path).with_suffix(".lan.pem")), address)
+    choices |= {"host": address, "certificate": file, "key": file}
+    return f"https://[{address}]" if ":" in address else f"https://{address}"
 
 
 def _about_missing(study: Study) -> str:
