@@ -170,7 +170,7 @@ class Relay:
             def do_GET(self) -> None:
                 relay.pass_on(self)
 
-            do_POST = do_HEAD = do_GET
+            do_POST = do_HEAD = do_OPTIONS = do_GET
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -185,7 +185,7 @@ class Relay:
     @property
     def posts(self) -> list[Sent]:
         """The reports that arrived."""
-        return [sent for sent in self.requests if sent.path == "/reports"]
+        return [s for s in self.requests if (s.method, s.path) == ("POST", "/reports")]
 
     def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
         """Pass one request on, and its reply back."""
@@ -208,7 +208,8 @@ class Relay:
             return
         finally:
             onward.close()
-        if sent.path == "/reports" and self.lost_replies > 0:
+        is_report = (sent.method, sent.path) == ("POST", "/reports")
+        if is_report and self.lost_replies > 0:
             self.lost_replies -= 1
             _cut(handler.connection)
             return

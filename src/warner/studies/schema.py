@@ -516,6 +516,12 @@ COLLECT = Table(
             Literal["open", "invited"], "open to everyone, or to people with an invitation"
         ),
         "contact": Key(str, "whom people can ask"),
+        "origins": Key(
+            list[str],
+            "the origins of other pages that may send reports from their script, or show the "
+            "survey in a frame",
+            entries=1,
+        ),
         "keep_ids": Key(
             Literal["closed", "always"],
             "the ids that tell repeats: dropped when the survey is closed, or always kept",

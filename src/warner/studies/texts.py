@@ -407,6 +407,7 @@ class Collect:
         contact: whom people can ask, "" where the study does not say.
         keep_ids: "closed": the ids that tell repeats are dropped when the survey closes;
             "always": they are kept.
+        origins: those of other pages that may send reports, or show the survey in a frame.
         weak_protection: whether reports may tell more than odds of 22,027, which is epsilon 10, of
             any two answers. The survey page then says so.
 
@@ -421,6 +422,7 @@ class Collect:
     access: str | None = None
     contact: str = ""
     keep_ids: str = "closed"
+    origins: tuple[str, ...] = ()
     weak_protection: bool = False
 
     @classmethod
@@ -434,6 +436,7 @@ class Collect:
         for key in ("opens", "closes"):
             if key in stated:  # a text, where the study was JSON
                 stated[key] = _datetime_of(stated[key])
+        stated["origins"] = tuple(stated.get("origins", ()))
         people = stated.get("people", PEOPLE)
         usual = min(people, max(_FEWEST_IN_A_STEP, math.ceil(people / _STEPS)))
         return cls(**{"step": usual, **stated})
@@ -453,11 +456,33 @@ def collect_problems(table: Any) -> list[Problem]:
     if people is not None and step is not None and step > people >= 1:
         rule = f"must be at most people, {people:,}; otherwise no result is ever published"
         log.add(("collect", "step"), rule, f"{step:,}")
+    origins = table.get("origins")
+    for i, origin in enumerate(origins if isinstance(origins, list) else []):
+        if isinstance(origin, str) and not _is_origin(origin):
+            rule = (
+                "must be an origin, as a browser writes it: the scheme, the host, and a port if any"
+            )
+            remedy = 'Write "https://app.example.org", without a path or a *'
+            log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
     contact = table.get("contact")
     if isinstance(contact, str) and (strange := unreadable(contact)) is not None:
         rule, remedy = f"must be one line, without {strange}", "Use printable characters"
         log.add(("collect", "contact"), rule, None, remedy)
     return log.problems
+
+
+_ORIGIN = re.compile(r"(https?)://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?")
+_SAME_MACHINE = ("localhost", "127.0.0.1", "[::1]")
+
+
+def _is_origin(text: str) -> bool:
+    """Whether a text is an origin over TLS, or one of the same machine.
+
+    >>> _is_origin("https://a.example:8443"), _is_origin("http://localhost:80"), _is_origin("https://a/")
+    (True, True, False)
+    """
+    match = _ORIGIN.fullmatch(text)
+    return match is not None and (match[1] == "https" or match[2] in _SAME_MACHINE)
 
 
 def _count(value: Any) -> int | None:

@@ -16,6 +16,7 @@
  * @property {boolean} tried whether the bytes may have left the device.
  * @property {Outcome | null} outcome of the last try.
  * @property {string} reason the name of an error of the collector, for its owner.
+ * @property {number} [made] when it was sealed, for a page that gives up; it never leaves the device.
  * @property {string} [series] the name of the survey in all its rounds, where it has several.
  */
 

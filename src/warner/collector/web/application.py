@@ -39,7 +39,6 @@ from warner.collector.survey_document import survey_bytes
 from warner.collector.web.intake import Body, Headers, Intake, sender
 from warner.collector.web.limits import Held, Limits, Tokens
 from warner.collector.web.responses import (
-    ASKED_AGAIN,
     NOT_STORED,
     TYPES,
     HttpRefused,
@@ -48,8 +47,10 @@ from warner.collector.web.responses import (
     json_answer,
     packaged,
     page,
+    policy,
     refusal_answer,
     secured,
+    send_raw,
     send_refusal,
 )
 from warner.studies.study import Study
@@ -88,7 +89,7 @@ class Application:
         self._checking = asyncio.Lock()
         self._hosts = frozenset(host.lower() for host in self._settings.hosts)
         # One page for each language of the study, made when it is first asked for.
-        self._survey_in = cache(partial(survey_page, study, translations=self._settings.words))
+        self._survey_in = cache(self._survey_page)
         files = packaged()
         files["study.json"] = StaticFile(survey_bytes(study), TYPES[".json"])
         routes = [
@@ -111,7 +112,11 @@ class Application:
         try:
             headers = self._checked(scope)
             root = scope.get("root_path", "")
-            if scope["path"] in (f"{root}/reports", f"{root}/spent"):
+            if not scope["path"].startswith(f"{root}{_PATH}"):  # which is for the owner alone
+                answer.of_origin(headers.text(b"origin"), self._study.collect.origins)
+            if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers.stated:
+                await self._preflight(answer)
+            elif scope["path"] in (f"{root}/reports", f"{root}/spent"):
                 await self._intake(scope, headers, receive, answer.as_it_is)
             else:
                 answer.is_last = headers.has_body
@@ -130,6 +135,17 @@ class Application:
                 await send_refusal(answer.as_it_is, HttpRefused("error"))
             # Else the server closes a connection whose answer is not whole.
 
+    async def _preflight(self, answer: _Answer) -> None:
+        """Tell a browser that a page of an origin of the study may send bytes."""
+        if not answer.is_of_origin:
+            raise HttpRefused("other_origin")
+        headers = [
+            (b"access-control-allow-methods", b"GET, POST"),
+            (b"access-control-allow-headers", b"content-type"),
+            (b"access-control-max-age", b"86400"),
+        ]
+        await send_raw(answer.as_it_is, 204, secured(headers), b"")
+
     def _checked(self, scope: Scope) -> Headers:
         """The headers of a request."""
         headers = Headers.of(scope)
@@ -142,9 +158,17 @@ class Application:
                 raise HttpRefused("other_host")
         return headers
 
+    def _survey_page(self, language: str) -> StaticFile:
+        text = survey_page(self._study, language, translations=self._settings.words)
+        origins = self._study.collect.origins
+        headers = {"content-security-policy": policy("'none'", origins)}
+        if origins:
+            headers["x-frame-options"] = ""
+        return StaticFile(text.encode(), "text/html; charset=utf-8", headers)
+
     async def _survey(self, request: Request) -> Response:
-        text = self._survey_in(chosen_language(self._study, request.query_params.get("lang")))
-        return page(text, stored=ASKED_AGAIN)
+        language = chosen_language(self._study, request.query_params.get("lang"))
+        return await self._survey_in(language).answer(request)
 
     async def _health(self, request: Request) -> Response:
         async with self._checking:
@@ -178,9 +202,20 @@ class _Answer:
 
     def __init__(self, send: Send) -> None:
         self._send, self.started, self.is_last = send, False, False
+        self.is_of_origin, self._of_origin = False, RawHeaders()
+
+    def of_origin(self, origin: str, origins: Sequence[str]) -> None:
+        """Let the pages of some origins read the answer, without cookies or other credentials."""
+        self.is_of_origin = origin in origins
+        if origins:  # a cache keeps the answers to different origins apart
+            self._of_origin = [(b"vary", b"origin")]
+        if self.is_of_origin:
+            self._of_origin.append((b"access-control-allow-origin", origin.encode("latin-1")))
 
     async def as_it_is(self, message: Message) -> None:
         self.started = True
+        if self._of_origin and message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *self._of_origin]}
         await self._send(message)
 
     async def secured(self, message: Message) -> None:
@@ -191,7 +226,7 @@ class _Answer:
             if self.is_last:
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": secured(headers)}
-        await self._send(message)
+        await self.as_it_is(message)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -5,14 +5,17 @@ A refusal never repeats what a request held. Refused reports are counted by the 
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any
 
+import brotli
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Send
@@ -39,6 +42,11 @@ REASONS: Mapping[str, Reason] = {
     "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
     "forbidden": Reason(403, "did not come from the owner's page", "Open that page again"),
     "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
+    "other_origin": Reason(
+        403,
+        "comes from a page of an origin that the study does not name",
+        'Its owner writes the origin, such as "https://app.example.org", into origins of [collect]',
+    ),
     "not_found": Reason(404, "names an address where there is nothing"),
     "no_estimate_yet": Reason(404, "asks for a result before the first is published"),
     "small_groups": Reason(404, "asks for groups that are too small to be shown"),
@@ -119,14 +127,16 @@ class HttpRefused(Refused):
 # Headers and bodies.
 
 
-def policy(form_action: str) -> str:
-    """The content security policy of a page."""
+def policy(form_action: str, origins: Sequence[str] = ()) -> str:
+    """The content security policy of a page, which the pages of some origins may frame."""
     # Nothing is loaded from elsewhere, no script or style stands in a page, and no other site may
     # frame it. Where a form could send answers past the script, form-action 'none' forbids it.
+    frames = " ".join(origins) or "'none'"
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
-        f"form-action {form_action}; frame-ancestors 'none'; require-trusted-types-for 'script'"
+        f"form-action {form_action}; frame-ancestors {frames}; "
+        "require-trusted-types-for 'script'"
     )
 
 
@@ -151,7 +161,9 @@ RawHeaders = list[tuple[bytes, bytes]]
 def secured(headers: RawHeaders) -> RawHeaders:
     """The headers of an answer with those that every answer has."""
     stated = {name.lower() for name, _ in headers}
-    return [*headers, *((n, v) for n, v in _SECURITY_RAW if n not in stated)]
+    more = [(n, v) for n, v in _SECURITY_RAW if n not in stated]
+    # A page that some origins may frame says so in its policy, and not in a header of its own.
+    return [(n, v) for n, v in [*headers, *more] if v]
 
 
 def raw_json(content: Any, extra: Mapping[str, str] | None = None) -> tuple[RawHeaders, bytes]:
@@ -198,11 +210,9 @@ def refusal_answer(refusal: HttpRefused) -> Response:
     return json_answer(refusal.content, refusal.reason.status, refusal.headers)
 
 
-def page(
-    text: str, form_action: str = "'none'", stored: str = NOT_STORED, status: int = 200
-) -> Response:
-    """A page of HTML with its content security policy."""
-    headers = {"content-security-policy": policy(form_action), "cache-control": stored}
+def page(text: str, form_action: str = "'none'", status: int = 200) -> Response:
+    """A page of HTML with its content security policy, which is not to be stored."""
+    headers = {"content-security-policy": policy(form_action), "cache-control": NOT_STORED}
     return Response(text, status, headers, "text/html")
 
 
@@ -222,24 +232,64 @@ _FOLDERS = ("browser", "collector/static")  # below the package
 
 @dataclass(frozen=True)
 class StaticFile:
-    """A file in memory."""
+    """A file in memory that is the same for everybody, and is compressed once."""
+
+    # Nothing of a request or a person is in it, so its compressed length tells nothing (BREACH).
 
     content: bytes
     content_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def tag(self) -> str:
         """The entity tag: the SHA-256 of the content."""
         return f'"{hashlib.sha256(self.content).hexdigest()}"'
 
+    @cached_property
+    def forms(self) -> Mapping[str, bytes]:
+        """The content in each coding, the shortest first."""
+        return {
+            "br": brotli.compress(self.content),
+            "gzip": gzip.compress(self.content, mtime=0),
+            "identity": self.content,
+        }
+
     async def answer(self, request: Request) -> Response:
         """The file, or 304 without it for a sender who has it."""
-        headers = {"etag": self.tag, "cache-control": ASKED_AGAIN}
+        coding = coding_for(request.headers.getlist("accept-encoding"), self.forms)
+        # Several forms of a file are several things for a cache, so each has a tag.
+        tag = self.tag if coding == "identity" else f'{self.tag[:-1]}-{coding}"'
+        headers = {
+            **self.headers,
+            "etag": tag,
+            "cache-control": ASKED_AGAIN,
+            "vary": "accept-encoding",
+        }
         # Tags that a sender has are such as ``W/"a", "b"`` or ``*``.
         stated = ",".join(request.headers.getlist("if-none-match")).split(",")
-        if {self.tag, "*"} & {tag.strip().removeprefix("W/") for tag in stated}:
+        if {tag, "*"} & {one.strip().removeprefix("W/") for one in stated}:
             return Response(status_code=304, headers=headers)
-        return Response(self.content, headers={**headers, "content-type": self.content_type})
+        headers["content-type"] = self.content_type
+        if coding != "identity":
+            headers["content-encoding"] = coding
+        return Response(self.forms[coding], headers=headers)
+
+
+_NOT_TAKEN = re.compile(r"\s*q\s*=\s*0(\.0*)?\s*")
+
+
+def coding_for(stated: Sequence[str], codings: Iterable[str]) -> str:
+    """The first of some codings that a sender takes, by its headers Accept-Encoding.
+
+    >>> codings = ["br", "gzip", "identity"]
+    >>> coding_for(["gzip;q=1.0, br;q=0.8"], codings), coding_for(["br;q=0, gzip"], codings)
+    ('br', 'gzip')
+    >>> coding_for([], codings)
+    'identity'
+    """
+    named = [one.partition(";") for one in ",".join(stated).lower().split(",")]
+    taken = {name.strip() for name, _, weight in named if not _NOT_TAKEN.fullmatch(weight)}
+    return next((coding for coding in codings if coding in taken), "identity")
 
 
 def packaged() -> dict[str, StaticFile]:

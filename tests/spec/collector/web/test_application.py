@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.spec.collector._web import KIND, Client, Site, site
+from tests.spec.collector._web import KIND, TEXT, Client, Site, site
 from warner.collector import collector as module
 from warner.collector.access import invited_id, invited_ids, new_codes
 from warner.collector.refusals import NAMES, Refused
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
 from warner.collector.web.responses import REASONS, SECURITY
+from warner.errors import StudyError
+from warner.studies.study import Study
 
 CANARY = "CANARY5f1c"
 
@@ -341,3 +343,80 @@ def test_every_name_of_the_collector_is_answered_with_a_status(web: Site) -> Non
         {"a": "b"},
         str(HttpRefused("closed")),
     )
+
+
+# -----------------------------------------------------------------------------------------------
+# Files are compressed, and pages of named origins may send.
+
+
+FIRST_VISIT = (
+    "/",
+    "/survey.css",
+    "/survey.js",
+    "/form.js",
+    "/outbox.js",
+    "/warner.js",
+    "/study.json",
+    "/healthz",
+    "/sw.js",
+)
+
+
+def test_a_first_visit_is_at_most_60_kilobytes(client: Client) -> None:
+    """Rejects files that are sent as they are: 250 kB of scripts on a phone in a village."""
+    total = 0
+    for path in FIRST_VISIT:
+        whole = client.get(path, headers={"accept-encoding": "identity"})
+        forms = [client.get(path, headers={"accept-encoding": c}) for c in ("gzip", "br")]
+        total += int(forms[-1].headers["content-length"])
+        if path == "/healthz":
+            continue
+        assert "content-encoding" not in whole.headers
+        assert [a.headers["content-encoding"] for a in forms] == ["gzip", "br"]
+        assert all(answer.content == whole.content for answer in forms)  # which httpx decodes
+        assert len({answer.headers["etag"] for answer in (whole, *forms)}) == 3
+        for answer in (whole, *forms):
+            assert "accept-encoding" in answer.headers["vary"]
+            coding = answer.headers.get("content-encoding", "identity")
+            known = {"if-none-match": answer.headers["etag"], "accept-encoding": coding}
+            assert client.get(path, headers=known).status_code == 304
+    assert total <= 60_000
+
+
+ORIGIN = "https://app.example.org"
+PREFLIGHT = {"access-control-request-method": "POST"}
+
+
+def test_pages_of_a_named_origin_may_send_and_no_other(tmp_path: Path) -> None:
+    """Rejects a collector that answers every origin, or lets one read the owner's pages."""
+    more = f'access = "open"\norigins = ["{ORIGIN}"]\n'
+    with site(tmp_path / "a.sqlite", more) as made, Client(made.application) as client:
+        asked = client.request("OPTIONS", "/reports", headers={**PREFLIGHT, "origin": ORIGIN})
+        assert asked.status_code == 204
+        assert asked.headers["access-control-allow-origin"] == ORIGIN
+        assert "access-control-allow-credentials" not in asked.headers
+        for path in ("/study.json", "/send.js", "/"):
+            answer = client.get(path, headers={"origin": ORIGIN})
+            assert answer.headers["access-control-allow-origin"] == ORIGIN
+            assert "origin" in answer.headers["vary"]
+            assert "origin" in client.get(path).headers["vary"]
+        posted = client.post("/reports", content=b"x", headers={**KIND, "origin": ORIGIN})
+        assert posted.headers["access-control-allow-origin"] == ORIGIN  # a page reads refusals
+        owner = client.get("/live", headers={**made.bearer, "origin": ORIGIN})
+        assert "access-control-allow-origin" not in owner.headers
+        for other in ("https://app.example.org.evil.example", "null", "", ORIGIN.upper()):
+            answer = client.request("OPTIONS", "/reports", headers={**PREFLIGHT, "origin": other})
+            assert "origins of [collect]" in refused(answer, "other_origin")["message"]
+            assert "access-control-allow-origin" not in answer.headers
+        policy = client.get("/").headers
+        assert f"frame-ancestors {ORIGIN};" in policy["content-security-policy"]
+        assert "x-frame-options" not in policy
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["*", "app.example.org", "https://app.example.org/", "http://app.example.org", "https://A.org"],
+)
+def test_what_is_no_origin_is_refused_by_name(origin: str) -> None:
+    with pytest.raises(StudyError, match=r"collect\.origins: must be an origin"):
+        Study.parse(f'{TEXT}access = "open"\norigins = ["{origin}"]\n')

@@ -1,0 +1,104 @@
+"""A page of another origin sends reports: in ten lines, once, and only where the study names it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tests.browser._collecting import Relay
+
+STUDY = """
+[attributes.theme]
+values = ["light", "dark"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[collect]
+access = "open"
+origins = ["ORIGIN"]
+"""
+PAGE = """<!doctype html>
+<title>An app</title>
+<p id="said">...</p>
+<script type="module">
+  import { send } from "SURVEYsend.js";
+  document.getElementById("said").textContent = await send({ theme: "dark" });
+</script>
+"""
+FRAME = '<!doctype html><title>An app</title><iframe src="SURVEY" title="survey"></iframe>'
+
+
+@pytest.fixture
+def other_site() -> Iterator[Callable[[], Any]]:
+    """A site of another origin, whose one page is set later."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.server.page.encode()  # type: ignore[attr-defined]
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    server.origin = f"http://127.0.0.1:{server.server_address[1]}"  # type: ignore[attr-defined]
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def _said(page: Any, text: str) -> None:
+    page.locator("#said", has_text=text).wait_for()
+
+
+def test_a_page_of_a_named_origin_sends_once_whatever_happens(
+    people: Any, serve: Any, other_site: Any
+) -> None:
+    """Rejects a module that randomises the answer again at the next visit, or loses it offline."""
+    served = serve(STUDY.replace("ORIGIN", other_site.origin))
+    relay = Relay(served.url)
+    other_site.page = PAGE.replace("SURVEY", relay.url)
+    person = people.person()
+    page = person.new_page()
+    relay.lost_replies = 1
+    page.goto(other_site.origin)
+    _said(page, "sent")  # the second try has sent the same bytes
+    for _ in range(2):
+        page.reload()
+        _said(page, "sent")
+    bodies = {sent.body for sent in relay.posts}
+    assert len(bodies) == 1
+    headers = {name.lower() for sent in relay.posts for name, _ in sent.headers}
+    assert "cookie" not in headers and "referer" not in headers
+    relay.stop()
+    assert served.people() == 1
+
+
+def test_no_other_origin_sends_or_frames(people: Any, serve: Any, other_site: Any) -> None:
+    """Rejects a collector that answers every origin, and frames that anybody can lay over."""
+    stranger = serve(STUDY.replace("ORIGIN", "https://app.example.org"))
+    other_site.page = PAGE.replace("SURVEY", stranger.url)
+    person = people.person()
+    refused: list[str] = []
+    page = person.new_page()
+    page.on("console", lambda said: refused.append(said.text))
+    page.goto(other_site.origin)
+    page.wait_for_timeout(500)
+    assert page.inner_text("#said") == "..." and any("CORS" in text for text in refused)
+    other_site.page = FRAME.replace("SURVEY", stranger.url)
+    framed = person.new_page()
+    framed.goto(other_site.origin)
+    assert framed.frame_locator("iframe").locator("#continue").count() == 0
+    people.problems.clear()  # the browser says that it has refused both
+    friend = serve(STUDY.replace("ORIGIN", other_site.origin))
+    other_site.page = FRAME.replace("SURVEY", friend.url)
+    framed.goto(other_site.origin)
+    framed.frame_locator("iframe").locator("#continue:not([disabled])").wait_for()
