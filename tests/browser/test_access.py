@@ -245,3 +245,41 @@ def test_a_number_and_no_answer_exclude_each_other(people: Any, relayed: Any) ->
     page.click("#continue")
     for place in ("q1", "q2"):
         page.wait_for_selector(f"#{place}-error:not([hidden])")
+
+
+SCALE = """
+title = { en = "A scale", de = "Eine Skala" }
+languages = ["en", "de"]
+consent = { en = "The results are published.", de = "Die Ergebnisse werden veröffentlicht." }
+thanks = { en = "Thank you very much!", de = "Vielen Dank!" }
+[collect]
+access = "open"
+link = "https://example.org/study"
+[attributes.pain]
+label = { en = "How much pain, from 0 to 10?", de = "Wie viel Schmerz, von 0 bis 10?" }
+integers = [0, 10]
+mechanism = "SubsetSelection"
+missing = "answer"
+epsilon = 1.0
+"""
+
+
+def test_consent_a_scale_in_a_row_and_thanks(people: Any, relayed: Any) -> None:
+    """Rejects: a report without consent, a scale that does not fit a phone, and no thanks."""
+    relay, served = relayed(SCALE)
+    page = opened(people.person(viewport={"width": 320, "height": 740}), relay.url)
+    choose(page, "q0", 10)
+    boxes = [page.locator(f'label[for="q0-{i}"]').bounding_box() for i in range(11)]
+    assert len({round(box["y"]) for box in boxes if box is not None}) == 1
+    assert _too_wide(page, 320) == [] and violations(page) == []
+    page.click("#continue")
+    page.wait_for_selector("#consent-error:visible")
+    assert "Tick the box" in page.inner_text("#errors") and violations(page) == []
+    page.check("#consent-0")
+    review(page)
+    send(page)
+    said = page.inner_text("#state-sent")
+    assert "Thank you very much!" in said
+    assert page.get_attribute("#state-sent a.button", "href") == "https://example.org/study"
+    assert violations(page) == [] and _too_wide(page, 320) == []
+    assert served.people() == 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -161,6 +161,9 @@ def survey_document(study: Study) -> dict[str, Any]:
         "layout": study.layout,
         "title": {tag: texts.title(tag) for tag in study.languages},
         "introduction": {tag: texts.introduction(tag) for tag in study.languages},
+        **_shown_texts("consent", texts.consent, study.languages),
+        **_shown_texts("thanks", texts.thanks, study.languages),
+        **({"link": collect.link} if collect.link else {}),
         "languages": list(study.languages),
         "epsilon": study.epsilon,
         "questions": questions,
@@ -273,6 +276,14 @@ def _question(texts: Texts, question: Question, weak: bool, draw: OneOf | None) 
         "delta": question.delta,
         **({"program": programs[0]} if draw is None else {}),
     }
+
+
+def _shown_texts(
+    key: str, text: Callable[[str], str], languages: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """A text in each language, where the study has it."""
+    by_language = {tag: text(tag) for tag in languages}
+    return {key: by_language} if any(by_language.values()) else {}
 
 
 def _asked(texts: Texts, name: str, domain: Domain) -> dict[str, Any]:

@@ -522,6 +522,7 @@ COLLECT = Table(
             "survey in a frame",
             entries=1,
         ),
+        "link": Key(str, "an address to go on to after the report was sent"),
         "keep_ids": Key(
             Literal["closed", "always"],
             "the ids that tell repeats: dropped when the survey is closed, or always kept",
@@ -547,6 +548,8 @@ STUDY = Table(
             entries=1,
         ),
         "introduction": _text("what people read above the questions"),
+        "consent": _text("what people agree to, by a box, before they answer on the survey page"),
+        "thanks": _text("what people read after their report was sent"),
         **_BUDGETS,
         "rows_per_person": Key(
             int,

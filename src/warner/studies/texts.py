@@ -25,7 +25,7 @@ DEFAULT_LANGUAGE = "en"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 # The tables whose parts are asked: {table: the texts of one part}.
 _ASKED = {"attributes": ("label", "help"), "public": ("label", "help")}
-_OF_STUDY = ("title", "introduction")
+_OF_STUDY = ("title", "introduction", "consent", "thanks")
 # The answers to an item that is asked by itself.
 _NO_AND_YES = {
     "en": ("no", "yes"),
@@ -42,7 +42,7 @@ _NO_AND_YES = {
     "uk": ("ні", "так"),
     "zh": ("否", "是"),
 }
-_SEVERAL_LINES = ("introduction", "help")  # these may hold line ends
+_SEVERAL_LINES = ("introduction", "consent", "thanks", "help")  # these may hold line ends
 
 
 class Texts:
@@ -99,6 +99,14 @@ class Texts:
     def introduction(self, language: str) -> str:
         """The text above the questions; "" where there is none. As :meth:`title`."""
         return self._study["introduction"].get(self._known(language), "")
+
+    def consent(self, language: str) -> str:
+        """What people agree to before they answer; "" where nobody is asked. As :meth:`title`."""
+        return self._study["consent"].get(self._known(language), "")
+
+    def thanks(self, language: str) -> str:
+        """What people read after their report was sent; "" for nothing. As :meth:`title`."""
+        return self._study["thanks"].get(self._known(language), "")
 
     def question(self, name: str, language: str) -> str:
         """The text of a question or of a public column; its name where it has none.
@@ -408,6 +416,7 @@ class Collect:
         keep_ids: "closed": the ids that tell repeats are dropped when the survey closes;
             "always": they are kept.
         origins: those of other pages that may send reports, or show the survey in a frame.
+        link: an address to go on to after the report was sent, "" for none.
         weak_protection: whether reports may tell more than odds of 22,027, which is epsilon 10, of
             any two answers. The survey page then says so.
 
@@ -423,6 +432,7 @@ class Collect:
     contact: str = ""
     keep_ids: str = "closed"
     origins: tuple[str, ...] = ()
+    link: str = ""
     weak_protection: bool = False
 
     @classmethod
@@ -464,6 +474,11 @@ def collect_problems(table: Any) -> list[Problem]:
             )
             remedy = 'Write "https://app.example.org", without a path or a *'
             log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
+    link = table.get("link")
+    if isinstance(link, str) and not _LINK.fullmatch(link):
+        rule = "must be an address that begins with https:// and is the same for everybody"
+        remedy = "Leave out what stands behind ? or #: it could name a person"
+        log.add(("collect", "link"), rule, show(link), remedy, "collect.link")
     contact = table.get("contact")
     if isinstance(contact, str) and (strange := unreadable(contact)) is not None:
         rule, remedy = f"must be one line, without {strange}", "Use printable characters"
@@ -471,6 +486,7 @@ def collect_problems(table: Any) -> list[Problem]:
     return log.problems
 
 
+_LINK = re.compile(r"https://[a-z0-9.-]+(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~/%+-]*)?")
 _ORIGIN = re.compile(r"(https?)://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?")
 _SAME_MACHINE = ("localhost", "127.0.0.1", "[::1]")
 

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,6 +115,11 @@ def collect() -> None:
     "smaller than before in the same store.",
 )
 @click.option(
+    "--preview",
+    is_flag=True,
+    help="Try the page: nothing is counted, the page says so, and the store goes when this ends.",
+)
+@click.option(
     "--new-texts",
     is_flag=True,
     help="Other words of questions or choices than before mean the same, as after a corrected "
@@ -199,7 +205,7 @@ def serve(study: str, **choices: Any) -> None:
 
     \b
         warner collect serve study.toml
-        warner collect serve study.toml --step 1 --store trial.sqlite
+        warner collect serve study.toml --preview
         warner collect serve study.toml --lan
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
@@ -221,7 +227,7 @@ def _with_options(study: Study, people: int | None, step: int | None) -> Study:
 
 def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     """Serve a study until a signal comes."""
-    from warner.collector.access import Owner, new_token, token_hash
+    from warner.collector.access import Owner, invited_ids, new_codes, new_token, token_hash
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
     from warner.collector.live.tables import OPEN_TO_ALL, about_small_steps
@@ -262,8 +268,18 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         choices["key"],
         is_secure=(url or "").startswith("https:") or choices["certificate"] is not None,
     )
-    served_at = url
-    with _collecting(path, study, choices["store"], choices["ways"]) as collector:
+    served_at, preview = url, choices["preview"]
+    if preview and choices["store"] is not None:
+        raise ArgumentError("--store", "does not go with --preview, whose store goes at its end")
+    with (
+        tempfile.TemporaryDirectory() if preview else contextlib.nullcontext("") as folder,
+        _collecting(
+            path,
+            study,
+            str(Path(folder) / "preview.sqlite") if preview else choices["store"],
+            choices["ways"],
+        ) as collector,
+    ):
         start = Start(collector, study, path)
         start.check(choices["new_texts"])
         stored_hash = None if choices["new_token"] else collector.owner_hash
@@ -271,7 +287,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         digest = stored_hash or token_hash(token or "")
         live, owner = LivePublisher(collector, study, BoundedEstimates(study)), Owner(digest)
         settings = Settings(
-            limits, _hosts(choices["hosts"], url or address, listen.host), own_words
+            limits, _hosts(choices["hosts"], url or address, listen.host), own_words, preview
         )
         application = Application(study, collector, live, owner, settings)
 
@@ -284,6 +300,15 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 collector.keep_owner_hash(digest)
             live.start()
             _say_ready(served_at, token, collector, study)
+            if preview:
+                click.echo(
+                    "Preview: no report is counted, and all of it goes at the end.", err=True
+                )
+                if study.collect.access == "invited":
+                    codes = new_codes(3)
+                    collector.invite(invited_ids(study.digest, codes))
+                    links = [f"  {served_at}#code={code}" for code in codes]
+                    click.echo("\n".join(["Links to try:", *links]), err=True)
             if choices["lan"]:
                 click.echo(qr_code(f"{served_at}/", sys.stderr.encoding), err=True)
                 click.echo(what_people_see(choices["certificate"]), err=True)
@@ -306,6 +331,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             run(application, listen, ready, live.stop)
         finally:
             live.stop()
+    if preview:
+        click.echo("The preview is over. Nothing of it was kept.", err=True)
+        return
     _say_stopped(path, choices["store"], served_at or "URL", collector)
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:

@@ -45,6 +45,7 @@ def plain_number(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
+_LONGEST_SCALE = 11  # numbers that stand in a row on a phone
 MOST_RADIOS = 12  # more values are asked by a list that opens
 NONRESPONSE = "silence"  # the value of a control that stands for no answer
 
@@ -101,6 +102,11 @@ class Question:
     def is_long(self) -> bool:
         """Whether the answers are a list that opens, and no radio buttons."""
         return len(self.answers or ()) + self.nonresponse > MOST_RADIOS
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether the answers are numbers that stand in a row, as on a scale from 0 to 10."""
+        return self.is_whole and not self.unit and 3 <= self.domain.size <= _LONGEST_SCALE
 
     @property
     def kind(self) -> str:
@@ -397,9 +403,14 @@ def _example(mechanism: Mechanism, question: Question, drawn: bool) -> Iterator[
 
 
 def survey_page(
-    study: Study, language: str | None = None, translations: Mapping[str, WordsFile] | None = None
+    study: Study,
+    language: str | None = None,
+    translations: Mapping[str, WordsFile] | None = None,
+    preview: bool = False,
 ) -> str:
     """The page that asks the questions of a study, with translations before the words of warner.
+
+    A preview says that nothing is counted.
 
     >>> study = Study.parse('''
     ... title = "Smoking"
@@ -431,7 +442,6 @@ def survey_page(
         Question(f"p{i}", name, domain, False, texts, tag, words)
         for i, (name, domain) in enumerate(study.public.items())
     ]
-    paragraphs = texts.introduction(tag).replace("\r\n", "\n").split("\n\n")
     return render(
         "survey",
         study=study,
@@ -439,7 +449,10 @@ def survey_page(
         languages=[Words(one, translations) for one in study.languages],
         w=words,
         title=texts.title(tag) or words.plain("untitled"),
-        introduction=[stripped for text in paragraphs if (stripped := text.strip())],
+        introduction=_paragraphs(texts.introduction(tag)),
+        preview=preview,
+        consent=_paragraphs(texts.consent(tag)),
+        thanks=_paragraphs(texts.thanks(tag)),
         promises=_promises(study, tag),
         invited=study.collect.access == "invited",
         protected=protected,
@@ -454,6 +467,12 @@ def survey_page(
         plain_number=plain_number,
         is_mail_address=_is_mail_address,
     )
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The parts of a text between empty lines."""
+    parts = text.replace("\r\n", "\n").split("\n\n")
+    return [stripped for part in parts if (stripped := part.strip())]
 
 
 def chosen_language(study: Study, language: str | None) -> str:

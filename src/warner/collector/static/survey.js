@@ -326,6 +326,9 @@ async function check() {
       wrong.push(element("code"));
     }
   }
+  // Consent is asked and not sent: who does not give it sends no report.
+  const box = /** @type {HTMLInputElement | null} */ (document.getElementById("consent-0"));
+  if (box !== null && !mark(element("consent"), box.checked)) wrong.push(element("consent"));
   for (const field of fields()) {
     const found = answerIn(field);
     if (!mark(field, found !== undefined) || !await markRoom(field)) wrong.push(field);

@@ -69,6 +69,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     hosts: Sequence[str] = ()  # that requests may name, without ports; () for all
     words: Mapping[str, WordsFile] = field(default_factory=dict)  # of the page, by language
+    preview: bool = False  # whether the page says that nothing is counted
 
 
 class Application:
@@ -159,7 +160,8 @@ class Application:
         return headers
 
     def _survey_page(self, language: str) -> StaticFile:
-        text = survey_page(self._study, language, translations=self._settings.words)
+        chosen = self._settings
+        text = survey_page(self._study, language, chosen.words, chosen.preview)
         origins = self._study.collect.origins
         headers = {"content-security-policy": policy("'none'", origins)}
         if origins:

@@ -420,3 +420,17 @@ def test_pages_of_a_named_origin_may_send_and_no_other(tmp_path: Path) -> None:
 def test_what_is_no_origin_is_refused_by_name(origin: str) -> None:
     with pytest.raises(StudyError, match=r"collect\.origins: must be an origin"):
         Study.parse(f'{TEXT}access = "open"\norigins = ["{origin}"]\n')
+
+
+def test_a_preview_says_that_nothing_is_counted(tmp_path: Path) -> None:
+    settings = Settings(Limits(rate=0), preview=True)
+    with site(tmp_path / "a.sqlite", "", settings) as made, Client(made.application) as client:
+        assert "Preview: nothing that you send here is counted." in client.get("/").text
+
+
+@pytest.mark.parametrize(
+    "link", ["http://example.org", "https://example.org/?id=5", "javascript:x"]
+)
+def test_a_link_that_could_name_a_person_is_refused(link: str) -> None:
+    with pytest.raises(StudyError, match=r"collect\.link: must be an address that begins with"):
+        Study.parse(f'{TEXT}access = "open"\nlink = "{link}"\n')
