@@ -77,7 +77,7 @@ def new_codes(n: int) -> list[str]:
 
 
 def codes_in(path: str) -> list[str]:
-    """The codes in a file that ``warner collect invite`` has written."""
+    """The codes in a file that ``warner collect invite`` or ``unused`` has written."""
     with open(path, encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
     codes = [row[0] for row in rows[1:] if row]

@@ -125,6 +125,10 @@ class Remote:
         # once.
         return self._sent("/reports", body, "accepted")
 
+    def is_spent(self, head: bytes) -> bool:
+        """Whether a report with an id is counted; ``head`` is a body as far as the id."""
+        return bool(self._sent("/spent", head, "spent"))
+
     def invite(self, digest: str, ids: np.ndarray) -> int:
         """Invite people by the ids that their codes make, until all are kept, each once.
 

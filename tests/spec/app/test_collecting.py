@@ -207,6 +207,8 @@ def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
     locked = run("collect", "invite", "study.toml", "-n", 1, "-o", "others.csv")
     assert locked.exit_code == 1 and "stop the other one first" in locked.stderr
     collector.stop()
+    done = run("collect", "unused", "study.toml", "--codes", "codes.csv", "-o", "left.csv")
+    assert "499 of 500 codes were not used yet" in done.stderr
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("study.counts*"))
     assert not any(row["code"].encode() in kept for row in rows)
     assert not any(row["code"].replace("-", "").encode() in kept for row in rows)
@@ -384,6 +386,11 @@ def test_codes_are_made_while_it_serves_and_count_once(
     for _ in range(2):
         assert ask(port, "POST", "/reports", made.body(1, ids.reshape(1, 16)), KIND)[0] == 202
     assert made.collector.invitations == (25, 1)
+    listed = ("collect", "unused", "study.toml", "--codes", "b.csv", "-o", "left.csv", *public)
+    said = run(*listed).stderr
+    assert "4 of 5 codes were not used yet" in said
+    left = list(csv.DictReader(Path("left.csv").read_text().splitlines()))
+    assert left == rows[1:] and rows[0]["code"] not in said
     # The running server never sees a code, and the store holds none.
     made.collector.check()
     kept = b"".join(path.read_bytes() for path in Path().glob("study.counts*"))

@@ -570,13 +570,78 @@ def invite(
                 invited, _ = collector.invitations
         except Refused as error:
             raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
+    _write_codes(codes, base, output)
+    counted = plural(invited, "person is", "people are")
+    click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
+
+
+def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
+    """Write codes as CSV, with a link beside each where the address of the survey is known."""
     lines = ["code" if base is None else "code,link"]
     lines += [code if base is None else f"{code},{base}/#code={code}" for code in codes]
     write_text("\r\n".join([*lines, ""]), output)
     if output != "-":
         Path(output).chmod(0o600)  # who has a code can answer in its person's place
-    counted = plural(invited, "person is", "people are")
-    click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
+
+
+@collect.command()
+@click.argument("study", type=_STUDY)
+@click.option(
+    "--codes", required=True, metavar="FILE", help="The CSV file that invite has written."
+)
+@click.option("-o", "--output", required=True, help="The CSV file of the unused codes to write.")
+@click.option(
+    "--url", metavar="URL", help="The address of the survey, for a link beside each code."
+)
+@click.option(
+    "--server",
+    metavar="URL",
+    help="The address of the collector while it runs. It needs the owner's token. Default with a "
+    "token: that of --url.",
+)
+@_token_options
+@_store
+def unused(
+    study: str,
+    codes: str,
+    output: str,
+    url: str | None,
+    server: str | None,
+    token_file: str | None,
+    token_env: str | None,
+    store: str | None,
+    ways: int | None,
+) -> None:
+    """List the codes of STUDY that were not used yet, for reminders.
+
+    The list says who has not answered, and so who has. Whoever asks for it twice learns in which
+    time somebody has answered: ask rarely, and for all codes at once. What people answered stays
+    protected by epsilon.
+
+    \b
+        warner collect unused study.toml --codes codes.csv -o unused.csv \\
+            --url https://survey.example.org --token-file token.txt
+    """
+    from warner.collector.access import codes_in, invited_ids
+    from warner.collector.remote import checked_url
+    from warner.collector.submissions import SubmissionFormat
+
+    plan, listed = Study.load(study), codes_in(codes)
+    base = None if url is None else checked_url(url)
+    refuse_overwriting(output, study, codes)
+    remote = _inviting(server or base, server, read_token(token_file, token_env), store, ways)
+    # One by one: the ids of several codes are sorted.
+    ids = [invited_ids(plan.digest, [code]).tobytes() for code in listed]
+    if remote is not None:
+        head = SubmissionFormat(plan).head
+        spent = [remote.is_spent(head + each) for each in ids]
+    else:
+        with _collecting(study, plan, store, ways) as collector:
+            spent = [collector.is_spent(each) for each in ids]
+    left = [code for code, is_spent in zip(listed, spent, strict=True) if not is_spent]
+    _write_codes(left, base, output)
+    of_all = plural(len(listed), "code was", "codes were")
+    click.echo(f"{len(left):,} of {of_all} not used yet.", err=True)
 
 
 _SERVED = (

@@ -471,8 +471,8 @@ def survey_page(
 
 def _paragraphs(text: str) -> list[str]:
     """The parts of a text between empty lines."""
-    parts = text.replace("\r\n", "\n").split("\n\n")
-    return [stripped for part in parts if (stripped := part.strip())]
+    paragraphs = text.replace("\r\n", "\n").split("\n\n")
+    return [stripped for paragraph in paragraphs if (stripped := paragraph.strip())]
 
 
 def chosen_language(study: Study, language: str | None) -> str:
