@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warner._core import randomness
 from warner._core.sampling import Edges, Source
 from warner._core.text import canonical
 from warner.app.cli import main
@@ -17,6 +18,7 @@ __all__ = [
     "load_tallies",
     "main",
     "open_reports",
+    "randomness",
     "read_reports",
     "read_values",
     "seal",

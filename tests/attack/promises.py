@@ -20,7 +20,8 @@ import warner
 from tests.attack import enumeration as own
 from tests.attack._frame import require
 from tests.attack.laws import small
-from warner.collector.pages.survey import survey_page, words_of
+from warner.collector.pages.survey import survey_page
+from warner.collector.pages.wording import words_of
 from warner.collector.survey_document import survey_document
 from warner.mechanisms import Mechanism
 from warner.studies.study import Study

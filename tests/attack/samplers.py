@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ import numpy as np
 import warner
 from tests.attack import enumeration as own, laws
 from tests.attack._frame import Finding, require
-from tests.attack._internals import Edges, Source
+from tests.attack._internals import Edges, Source, randomness
 from tests.attack.instances import ALL
 from warner.mechanisms import Mechanism
 
@@ -28,13 +27,13 @@ ALPHA = 1e-9
 
 @contextmanager
 def words(serve: Callable[[int], bytes]) -> Iterator[None]:
-    """Answer ``os.urandom`` by another function, which is called with the number of bytes."""
-    real = os.urandom
-    os.urandom = serve  # type: ignore[assignment]
+    """Answer for random bytes by another function, which is called with their number."""
+    real = randomness.system_bytes
+    randomness.system_bytes = serve
     try:
         yield
     finally:
-        os.urandom = real
+        randomness.system_bytes = real
 
 
 class Tape:

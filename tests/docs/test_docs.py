@@ -15,7 +15,6 @@ from types import ModuleType
 import pytest
 
 import warner
-from warner.app.cli import main
 from warner.results.recommend import for_a_while
 from warner.studies.schema import (
     ASK,

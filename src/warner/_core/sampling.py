@@ -9,7 +9,6 @@ of the full comparison, at a quarter of the random bits.
 from __future__ import annotations
 
 import math
-import os
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from warner._core import randomness
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError
 from warner._core.exact import doubling
@@ -96,7 +96,7 @@ class Source:
         size = np.dtype(dtype).itemsize
         if self._rng is None:
             # Samplers write into the array, and bytes would be read-only.
-            return np.frombuffer(bytearray(os.urandom(n * size)), dtype=dtype)
+            return np.frombuffer(bytearray(randomness.system_bytes(n * size)), dtype=dtype)
         whole = -(-n * size // 8)
         words = self._rng.integers(0, 2**64 - 1, whole, dtype=np.uint64, endpoint=True)
         return np.asarray(words.view(dtype)[:n])

@@ -9,7 +9,7 @@ TOP = 2**64 - 1
 
 
 class Tape:
-    """Stands for os.urandom: hands out prepared words in their order, as bytes, which are
+    """Stands for system_bytes: hands out prepared words in their order, as bytes, which are
     read-only; every call must fit.
     """
 
@@ -24,7 +24,7 @@ class Tape:
 
 def _play(monkeypatch: pytest.MonkeyPatch, *parts: tuple[list[int], str]) -> Tape:
     tape = Tape(*parts)
-    monkeypatch.setattr("os.urandom", tape)
+    monkeypatch.setattr("warner._core.randomness.system_bytes", tape)
     return tape
 
 

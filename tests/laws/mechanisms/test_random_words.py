@@ -76,7 +76,7 @@ def test_a_value_that_is_not_sensitive_is_drawn_at_the_boundaries_of_the_same_ce
 
 
 class Counted:
-    """Stands for os.urandom: repeatable words, the ``loud``-th call all ones; keeps how many bytes
+    """Stands for system_bytes: repeatable words, the ``loud``-th call all ones; keeps how many bytes
     each call asked for.
     """
 
@@ -104,7 +104,7 @@ def test_every_sampler_takes_the_largest_words_anywhere(
     loud = 0
     while loud < min(calls, 12):
         source = Counted(loud)
-        monkeypatch.setattr("os.urandom", source)
+        monkeypatch.setattr("warner._core.randomness.system_bytes", source)
         reports = mechanism.reports(mechanism.randomize_index(index, Source(None)))
         assert mechanism.tally(reports).n == 40
         calls, loud = len(source.asked), loud + 1
@@ -119,7 +119,7 @@ def test_every_value_draws_the_same_words(name: str, monkeypatch: pytest.MonkeyP
     asked = []
     for value in range(mechanism.domain.size):
         source = Counted()
-        monkeypatch.setattr("os.urandom", source)
+        monkeypatch.setattr("warner._core.randomness.system_bytes", source)
         mechanism.randomize_index(np.full(200, value), Source(None))
         asked.append(source.asked)
     assert asked[0] and all(part == asked[0] for part in asked)
@@ -141,7 +141,7 @@ def test_a_device_draws_the_same_words_for_secrets(monkeypatch: pytest.MonkeyPat
         for device in devices:
             for value in (3, 4, 9):
                 source = Counted()
-                monkeypatch.setattr("os.urandom", source)
+                monkeypatch.setattr("warner._core.randomness.system_bytes", source)
                 device.randomize([value] * 100)
                 asked.append(source.asked)
         assert asked[0] and all(part == asked[0] for part in asked)
@@ -188,7 +188,7 @@ def test_people_with_no_pair_and_with_several_draw_the_same_words(
     asked = []
     for held in range(5):
         source = Counted()
-        monkeypatch.setattr("os.urandom", source)
+        monkeypatch.setattr("warner._core.randomness.system_bytes", source)
         mechanism.randomize([[{"key": k, "value": 0.5} for k in "abcd"[:held]]] * 50)
         asked.append(source.asked)
     assert asked[0] and all(part == asked[0] for part in asked)

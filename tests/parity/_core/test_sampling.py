@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import sys
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from tests.registry import BOUNDARY_THRESHOLDS
+from warner._core import randomness
 from warner._core.sampling import Source, _byte_table, _cell_table
 
 THRESHOLDS = [*BOUNDARY_THRESHOLDS, 2**64]
@@ -113,8 +116,35 @@ def test_uniform_redraws_what_would_favour_the_first() -> None:
 
 
 def test_the_systems_randomness_is_the_operating_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.urandom", lambda n: bytes(range(n)))
+    monkeypatch.setattr("warner._core.randomness.system_bytes", lambda n: bytes(range(n)))
     assert Source(None).words(4, np.uint8).tolist() == [0, 1, 2, 3]
+
+
+def test_many_bytes_are_openssls_and_few_the_operating_systems(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects bytes of one person that a copied virtual machine draws again, and a slow bulk."""
+    monkeypatch.setattr("os.urandom", lambda n: bytes([7]) * n)
+    few = randomness.system_bytes(randomness.BULK - 1)
+    many = [randomness.system_bytes(randomness.BULK) for _ in range(2)]
+    assert few == bytes([7]) * len(few) and many[0] != many[1]
+    counts = np.bincount(np.frombuffer(randomness.system_bytes(2**20), np.uint8), minlength=256)
+    assert abs(counts - 4096).max() < 7 * 64  # seven standard deviations
+    # Without OpenSSL in Python, all bytes are the operating system's.
+    randomness._bulk_bytes.cache_clear()
+    monkeypatch.setitem(sys.modules, "ssl", None)
+    try:
+        assert randomness.system_bytes(randomness.BULK) == bytes([7]) * randomness.BULK
+    finally:
+        randomness._bulk_bytes.cache_clear()
+
+
+def test_a_forked_process_draws_other_bytes() -> None:
+    """Rejects a generator whose state two processes share."""
+    first = randomness.system_bytes(randomness.BULK)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        drawn = pool.map(randomness.system_bytes, [randomness.BULK] * 4)
+    assert len({first, randomness.system_bytes(randomness.BULK), *drawn}) == 6
 
 
 class DigitVector(Source):

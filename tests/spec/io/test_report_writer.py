@@ -16,7 +16,7 @@ import warner
 from tests.attack.metamorphic import besides_reports
 from tests.spec.io._people import COIN, LONG, ONE, STUDY, N, _sorted_people, run
 from warner import Study
-from warner._core import sampling
+from warner._core import randomness, sampling
 from warner._core.atomic_files import write_whole
 from warner._core.progress import Stage
 from warner._core.sampling import Shuffle, Source, rows_at_a_time
@@ -82,7 +82,7 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
     seen = []
     for raw in _raw_files():
         words = np.random.default_rng(7)
-        monkeypatch.setattr(os, "urandom", lambda n, words=words: words.bytes(n))
+        monkeypatch.setattr(randomness, "system_bytes", lambda n, words=words: words.bytes(n))
         steps: list[Any] = []
         stored: list[tuple[int, int]] = []
 
@@ -147,7 +147,7 @@ def test_files_of_equal_reports_are_equal_whatever_the_answers(
     written = []
     for raw in _raw_files():
         done, words = 0, np.random.default_rng(7)
-        monkeypatch.setattr(os, "urandom", lambda n, words=words: words.bytes(n))
+        monkeypatch.setattr(randomness, "system_bytes", lambda n, words=words: words.bytes(n))
         run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         written.append(Path(f"r.{suffix}").read_bytes())
         Path(f"r.{suffix}").unlink()
