@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import ne
@@ -23,6 +23,7 @@ from warner._core.text import canonical
 
 _NOT_A_LIST = "must be a list, an array or a column"
 _WRAP = "Wrap a single answer in a list"
+_LISTED_AT_ONCE = 4096  # values of a domain that is listed
 # What NumPy's types of scalars are called in messages.
 _SCALARS = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
 WITHOUT_ANSWER = "warner.domains.with_missing says what a missing answer means"
@@ -41,6 +42,9 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     if isinstance(getattr(values, "header", None), dict):  # that of a mechanism
         remedy = "Count reports with mechanism.tally(reports)"
         raise ArgumentTypeError("values", "must be answers", kind(values), remedy)
+    if isinstance(values, Domain):
+        rule = "must be answers, and not all values that they may have"
+        raise ArgumentTypeError("values", rule, kind(values))
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
     if isinstance(values, str | bytes | Mapping) or not is_list:
         raise ArgumentTypeError("values", _NOT_A_LIST, kind(values), _WRAP)
@@ -575,6 +579,35 @@ class Domain(Hinting, ABC):
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of ``spec``, in hexadecimal digits."""
         return hashlib.sha256(canonical(self.spec()).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        """K, the number of values."""
+        return self.size
+
+    def __iter__(self) -> Iterator[Any]:
+        """The values, in the order of their indices."""
+        for start in range(0, self.size, _LISTED_AT_ONCE):
+            yield from self.decode(np.arange(start, min(start + _LISTED_AT_ONCE, self.size)))
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """The value of an index, or the list of those of a slice.
+
+        >>> from warner import Categorical
+        >>> smokes = Categorical(["never", "sometimes", "often"])
+        >>> smokes[0], smokes[-2:], len(smokes), list(smokes)[1], "often" in smokes
+        ('never', ['sometimes', 'often'], 3, 'sometimes', True)
+        """
+        indices = range(self.size)[index]
+        if isinstance(indices, range):
+            return list(self.decode(np.array(indices, dtype=np.int64)))
+        return self.decode([indices])[0]
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            self.encode([value])
+        except (ValuesError, ArgumentTypeError):
+            return False
+        return True
 
     @property
     def labels(self) -> list[Any]:

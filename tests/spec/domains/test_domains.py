@@ -496,3 +496,19 @@ def test_other_units_and_shapes_are_refused() -> None:
     refused(ValuesError, "", Dates("week").encode, ["2024-05"])
     with pytest.raises(ValuesError, match="position 1"):
         Dates("day").encode(np.array(["2024-05-31", "NaT"], dtype="datetime64[D]"))
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [Categorical(["no", "yes", "silent"]), Integers(-3, 9000), Grid(2, 3), Interval(0, 1, bins=4)],
+)
+def test_a_domain_can_be_listed_and_indexed_and_is_no_list_of_answers(domain: Domain) -> None:
+    """Rejects a domain that is randomised in place of the answers by mistake."""
+    assert len(domain) == domain.size and list(domain) == list(domain.labels)
+    assert domain[0] == domain.labels[0] and domain[-1] == domain.labels[-1]
+    assert domain[1:3] == list(domain.labels[1:3])
+    assert domain.labels[1] in domain and "xyz" not in domain and None not in domain
+    with pytest.raises(IndexError):
+        domain[domain.size]
+    with pytest.raises(ArgumentTypeError, match="must be answers, and not all values"):
+        domain.encode(domain)
