@@ -314,7 +314,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 click.echo(what_people_see(choices["certificate"]), err=True)
             if listen.host not in _LOOPBACK and not listen.is_secure:
                 click.echo(_NEEDS_HTTPS, err=True)
-            for said in filter(None, [*map(unread, words), _about_missing(study)]):
+            for said in filter(None, [unread(words), _about_missing(study)]):
                 click.echo(said, err=True)
             if study.collect.access == "open":
                 click.echo(OPEN_TO_ALL, err=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files as resources
@@ -261,12 +261,17 @@ class Words:
         return self._numeral(value)
 
 
-def unread(words: Words) -> str:
-    """What the owner should know of a translation that no native speaker has read, or ""."""
-    if words.read_by or words.language.partition("-")[0] == SOURCE:
+def unread(languages: Iterable[Words]) -> str:
+    """What the owner should know of translations that no native speaker has read; "" for none."""
+    listed = [
+        f"{words.language} ({words.name})"
+        for words in languages
+        if not words.read_by and words.language.partition("-")[0] != SOURCE
+    ]
+    if not listed:
         return ""
     return (
-        f"The page's words in {words.language} ({words.name}) were not read by a native speaker. "
-        "Have one read them before people answer: warner collect words "
-        f"{words.language} -o {words.language}.json, then --words {words.language}.json."
+        f"The page's own words were not read by a native speaker in: {', '.join(listed)}. Have "
+        "one read them before people answer: warner collect words --language TAG -o TAG.json, "
+        "then serve with --words TAG.json."
     )
