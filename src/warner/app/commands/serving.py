@@ -82,6 +82,16 @@ def _collecting(
         collector.stop()
 
 
+_own_words = click.option(
+    "--words",
+    "words",
+    type=_STUDY,
+    metavar="LANGUAGE.json",
+    multiple=True,
+    help="Words of the page itself in a language, of warner collect words. May be repeated.",
+)
+
+
 @click.group()
 def collect() -> None:
     """Ask real people on a web page, and count their reports: serve, invite, pull, push, close."""
@@ -125,14 +135,7 @@ def collect() -> None:
     help="Other words of questions or choices than before mean the same, as after a corrected "
     "typing error. Otherwise a store with answers refuses them.",
 )
-@click.option(
-    "--words",
-    "words",
-    type=_STUDY,
-    metavar="LANGUAGE.json",
-    multiple=True,
-    help="Words of the page itself in a language, of warner collect words. May be repeated.",
-)
+@_own_words
 @click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
 @click.option(
     "--url",
@@ -467,6 +470,34 @@ def words(language: str, output: str) -> None:
     if output != "-" and Path(output).exists():
         raise ArgumentError(output, "is there already", None, "Choose another name")
     write_text(Words(language).file, output)
+
+
+@collect.command("poster")
+@click.argument("study", type=_STUDY)
+@click.argument("url")
+@click.option("-o", "--output", required=True, help="The page to write, such as poster.html.")
+@_own_words
+def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> None:
+    """Make a poster of STUDY, which is served at URL: a page to print, with a QR code.
+
+    It has the title, the address, and what happens to answers, in all languages of the study.
+
+    \b
+        warner collect poster study.toml https://survey.example.org -o poster.html
+    """
+    _require_extra()
+    from warner.collector.pages.poster import poster
+    from warner.collector.pages.wording import read_words
+    from warner.collector.remote import checked_url
+    from warner.collector.survey_document import survey_bytes
+
+    plan, address = Study.load(study), checked_url(url)
+    if plan.collect.access == "invited":
+        rule = "invites people, and each of them has a link of their own"
+        raise ArgumentError(study, rule, None, "Send the links of warner collect invite --url")
+    refuse_overwriting(output, study)
+    survey_bytes(plan)  # refused before anybody reads of it
+    write_text(poster(plan, f"{address}/", dict(map(read_words, words))), output)
 
 
 _token_options = options(

@@ -15,6 +15,7 @@ from babel import Locale
 import warner.collector.pages as pages
 from tests.spec.app._command import run
 from warner._core.errors import ArgumentError
+from warner.collector.pages.poster import poster
 from warner.collector.pages.survey import survey_page
 from warner.collector.pages.wording import (
     LANGUAGES,
@@ -171,3 +172,15 @@ def test_words_that_cannot_be_used_are_named(
     file.write_text(json.dumps({"send": "Tuma"}))
     with pytest.raises(ArgumentError, match="is missing"):
         read_words(str(file))
+
+
+def test_a_poster_has_the_address_and_promises_no_more_than_the_page() -> None:
+    """Rejects a poster that says of hardly hidden answers that they are protected."""
+    text = '\n[attributes.x]\nvalues = ["<b>", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = {}\n'
+    head = 'title = { en = "Pills & <i>", ar = "x" }\nlanguages = ["en", "ar"]\n[collect]\naccess = "open"\n'
+    good = poster(Study.parse(head + text.format(1.0)), "https://survey.example.org/")
+    assert "Pills &amp; &lt;i&gt;" in good and "<svg" in good and 'dir="rtl"' in good
+    assert "https://survey.example.org/" in good and str(words_of("en")["badge"]) in good
+    weak = head + "weak_protection = true\n" + text.format(11.0)
+    bad = poster(Study.parse(weak), "https://survey.example.org/")
+    assert str(words_of("en")["badge_hardly"]) in bad and str(words_of("en")["badge"]) not in bad
