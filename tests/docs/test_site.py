@@ -72,7 +72,7 @@ def test_scripts_and_styles_of_the_site_ask_no_other_host() -> None:
             r"(?:https?:)?//[\w.-]+\.\w+[^\s\"']*",
             re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.M),
         )
-        assert set(hosts) <= {"http://www.w3.org/2000/svg"}, path
+        assert set(hosts) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}, path
 
 
 def test_the_environment_of_the_site_is_pinned_with_hashes() -> None:
