@@ -247,6 +247,19 @@ def test_a_number_and_no_answer_exclude_each_other(people: Any, relayed: Any) ->
         page.wait_for_selector(f"#{place}-error:not([hidden])")
 
 
+def test_a_link_with_a_code_opens_an_empty_form(people: Any, relayed: Any) -> None:
+    """Rejects answers of one person that the next one finds in the same tab."""
+    relay, served = relayed(TEN, 2)
+    page = opened(people.person(), f"{relay.url}#code={served.codes[0]}")
+    page.on("dialog", lambda dialog: dialog.accept())
+    kept(page)
+    choose(page, "q0", 1)
+    page.goto(f"{relay.url}?lang=de#code={served.codes[1]}")
+    page.wait_for_selector("#continue:not([disabled])")
+    assert page.input_value("#code-0") == served.codes[1]
+    assert page.locator("input:checked").count() == 0
+
+
 SCALE = """
 title = { en = "A scale", de = "Eine Skala" }
 languages = ["en", "de"]

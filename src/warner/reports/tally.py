@@ -108,6 +108,7 @@ class Tally(Hinting):
             trust are no part of a tally's value.
         kind: which statistic the counts of a group are, and so their shape: Histogram, BitSums,
             DigitCounts, DistinctReports or MarginalTables.
+        round: which round of the same people the reports are of, see :meth:`of_round`; else None.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
             where all people are together.
         counts: int64, read-only. With public columns (G, ...), the counts of each group along the
@@ -134,6 +135,8 @@ class Tally(Hinting):
     >>> groups.total() == coin.tally(reports)
     True
     """
+
+    round: int | None = None
 
     def __init__(
         self,
@@ -339,7 +342,9 @@ class Tally(Hinting):
         sources = united_sources([tally.sources for tally in tallies])
         counted = _added(parts, len(tallies))
         trusted = all(tally.is_trusted for tally in tallies)
-        return cls(first.header, counted, groups, first.simulated, most, sources, trusted)
+        made = cls(first.header, counted, groups, first.simulated, most, sources, trusted)
+        rounds = {tally.round for tally in tallies}
+        return made if len(rounds) > 1 else made.of_round(first.round)
 
     # A mapping of the public values of a group to its tally.
 
@@ -353,7 +358,8 @@ class Tally(Hinting):
         counted = Counted(self.kind, counts, n, rows, places)
         marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
         most = self.reports_per_person
-        return Tally(self.header, counted, None, self.simulated, most, marks, self.is_trusted)
+        one = Tally(self.header, counted, None, self.simulated, most, marks, self.is_trusted)
+        return one.of_round(self.round)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._keys)
@@ -554,6 +560,13 @@ class Tally(Hinting):
             return NotImplemented
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
+        if self.round != other.round and None not in (self.round, other.round):
+            rule = (
+                f"of rounds {self.round} and {other.round} are of the same people, and their sum "
+                "would count each of them twice"
+            )
+            remedy = "Estimate each round, or compare two by compare_groups(same_people=True)"
+            raise MismatchError("tallies", rule, None, remedy)
         if bool(self.columns) != bool(other.columns):
             rule = "with groups and without do not add"
             remedy = "Tally both with the same groups, or add the total() of one"
@@ -567,6 +580,7 @@ class Tally(Hinting):
             raise MismatchError("tallies", "of different kinds do not add", got)
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
+        of_round = other.round if self.round is None else self.round
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
                 _table=_frozen(self._table + other._table),
@@ -574,6 +588,7 @@ class Tally(Hinting):
                 reports_per_person=most,
                 sources=sources,
                 is_trusted=trusted,
+                round=of_round,
             )
         position = dict(self._place)
         for key in other._keys:
@@ -584,7 +599,8 @@ class Tally(Hinting):
         their_to = np.array([position[key] for key in other._keys], dtype=np.int64)
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(self.columns, list(position), their_to) if self.columns else None
-        return Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
+        made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
+        return made.of_round(of_round)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -600,8 +616,9 @@ class Tally(Hinting):
 
     def _like(self, counted: Counted, groups: Groups | None) -> Tally:
         """A tally of other counts, and else like this one."""
-        most, sources = self.reports_per_person, self.sources
-        return Tally(self.header, counted, groups, self.simulated, most, sources, self.is_trusted)
+        most, sources, trusted = self.reports_per_person, self.sources, self.is_trusted
+        made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
+        return made.of_round(self.round)
 
     def _but(self, **attributes: Any) -> Tally:
         """The same tally with other attributes."""
@@ -623,6 +640,27 @@ class Tally(Hinting):
         if not simulated or self.simulated:
             return self
         return self._but(simulated=True)
+
+    def of_round(self, number: int | None) -> Tally:
+        """The same counts, as those of one round of a study in which the same people report again.
+
+        Tallies of different rounds do not add, because a sum counts people. Those of different
+        people in one round do. A collector marks the tallies of a study that says its round.
+
+        Args:
+            number: of the round, from 1; None for a tally that is of no round.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> one, two = (coin.tally(coin.reports([0, 1])).of_round(n) for n in (1, 2))
+        >>> one + two
+        Traceback (most recent call last):
+        ...
+        warner._core.errors.MismatchError: tallies: of rounds 1 and 2 are of the same people, ...
+        """
+        if number == self.round:
+            return self
+        return self._but(round=None if number is None else integer("round", number, 1))
 
     def trusted(self) -> Tally:
         """The same counts, from which estimates are made even where no answers make them by chance.
@@ -761,6 +799,7 @@ class Tally(Hinting):
         """
         parts = self._by(), self._keys, list(self._table.shape)
         mark = [self.simulated, self.reports_per_person]
+        mark += [] if self.round is None else [self.round]
         text = canonical([self.header, self.kind.name, *parts, *mark]).encode()
         digest = hashlib.sha256(text)
         for array in (self.sizes, self._table, self._places):
@@ -788,6 +827,7 @@ class Tally(Hinting):
             "counts": self._table.ravel().tolist(),
             **({"simulated": True} if self.simulated else {}),
             **({"reports_per_person": several} if several > 1 else {}),
+            **({} if self.round is None else {"round": self.round}),
             **distinct,
             "sha256": self.digest,
         }
@@ -820,6 +860,7 @@ class Tally(Hinting):
             groups = Groups(columns, keys, np.arange(len(keys))) if columns else None
             simulated, most = data.get("simulated", False), data.get("reports_per_person", 1)
             tally = cls(data["header"], counted, groups, simulated, most)
+            tally = tally.of_round(data.get("round"))
             in_order = [list(key) for key in tally._keys] == data["groups"]
             intact = in_order and tally._by() == data["by"] and tally.digest == data["sha256"]
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError, IndexError):

@@ -515,7 +515,10 @@ class Study(Hinting):
             tallies = table.tally(self.mechanisms, usual | given, public)
             if by is not None:
                 warn_of_small_groups(next(iter(tallies.values())).sizes)
-        return {name: tally.per_person(self.rows_per_person) for name, tally in tallies.items()}
+        return {
+            name: tally.per_person(self.rows_per_person).of_round(self.round)
+            for name, tally in tallies.items()
+        }
 
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
         """Public columns with their domains: as values, or of a frame by their names."""

@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from tests.refusals import refused
-from warner import Study, audit
+from warner import Study, Tally, audit, compare_groups, estimate
 from warner.app.cli import main
 from warner.collector.access import invited_id
 from warner.collector.survey_document import survey_document
-from warner.errors import ArgumentError, StudyError
+from warner.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner.mechanisms import Permanent
 
 TEXT = """
@@ -108,3 +108,30 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     done = CliRunner().invoke(main, command)
     assert done.exit_code != 0 and "through the device of each person" in done.output
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
+    """Rejects a sum of two rounds that counts each person twice, also through files and commands."""
+    paths = []
+    for number in (1, 2):
+        study = _study(more=f"round = {number}")
+        phones = [study.mechanisms["setting"].device() for _ in range(40)]  # type: ignore[attr-defined]
+        reports = [phone.report("high") for phone in phones]
+        tally = sum(study.tally({"setting": each})["setting"] for each in reports)
+        assert tally.n == 40 and tally.round == number  # people of one round add
+        tally.save(tmp_path / f"{number}.json")
+        paths.append(str(tmp_path / f"{number}.json"))
+    first, second = map(Tally.load, paths)
+    assert first.round == 1 and first != second
+    for pool in (lambda: first + second, lambda: estimate([first, second])):
+        refused(MismatchError, "of rounds 1 and 2 are of the same people", pool)
+    for command in ("merge", "estimate"):
+        more = ["-o", str(tmp_path / "all.json")] if command == "merge" else []
+        done = CliRunner().invoke(main, [command, *paths, *more])
+        assert done.exit_code == 1 and "are of the same people" in " ".join(done.output.split())
+    rounds = compare_groups({"spring": first, "autumn": second}, same_people=True)
+    assert "low_if_kept" in rounds.rows()[0]
+    first.save(tmp_path / "again.json")
+    text = (tmp_path / "again.json").read_text().replace('"round": 1', '"round": 2')
+    (tmp_path / "again.json").write_text(text)
+    refused(FileError, "altered", Tally.load, tmp_path / "again.json")

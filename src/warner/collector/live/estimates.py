@@ -71,7 +71,8 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
     """The tallies of all people as a tally file, or those by one public column."""
     step = last_step(view)
     if by is None:
-        return dump_tallies({name: tally.total() for name, tally in step.tallies.items()})
+        every = {name: tally.total() for name, tally in step.tallies.items()}
+        return dump_tallies({name: tally.of_round(study.round) for name, tally in every.items()})
     declared(study.public, by, "by")
     if not step.shows_groups:
         rule = "has too many groups for the planned people, and shows them after the closing"
@@ -80,7 +81,7 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
     if not tallies:
         rule = "has too few people in each group"
         raise NotPublished("small_groups", "result", rule, "Try again later")
-    return dump_tallies(tallies)
+    return dump_tallies({name: tally.of_round(study.round) for name, tally in tallies.items()})
 
 
 def _estimates_json(questions: Sequence[Question], study: Study) -> str:

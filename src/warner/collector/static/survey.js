@@ -835,7 +835,8 @@ async function ask() {
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
   if (field !== null) field.value = page.code;
   const wasReview = history.state?.shown === "review";
-  const isBack = await takeBack(form, page.survey.study);
+  // Who follows a link with a code is not who filled the form a moment ago in this tab.
+  const isBack = page.code === "" && await takeBack(form, page.survey.study);
   await drawQuestions();
   for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
   show("questions");
