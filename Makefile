@@ -13,6 +13,7 @@ help:
 	@echo "make test    set up and pass the tests (TESTS=tests/spec/test_house.py for some of them)"
 	@echo "make quick   set up and pass a choice of the tests, in about two minutes"
 	@echo "make test-browser  the survey page in Chromium, and the browser module in node (sets them up)"
+	@echo "make browser-module  src/warner/browser/warner.js, from its modules"
 	@echo "make test-spark  set up and pass the tests on Spark and Sail (needs Java)"
 	@echo "make test-r  build, check and test the package for R (installs R of Debian)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
@@ -110,6 +111,11 @@ test-r: $(READY)
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)
+
+# The browser half as one file, from its modules.
+.PHONY: browser-module
+browser-module: tests/browser/node_modules/.ready
+	@node tests/browser/build.mjs
 
 # What every client of device programs must give, see docs/device_programs.md.
 vectors: $(READY)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,34 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     yield start
     for served in started:
         served.stop()
+
+
+@pytest.fixture
+def other_site() -> Iterator[Callable[[], Any]]:
+    """A site of another origin, whose page, and files, are set later."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            files: dict[str, bytes] = self.server.files  # type: ignore[attr-defined]
+            body = files.get(path, self.server.page.encode())  # type: ignore[attr-defined]
+            self.send_response(200)
+            kind = "text/javascript" if path.endswith(".js") else "text/html"
+            self.send_header("content-type", kind)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    server.daemon_threads = True
+    server.files, server.page = {}, ""  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    server.origin = f"http://127.0.0.1:{server.server_address[1]}"  # type: ignore[attr-defined]
+    yield server
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-
-import pytest
 
 from tests.browser._collecting import Relay
 
@@ -29,30 +24,6 @@ PAGE = """<!doctype html>
 </script>
 """
 FRAME = '<!doctype html><title>An app</title><iframe src="SURVEY" title="survey"></iframe>'
-
-
-@pytest.fixture
-def other_site() -> Iterator[Callable[[], Any]]:
-    """A site of another origin, whose one page is set later."""
-
-    class Site(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = self.server.page.encode()  # type: ignore[attr-defined]
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    server.origin = f"http://127.0.0.1:{server.server_address[1]}"  # type: ignore[attr-defined]
-    yield server
-    server.shutdown()
-    server.server_close()
 
 
 def _said(page: Any, text: str) -> None:

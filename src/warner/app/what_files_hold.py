@@ -327,6 +327,7 @@ class Audited(NamedTuple):
     # (G,) the number of reports of each group, of a tally of groups; else None
     sizes: np.ndarray | None = None
     rounds: int = 1  # in how many the same people report, of a study
+    served: bool = False  # whether it is a study that the survey page asks
 
 
 def mechanisms_of(path: str) -> Audited:
@@ -345,7 +346,8 @@ def mechanisms_of(path: str) -> Audited:
         return Audited(mechanisms, simulated, most, first.columns, sizes)
     study = Study.load(path)
     mechanisms, most = grouped_mechanisms(study), study.rows_per_person
-    return Audited(mechanisms, False, most, study.public, rounds=study.rounds)
+    served = study.collect.access is not None
+    return Audited(mechanisms, False, most, study.public, rounds=study.rounds, served=served)
 
 
 def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:

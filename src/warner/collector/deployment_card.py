@@ -19,6 +19,7 @@ from typing import Any
 from warner._core.errors import MismatchError, WarnerError
 from warner._core.text import at_most
 from warner.collector.live.state import LEVEL, LiveView, fewest_new, groups_come_late
+from warner.collector.scripts import scripts_digest
 from warner.collector.survey_document import (
     Question,
     different,
@@ -108,6 +109,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
         "implementation": {
             "software": "warner",
             "version": _version(),
+            "scripts_sha256": scripts_digest(),
             "randomness": "the cryptographic generator of the device, 64-bit words",
             "arithmetic": (
                 "Devices compare words with integer thresholds. No floating-point number decides, "

@@ -7,14 +7,11 @@ integers of its program, and refuses a document that does not hold what it state
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from warner._core.checks import show
@@ -186,13 +183,6 @@ def survey_bytes(study: Study) -> bytes:
 def survey_digest(served: bytes) -> str:
     """The SHA-256 of a served document, in hexadecimal digits, as the survey page shows it."""
     return hashlib.sha256(served).hexdigest()
-
-
-@cache
-def integrity(*path: str) -> str:
-    """The SHA-256 of a script of this package, as the attribute ``integrity`` of a page has it."""
-    script = resources.files("warner").joinpath(*path).read_bytes()
-    return f"sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}"
 
 
 def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:

@@ -32,6 +32,7 @@ from warner.app.show_designs import (
     why_one,
 )
 from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechanisms_of, read_totals
+from warner.collector.scripts import scripts_digest
 from warner.design.audits import audit as audit_mechanism
 from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
 from warner.design.planning import Plan, plan as make_plan
@@ -444,7 +445,7 @@ def audit(
     are simulated with a seed.
     """
     output.check(file)
-    mechanisms, simulated, most, public, sizes, repeated = mechanisms_of(file)
+    mechanisms, simulated, most, public, sizes, repeated, served = mechanisms_of(file)
     results = {
         attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
@@ -495,6 +496,8 @@ def audit(
                 f"These are of one row of answers. A person with {most:,} rows spends {most:,} "
                 "times as much."
             )
+        if served:
+            click.echo(f"Scripts of the survey page, SHA-256: {scripts_digest()}")
         if public:
             click.echo(audit_text(public, smallest_group, sizes))
 

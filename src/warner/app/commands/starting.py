@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,8 @@ from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.show_designs import show_meaning
 from warner.app.terminal import plural
 from warner.app.what_files_hold import refuse_overwriting, say_written, write_text
-from warner.collector.survey_document import integrity, survey_bytes, survey_digest
+from warner.collector.scripts import integrity, packaged_files
+from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.designs.chances import DEVICES
 from warner.io.read_answers import other_columns
 from warner.mechanisms import Optimal
@@ -513,8 +513,7 @@ def embed(study: str, output: str, force: bool) -> None:
     """
     served = survey_bytes(Study.load(study))
     folder = Path(output)
-    script = resources.files("warner").joinpath("browser", "warner.js").read_bytes()
-    parts = {folder / "study.json": served, folder / "warner.js": script}
+    parts = {folder / "study.json": served, folder / "warner.js": packaged_files()["warner.js"]}
     for path in parts:
         refuse_existing(str(path), study, force)
     folder.mkdir(parents=True, exist_ok=True)
@@ -522,6 +521,5 @@ def embed(study: str, output: str, force: bool) -> None:
         write_whole(path, content)
     click.echo(f"{' and '.join(map(str, parts))} were written.", err=True)
     click.echo(f'In the script: readSurvey(served, "{survey_digest(served)}")', err=True)
-    digest = integrity("browser", "warner.js")
-    link = f'<link rel="modulepreload" href="warner.js" integrity="{digest}">'
+    link = f'<link rel="modulepreload" href="warner.js" integrity="{integrity("warner.js")}">'
     click.echo(f"In the page: {link}", err=True)

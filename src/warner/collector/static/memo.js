@@ -197,7 +197,9 @@ export async function permanentReports(warner, survey, answers) {
   });
   const records = await Promise.all(memos.map(async ({ series, code, iv, sealed }) => {
     try {
-      return new Uint8Array(await crypto.subtle.decrypt(boxed({ series, code }, iv), box, sealed));
+      return new Uint8Array(await crypto.subtle.decrypt(
+        boxed({ series, code }, iv), box, new Uint8Array(sealed),
+      ));
     } catch {
       throw refusal("memo_altered"); // or of another browser
     }

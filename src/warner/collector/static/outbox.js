@@ -18,6 +18,7 @@
  * @property {string} reason the name of an error of the collector, for its owner.
  * @property {number} [made] when it was sealed, for a page that gives up; it never leaves the device.
  * @property {string} [series] the name of the survey in all its rounds, where it has several.
+ * @property {string} [collector] the address of the collector, where it is not that of this file.
  */
 
 /**
@@ -33,6 +34,9 @@ const STORE = "outbox";
 const DRAWS = "draws"; // which questions this device is asked, by study
 const LONGEST_TRY = 30_000; // milliseconds
 const LONGEST_QUESTION = 10_000;
+
+/** The bytes of a body before its first submission: "WRN1" and the layout of the study. */
+export const HEAD_BYTES = 36;
 
 /** The name under which the service worker is asked to send later. */
 export const SYNC = "warner-outbox";
@@ -209,14 +213,15 @@ const REFUSED = {
  *
  * @param {"reports" | "spent"} address
  * @param {Uint8Array} body
- * @param {number} longest milliseconds.
+ * @param {string} [collector]
+ * @param {number} [longest] milliseconds.
  * @returns {Promise<{ outcome: Outcome, reason: string }>}
  */
-async function post(address, body, longest = LONGEST_TRY) {
+async function post(address, body, collector = import.meta.url, longest = LONGEST_TRY) {
   let reply;
   let said;
   try {
-    reply = await fetch(new URL(address, import.meta.url), {
+    reply = await fetch(new URL(address, collector), {
       method: "POST",
       body: new Uint8Array(body),
       headers: { "Content-Type": "application/octet-stream" },
@@ -241,12 +246,19 @@ async function post(address, body, longest = LONGEST_TRY) {
 }
 
 /**
- * Ask whether a report with an id is counted.
+ * Ask whether a report with an invitation code is counted. No answer has a part in what is sent.
  *
- * @param {Uint8Array} head the bytes of a body as far as its first id, which no answer has a part in.
+ * @param {any} warner the module warner.js.
+ * @param {any} survey
+ * @param {string} code
+ * @param {string} [collector]
  */
-export function ask(head) {
-  return post("spent", head, LONGEST_QUESTION);
+export async function ask(warner, survey, code, collector) {
+  const id = await warner.invitationId(survey, code);
+  const submission = new Uint8Array(warner.submissionLength(survey));
+  submission.set(id);
+  const head = warner.body(survey, [submission]).slice(0, HEAD_BYTES + id.length);
+  return post("spent", head, collector, LONGEST_QUESTION);
 }
 
 /**
@@ -263,7 +275,7 @@ export function send(key) {
       before?.state === "pending" && !before.tried ? { ...before, tried: true } : before));
     if (sealed?.state !== "pending" || sealed.body === null) return { sealed, body: null };
     const { body } = sealed;
-    const { outcome, reason } = await post("reports", body);
+    const { outcome, reason } = await post("reports", body, sealed.collector);
     const after = await update(key, (now) => (
       now === undefined ? undefined : settled(now, outcome, reason)));
     announce();
@@ -280,7 +292,7 @@ export function send(key) {
  */
 export async function sendUnkept(sealed, now) {
   if (sealed.body === null) return sealed;
-  const { outcome, reason } = await post("reports", sealed.body);
+  const { outcome, reason } = await post("reports", sealed.body, sealed.collector);
   return settled(now(), outcome, reason);
 }
 

@@ -4,42 +4,57 @@
 //     await send({ theme: "dark" });
 //
 // The origin of the page stands in origins of [collect]. The module asks the collector that it was
-// loaded from, and no other address.
+// loaded from, or the one that `collector` names, and no other address.
 
-import * as warner from "./warner.js";
-import { add, alone, drawnOnce, read, remove, send as sendKept, sendUnkept } from "./outbox.js";
+import * as device from "./warner.js";
+import {
+  add, alone, ask, drawnOnce, read, remove, send as sendKept, sendUnkept,
+} from "./outbox.js";
 import { permanentReports } from "./memo.js";
 
 /** @typedef {import("./outbox.js").Sealed} Sealed */
+
+/** @type {any} what the module has; its types stand in its own sources. */
+const warner = device;
 
 const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it doubles
 const LONGEST_WAIT = 300_000;
 const GIVES_UP = 7 * 24 * 3_600_000; // after the answers were randomised
 
-/** @type {Promise<any> | undefined} */
-let reading;
+const WAITS = ["unavailable", "busy", "not-open"];
+
+/** @type {Map<string, Promise<any>>} */
+const reading = new Map();
 
 /**
- * The survey of the collector that this module was loaded from, read once and checked.
+ * The survey of a collector, read once and checked.
  *
  * @param {string | null} [digest] of the survey document, which it must then have.
+ * @param {string} [collector] its address; without one, that of this file.
  * @returns {Promise<any>}
  */
-export function survey(digest = null) {
-  reading ??= (async () => {
-    const reply = await fetch(new URL("study.json", import.meta.url), { credentials: "omit" });
+export function survey(digest = null, collector = import.meta.url) {
+  const before = reading.get(collector);
+  if (before !== undefined) return before;
+  const read = (async () => {
+    const reply = await fetch(new URL("study.json", collector), { credentials: "omit" });
     return warner.readSurvey(await reply.arrayBuffer(), digest);
   })();
-  reading.catch(() => { reading = undefined; }); // without a connection: read it later
-  return reading;
+  reading.set(collector, read);
+  read.catch(() => reading.delete(collector)); // without a connection: read it later
+  return read;
 }
 
 /**
  * Send the answers of this person once: they are randomised at the first call, and whoever calls
  * again sends the same bytes, until they have arrived. So it can be called at every visit.
  *
+ * With an invitation code the collector is asked first whether the code was used, and nothing is
+ * randomised before it has answered.
+ *
  * @param {Readonly<Record<string, unknown>>} answers by the names of the questions.
  * @param {object} [settings]
+ * @param {string} [settings.collector] its address, where this file is not loaded from it.
  * @param {Readonly<Record<string, unknown>>} [settings.public] by the names of public columns.
  * @param {string} [settings.code] the invitation code, where the survey asks for one.
  * @param {string | null} [settings.digest] of the survey document, 64 hexadecimal digits.
@@ -47,40 +62,59 @@ export function survey(digest = null) {
  * @returns {Promise<import("./outbox.js").Outcome | "given-up">} "sent", or why it never will be.
  */
 export async function send(answers, settings = {}) {
-  const { signal } = settings;
-  const asked = await survey(settings.digest ?? null);
-  let sealed = await alone("seal", () => sealedOnce(asked, answers, settings));
-  const kept = await read(sealed.key).then((found) => found !== undefined, () => false);
-  for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
+  const { code, signal } = settings;
+  const address = settings.collector?.replace(/\/?$/, "/");
+  const asked = await survey(settings.digest ?? null, address);
+  const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
+  if (code !== undefined && await read(key).catch(() => undefined) === undefined) {
+    const question = async () => (await ask(warner, asked, code, address)).outcome;
+    const outcome = await repeated(question, signal);
+    if (outcome !== "unspent") return outcome;
+  }
+  let sealed = await alone("seal", () => sealedOnce(key, asked, answers, { ...settings, address }));
+  const kept = await read(key).then((found) => found !== undefined, () => false);
+  return repeated(async () => {
     if (sealed.state === "pending") {
       sealed = kept
-        ? (await sendKept(sealed.key)).sealed ?? sealed
+        ? (await sendKept(key)).sealed ?? sealed
         : await sendUnkept({ ...sealed, tried: true }, () => ({ ...sealed, tried: true }));
     }
     if (sealed.state === "sent") return "sent";
     const { outcome, made = 0 } = sealed;
-    const waits = outcome === null || ["unavailable", "busy", "not-open"].includes(outcome);
-    if (!waits) return outcome;
-    if (Date.now() - made > GIVES_UP) {
-      await remove(sealed.key).catch(() => {});
-      return "given-up";
-    }
+    if (Date.now() - made <= GIVES_UP) return outcome ?? "unavailable";
+    await remove(key).catch(() => {});
+    return "given-up";
+  }, signal);
+}
+
+/**
+ * Try until there is an outcome that stays, with longer and longer waits between.
+ *
+ * @template {string} T
+ * @param {() => Promise<T>} attempt
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>} the last outcome.
+ */
+async function repeated(attempt, signal) {
+  for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
+    const outcome = await attempt();
+    if (!WAITS.includes(outcome)) return outcome;
     await later(wait, signal);
-    if (signal?.aborted) return outcome ?? "unavailable";
+    if (signal?.aborted) return outcome;
   }
 }
 
 /**
  * The sealed report of this person: the one that is kept, or a new one, kept before it is sent.
  *
+ * @param {string} key of its record.
  * @param {any} asked the survey.
  * @param {Readonly<Record<string, unknown>>} answers
- * @param {{ public?: Readonly<Record<string, unknown>>, code?: string }} settings
+ * @param {{ public?: Readonly<Record<string, unknown>>, code?: string, address?: string }} settings
  * @returns {Promise<Sealed>}
  */
-async function sealedOnce(asked, answers, settings) {
-  const { code } = settings;
-  const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
+async function sealedOnce(key, asked, answers, settings) {
+  const { code, address } = settings;
   const before = await read(key).catch(() => undefined);
   if (before !== undefined) return before;
   let block;
@@ -91,7 +125,7 @@ async function sealedOnce(asked, answers, settings) {
   }
   const names = block === undefined
     ? Object.keys(answers) : warner.blocks(asked.program)[block].attributes;
-  const own = Object.fromEntries(names.map((name) => [name, answers[name]]));
+  const own = Object.fromEntries(names.map((/** @type {string} */ name) => [name, answers[name]]));
   const memos = asked.repeat === undefined
     ? undefined : await permanentReports(warner, asked, own);
   const person = { answers: own, block, public: settings.public, code, memos };
@@ -99,7 +133,7 @@ async function sealedOnce(asked, answers, settings) {
   /** @type {Sealed} */
   const sealed = {
     key, study: asked.study, spent: {}, state: "pending", body, tried: false, outcome: null,
-    reason: "", made: Date.now(),
+    reason: "", made: Date.now(), ...(address === undefined ? {} : { collector: address }),
   };
   await add(sealed).catch(() => {}); // a browser that keeps nothing sends it while the page is open
   return await read(key).catch(() => undefined) ?? sealed;

@@ -7,8 +7,8 @@
 // Before that, people with an invitation wait until the collector says that their code is unused.
 
 import {
-  CHANNEL, SYNC, add, all, alone, announce, ask as askCollector, drawnOnce, forgetDraw, probe, read,
-  remove, send, sendUnkept, update,
+  CHANNEL, HEAD_BYTES, SYNC, add, all, alone, announce, ask as askCollector, drawnOnce, forgetDraw,
+  probe, read, remove, send, sendUnkept, update,
 } from "./outbox.js";
 import { handOver, takeBack, translate } from "./form.js";
 
@@ -19,7 +19,6 @@ import { handOver, takeBack, translate } from "./form.js";
 const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it doubles
 const LONGEST_WAIT = 300_000;
 const STATUS_WAIT = 5_000; // for the word whether the survey is open; without it people can answer
-const HEAD_BYTES = 36; // "WRN1" and the layout of the study
 const CACHE = "warner-survey";
 const NOTE = "warner-note"; // the key of this tab's record, from which no code follows
 
@@ -579,11 +578,7 @@ async function sealOnce() {
  */
 async function isUnused(code) {
   const { survey, warner } = page;
-  const id = await warner.invitationId(survey, code);
-  const submission = new Uint8Array(warner.submissionLength(survey));
-  submission.set(id);
-  const head = warner.body(survey, [submission]).slice(0, HEAD_BYTES + id.length);
-  const { outcome, reason } = await askCollector(head);
+  const { outcome, reason } = await askCollector(warner, survey, code);
   const waits = page.shown === "sealing" || page.shown === "waiting";
   if (!waits || enteredCode() !== code) return false; // the person has gone back meanwhile
   if (outcome === "unavailable" || outcome === "busy") {

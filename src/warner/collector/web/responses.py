@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import resources
 from typing import Any
 
 import brotli
@@ -21,6 +20,7 @@ from starlette.responses import Response
 from starlette.types import Send
 
 from warner.collector.refusals import Refused
+from warner.collector.scripts import packaged_files
 
 
 @dataclass(frozen=True)
@@ -227,8 +227,6 @@ TYPES: Mapping[str, str] = {
 }
 """The content type by the end of a file's name."""
 
-_FOLDERS = ("browser", "collector/static")  # below the package
-
 
 @dataclass(frozen=True)
 class StaticFile:
@@ -294,10 +292,7 @@ def coding_for(stated: Sequence[str], codings: Iterable[str]) -> str:
 
 def packaged() -> dict[str, StaticFile]:
     """The scripts and styles that pages load, by name."""
-    # By way of the import system, because a package may be a zip file.
     return {
-        path.name: StaticFile(path.read_bytes(), TYPES[ending])
-        for folder in _FOLDERS
-        for path in resources.files("warner").joinpath(folder).iterdir()
-        if (ending := "." + path.name.rpartition(".")[2]) in (".js", ".css")
+        name: StaticFile(content, TYPES["." + name.rpartition(".")[2]])
+        for name, content in packaged_files().items()
     }
