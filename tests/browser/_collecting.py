@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
@@ -26,6 +27,7 @@ from warner.collector.collector import Collector
 from warner.collector.stores import store_at
 from warner.studies.study import Study
 
+Headers = list[tuple[str, str]]
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
 
 
@@ -152,6 +154,7 @@ class Relay:
         down: whether connections are cut before anything is passed on.
         lost_replies: how many of the next replies to reports are lost, after they were made.
         replies: the status of each reply to a report that reached the browser.
+        forged: what the headers and the body of a reply to GET become, by its path.
     """
 
     target: str
@@ -159,6 +162,7 @@ class Relay:
     down: bool = False
     lost_replies: int = 0
     replies: list[int] = field(default_factory=list)
+    forged: Callable[[str, Headers, bytes], tuple[Headers, bytes]] | None = None
 
     def __post_init__(self) -> None:
         relay = self
@@ -200,6 +204,8 @@ class Relay:
         onward = http.client.HTTPConnection(place.hostname or "", place.port, timeout=20)
         try:
             headers = {k: v for k, v in sent.headers if k.lower() not in HOP_BY_HOP}
+            if self.forged is not None:
+                headers = {k: v for k, v in headers.items() if k.lower() != "accept-encoding"}
             onward.request(sent.method, sent.path, body or None, headers)
             reply = onward.getresponse()
             content = reply.read()
@@ -213,8 +219,13 @@ class Relay:
             self.lost_replies -= 1
             _cut(handler.connection)
             return
+        stated = reply.getheaders()
+        if self.forged is not None and sent.method == "GET":
+            stated, content = self.forged(sent.path, stated, content)
+            stated = [(k, v) for k, v in stated if k.lower() != "content-length"]
+            stated.append(("content-length", str(len(content))))
         handler.send_response_only(reply.status)
-        for name, value in reply.getheaders():
+        for name, value in stated:
             if name.lower() not in HOP_BY_HOP:
                 handler.send_header(name, value)
         handler.end_headers()

@@ -21,7 +21,7 @@ from warner._core.errors import ArgumentError, MissingExtraError, WarnerError, m
 from warner._core.progress import stage
 from warner.app.commands.options import options, tally_output
 from warner.app.running import Interrupted
-from warner.app.terminal import plural
+from warner.app.terminal import plural, show
 from warner.app.what_files_hold import refuse_overwriting, write_tallies, write_text
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import parse_tallies
@@ -498,6 +498,64 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     refuse_overwriting(output, study)
     survey_bytes(plan)  # refused before anybody reads of it
     write_text(poster(plan, f"{address}/", dict(map(read_words, words))), output)
+
+
+@collect.command("verify")
+@click.argument("url")
+@click.option(
+    "--study",
+    "path",
+    type=_STUDY,
+    metavar="STUDY",
+    help="The study that URL is to serve, if known.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(1_000, 10**8),
+    default=1_000_000,
+    show_default=True,
+    help="How many reports are drawn in the page, in all.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def verify_survey(url: str, path: str | None, draws: int, as_json: bool) -> None:
+    """Check the survey that runs at URL, as a stranger can.
+
+    Chromium opens the survey and answers it twice, with different answers. Nothing that it would
+    send reaches the collector: it is taken and looked at. The page must be one of warner, with the
+    scripts of this version, which are compared byte for byte. The odds of every question must be
+    those of its integers. The page may ask for nothing else, and keep nothing else. What it sends
+    must be as long for any answers. Reports that are drawn in the page must have the law of the
+    integers.
+
+    The check is of what was served now and here: a collector can serve something else to others.
+    The exit status is 1 where anything is wrong. Playwright and Chromium are needed.
+
+    \b
+        warner collect verify https://survey.example.org --study study.toml
+    """
+    from warner.collector.remote import checked_url
+    from warner.collector.verification import verify
+
+    study = None if path is None else Study.load(path)
+    with stage("checking"):
+        checks = verify(f"{checked_url(url)}/", study, draws)
+    if as_json:
+        rows = [
+            {
+                "check": c.name,
+                "holds": c.holds,
+                "violations": list(c.violations),
+                "detail": c.detail,
+            }
+            for c in checks
+        ]
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        for check in checks:
+            for line in check.violations or [check.detail]:
+                show(f"{'ok   ' if check.holds else 'WRONG'} {check.name}: {line}")
+    if not all(check.holds for check in checks):
+        raise SystemExit(1)
 
 
 _token_options = options(
