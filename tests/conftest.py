@@ -31,5 +31,6 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-# The tests in a browser need Chromium and packages of another registry: make test-browser.
-collect_ignore = ["browser"]
+# The tests in a browser need Chromium and packages of another registry: make test-browser. Clients in
+# other languages need their compilers: make test-clients.
+collect_ignore = ["browser", "clients"]

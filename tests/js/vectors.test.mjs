@@ -90,6 +90,27 @@ for (const [i, kept] of read("submissions.json").entries()) {
   });
 }
 
+for (const file of ["finite.json", "rounds.json"]) {
+  const [small, ...cases] = read(file);
+  for (const { name, code, answers, public: columns, memos, words, used, body, edits, error } of cases) {
+    test(`${file}: ${name ?? code}`, async () => {
+      if (error) {
+        const document = edited(JSON.parse(small.served), edits);
+        assert.throws(() => warner.checkSurvey(document), refused(error));
+        return;
+      }
+      const survey = await warner.readSurvey(bytes(small.served), small.sha256);
+      const next = warner.listedWords(words.map(BigInt));
+      const kept = memos && Object.fromEntries(
+        Object.entries(memos).map(([question, memo]) => [question, Buffer.from(memo, "hex")]));
+      const person = { answers, public: columns, code, memos: kept, words: next };
+      const sealed = await warner.seal(survey, person);
+      assert.equal(warner.hexadecimal(warner.body(survey, [sealed])), body);
+      assert.equal(next.used(), used);
+    });
+  }
+}
+
 const [drawn, ...draws] = read("draws.json");
 
 for (const { name, code, block, answers, public: columns, words, used, body, edits, error } of draws) {

@@ -6,7 +6,7 @@ docs/device_programs.md defines the programs. A file is ``{"what": .., "cases": 
   hexadecimal, and how many of the words were used;
 - programs.json: programs with altered entries, and the name of the error that refuses each;
 - encodings.json: a domain and answers, with the index and the position of each.
-- studies.json, submissions.json and draws.json, see surveys.py.
+- studies.json, submissions.json, draws.json, finite.json and rounds.json, see surveys.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 import warner
 from tests.reference_source import ReferenceSource
-from tests.vectors.surveys import draws, studies, submissions
+from tests.vectors.surveys import draws, finite, rounds, studies, submissions
 from warner import Categorical, Grid, Integers, Interval, Product
 from warner.domains import Domain, Optional
 from warner.mechanisms import Mechanism
@@ -559,6 +559,8 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
     "studies.json": studies,
     "submissions.json": submissions,
     "draws.json": draws,
+    "finite.json": finite,
+    "rounds.json": rounds,
 }
 
 

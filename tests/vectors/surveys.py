@@ -3,7 +3,8 @@
 - studies.json: a survey document, and alterations of it with the name of the error that refuses each;
 - submissions.json: answers, words and an id or an invitation code, with the bytes that leave the device;
 - draws.json: a survey that asks each person a pair of questions or one, the block that each code draws,
-  and its sealed answers; then alterations that are refused.
+  and its sealed answers; then alterations that are refused;
+- finite.json and rounds.json: a small survey, and one in rounds, with sealed answers and alterations.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from tests.parity.mechanisms._device_check import planar_odds
 from tests.reference_source import ReferenceSource
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
-from warner.mechanisms import OneOf
+from warner.mechanisms import OneOf, Permanent
 from warner.mechanisms.device_program import fraction, numbers
 from warner.reports.reports import Reports
 from warner.studies.study import Study
@@ -94,12 +95,78 @@ DRAWN_ANSWERS: list[dict[str, Any]] = [
     {"smokes": "oft", "drinks": None, "fit": None},
     {"smokes": "nie", "drinks": 20, "fit": False},
 ]
+FINITE = """
+languages = ["en", "de"]
+title = { en = "Health", de = "Gesundheit" }
+introduction = { en = "Five questions.", de = "Fünf Fragen." }
+[collect]
+access = "invited"
+[public.ward]
+values = ["north", "south"]
+[attributes.smokes]
+values = ["nie", "café", "oft"]
+answers = { de = ["nie", "im Café", "oft"] }
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.drinks]
+integers = [0, 20]
+missing = "answer"
+mechanism = "SubsetSelection"
+epsilon = 1.5
+[attributes.hours]
+interval = { low = 0, high = 60, bins = 12, clip = true }
+missing = "answer"
+mechanism = "HadamardResponse"
+epsilon = 2.0
+[attributes.place]
+grid = { rows = 3, columns = 2, side = 0.5, without = [[0, 1]] }
+mechanism = "LocalHashing"
+epsilon = 1.0
+[attributes.fit]
+values = [true, false]
+mechanism = "UnaryEncoding"
+epsilon = 1.0
+"""
+ROUNDS = """
+[collect]
+access = "invited"
+[repeat]
+rounds = 4
+round = 2
+forever = 2.0
+values = 2
+[public.ward]
+values = ["north", "south"]
+[attributes.smokes]
+values = ["nie", "café", "oft"]
+mechanism = "RandomizedResponse"
+epsilon = 0.5
+[attributes.drinks]
+integers = [0, 20]
+missing = "answer"
+mechanism = "SubsetSelection"
+epsilon = 0.5
+[attributes.place]
+grid = { rows = 3, columns = 2, side = 0.5 }
+mechanism = "LocalHashing"
+epsilon = 0.5
+[attributes.hours]
+interval = { low = 0, high = 60, bins = 12 }
+mechanism = "HadamardResponse"
+epsilon = 0.5
+[attributes.fit]
+values = [true, false]
+mechanism = "UnaryEncoding"
+epsilon = 0.5
+"""
 PUBLIC = [{"ward": "south", "visit": "2024-05-31"}, {"ward": "north", "visit": "2026-W01"}]
 ANSWERS: list[dict[str, Any]] = [
     {"smokes": "café", "drinks": 7, "hours": 12.5, "place": [2, 1], "steps": 10, "fit": True},
     {"smokes": "oft", "drinks": None, "hours": None, "place": [0, 0], "steps": -10, "fit": False},
     {"smokes": "nie", "drinks": 20, "hours": 99.0, "place": [1, 0], "steps": 0, "fit": True},
 ]
+FINITE_ANSWERS = [{n: a for n, a in answers.items() if n != "steps"} for answers in ANSWERS]
+ROUNDS_ANSWERS = [{**answers, "hours": 4.9 + i} for i, answers in enumerate(FINITE_ANSWERS)]
 CODES = ["ABCD-EFGH-JKMN-PQRS", "2345-6789-TVWX-YZAB", "ZZZZ-2222-YYYY-3333"]
 _WORDS = 400
 
@@ -260,12 +327,28 @@ def submissions() -> dict[str, Any]:
         "these words, an invitation code and public answers, are sealed as these bytes."
     )
     study, rng = Study.parse(SURVEY), random.Random(20)
+    return {"what": what, "cases": _people(study, ANSWERS, rng)}
+
+
+def _people(
+    study: Study, answers_of: list[dict[str, Any]], rng: random.Random
+) -> list[dict[str, Any]]:
+    """The sealed answers of invited people, with permanent reports where the survey has rounds."""
     cases = []
-    for i, (answers, code) in enumerate(zip(ANSWERS, CODES, strict=True)):
+    for i, (answers, code) in enumerate(zip(answers_of, CODES, strict=True)):
         words = [rng.getrandbits(64) for _ in range(_WORDS)]
         source = ReferenceSource(words)
-        public = PUBLIC[i % len(PUBLIC)]
-        records = [_record(study, name, answers[name], source).hex() for name in study.mechanisms]
+        public = {name: PUBLIC[i % len(PUBLIC)][name] for name in study.public}
+        memos, records = {}, []
+        for name, mechanism in study.mechanisms.items():
+            if isinstance(mechanism, Permanent):
+                drawn = ReferenceSource([rng.getrandbits(64) for _ in range(_WORDS)])
+                kept = mechanism.memo.randomize_encoded(_encoded(study, name, answers), drawn)
+                memos[name] = Reports(mechanism.memo.header, kept).records()[0].hex()
+                columns = mechanism.degrade(kept, source)
+            else:
+                columns = mechanism.randomize_encoded(_encoded(study, name, answers), source)
+            records.append(Reports(mechanism.header, columns).records()[0].hex())
         index = [int(domain.encode([public[name]])[0]) for name, domain in study.public.items()]
         text = f"warner invitation\n{study.digest}\n{code.replace('-', '')}"
         own = hashlib.sha256(text.encode()).digest()[:16]
@@ -275,6 +358,7 @@ def submissions() -> dict[str, Any]:
                 "answers": answers,
                 "public": public,
                 "code": code,
+                **({"memos": memos} if memos else {}),
                 "words": [hex(word) for word in words[: source.used + 1]],
                 "used": source.used,
                 "id": own.hex(),
@@ -283,7 +367,50 @@ def submissions() -> dict[str, Any]:
                 "body": (b"WRN1" + bytes.fromhex(study.layout) + sealed).hex(),
             }
         )
+    return cases
+
+
+def finite() -> dict[str, Any]:
+    """A survey that a client without doubles can answer, see clients/README.md."""
+    what = (
+        "The first case is a survey of finite answers, whose programs are direct, bits, hash, subset and "
+        "hadamard. The answers of these people are sealed as these bytes. The last cases set entries of "
+        "the survey, as studies.json."
+    )
+    study = Study.parse(FINITE)
+    cases = [_served(study), *_people(study, FINITE_ANSWERS, random.Random(22))]
+    cases += [
+        {"name": name, "edits": edits, "error": error}
+        for name, edits, error in alterations(survey_document(study))
+        if not any(path[:2] in (["questions", 2], ["questions", 3]) for path, _ in edits)
+    ]
     return {"what": what, "cases": cases}
+
+
+def rounds() -> dict[str, Any]:
+    what = (
+        "The first case is round 2 of a survey of 4. Devices that keep these permanent reports, memos, seal "
+        "the answers of these people as these bytes. The last cases set entries of the survey."
+    )
+    study = Study.parse(ROUNDS)
+    cases = [_served(study), *_people(study, ROUNDS_ANSWERS, random.Random(23))]
+    repeat = survey_document(study)["repeat"]
+    wrong: list[tuple[str, list[Any], str]] = [
+        ("a round after the last", [[["repeat", "round"], 5]], "malformed"),
+        ("no rounds", [[["repeat"], None]], "malformed"),
+        ("a smaller epsilon for ever", [[["repeat", "epsilon"], repeat["epsilon"] - 0.1]], "odds_exceed"),
+        ("more permanent reports", [[["repeat", "values"], 3]], "odds_exceed"),
+        ("a coin without bits", [[["questions", 0, "program", "coin"], hex(2**60)]], "not_a_law"),
+        ("a round that keeps all", [[["questions", 0, "program", "keep"], hex(2**64)]], "not_a_law"),
+        ("a round that keeps more", [[["questions", 0, "program", "keep"], hex(2**64 - 1)]], "odds_differ"),
+    ]  # fmt: skip
+    cases += [{"name": name, "edits": edits, "error": error} for name, edits, error in wrong]
+    return {"what": what, "cases": cases}
+
+
+def _served(study: Study) -> dict[str, Any]:
+    served = survey_bytes(study)
+    return {"name": "as served", "served": served.decode(), "sha256": survey_digest(served)}
 
 
 def draws() -> dict[str, Any]:
@@ -355,9 +482,8 @@ def _drawn_wrong(program: Mapping[str, Any]) -> list[tuple[str, list[Any], str]]
     ]
 
 
-def _record(study: Study, name: str, answer: Any, source: ReferenceSource) -> bytes:
-    """The record of one answer by the reference sampler."""
-    mechanism = study.mechanisms[name]
+def _encoded(study: Study, name: str, answers: Mapping[str, Any]) -> np.ndarray:
+    """One encoded answer, as a column."""
+    answer = answers[name]
     given = tuple(answer) if isinstance(answer, list) else answer
-    columns = mechanism.randomize_encoded(mechanism.encode([given]), source)
-    return Reports(mechanism.header, columns).records()[0]
+    return study.mechanisms[name].encode([given])

@@ -1,0 +1,3 @@
+module warner
+
+go 1.19

@@ -1,0 +1,1 @@
+"""The clients in other languages, see clients/README.md."""

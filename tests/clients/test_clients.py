@@ -1,0 +1,293 @@
+"""The clients in Go and Rust against the collector itself: ``make test-clients`` builds them.
+
+A relay between the two sees every request, and loses replies.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import ssl
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.browser._collecting import Relay, Served
+from tests.vectors.surveys import FINITE, FINITE_ANSWERS, ROUNDS, SURVEY
+from warner.collector.submissions import SubmissionFormat
+
+PEOPLE = 1000
+OPEN = FINITE.replace('"invited"', '"open"')
+ANSWERS = FINITE_ANSWERS[0]
+PUBLIC = {"ward": "south"}
+
+
+class Client:
+    """The program ``send`` of one language.
+
+    Args:
+        name: "go" or "rust".
+        folder: where the devices of people lie.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.program = Path(sys.executable).parent / f"send-{name}"
+        self.folder = folder
+        self.seconds = {"go": "s", "rust": ""}[name]
+        assert self.program.exists(), "make test-clients builds the clients"
+
+    def send(
+        self,
+        url: str,
+        device: str,
+        answers: dict[str, Any] = ANSWERS,
+        code: str = "",
+        digest: str | None = None,
+        limit: int = 60,
+        certificates: Path | None = None,
+    ) -> tuple[int, str]:
+        """What the program returns, and what it says."""
+        person = {"answers": answers, "public": PUBLIC, "code": code}
+        options = ["--folder", str(self.folder / device), "--for", f"{limit}{self.seconds}"]
+        if digest is not None:
+            options += ["--digest", digest]
+        environment = {} if certificates is None else {"SSL_CERT_FILE": str(certificates)}
+        done = subprocess.run(
+            [str(self.program), *options, url],
+            input=json.dumps(person),
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return done.returncode, (done.stdout + done.stderr).strip()
+
+
+@pytest.fixture(params=["go", "rust"])
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Client:
+    return Client(request.param, tmp_path / "devices")
+
+
+class Asked:
+    """A survey that is served, and a relay before it."""
+
+    def __init__(self, folder: Path, text: str, codes: int = 0) -> None:
+        folder.mkdir()
+        self.served = Served(folder, text, codes)
+        self.relay = Relay(self.served.url)
+        self.is_over = False
+
+    def bodies(self) -> list[bytes]:
+        return [post.body for post in self.relay.posts]
+
+    def stop(self) -> int:
+        """How many people were counted."""
+        self.is_over = True
+        self.relay.stop()
+        return self.served.people()
+
+
+Ask = Callable[..., Asked]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Ask]:
+    """Serves surveys, and ends them where a test does not."""
+    served: list[Asked] = []
+
+    def start(text: str, codes: int = 0) -> Asked:
+        served.append(Asked(tmp_path / f"served-{len(served)}", text, codes))
+        return served[-1]
+
+    yield start
+    for asked in served:
+        if not asked.is_over:
+            asked.stop()
+
+
+def test_a_thousand_people_are_counted_once(client: Client, ask: Ask) -> None:
+    """Rejects a client that draws anew where a reply was lost, that sends the answer itself (1,000 times
+    "café"), a uniform one (333 times), or what one word makes for all people (0 or 1,000 times).
+    """
+    asked = ask(OPEN)
+    asked.relay.lost_replies = 8
+
+    def person(i: int) -> tuple[int, str]:
+        return client.send(asked.relay.url, f"{i}")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(person, range(PEOPLE))) == {(0, "sent")}
+    bodies = asked.bodies()
+    assert len(bodies) == PEOPLE + 8 and len(set(bodies)) == PEOPLE
+    again = [client.send(asked.relay.url, "0", FINITE_ANSWERS[1]) for _ in range(2)]
+    assert again == [(0, "sent")] * 2 and len(asked.bodies()) == PEOPLE + 8
+    token = asked.served.live.partition("token=")[2]  # lifts the limits of rates
+    for body in set(bodies):
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
+        request = urllib.request.Request(f"{asked.served.url}reports", body, headers)
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            assert (reply.status, json.load(reply)) == (202, {"accepted": 1})
+    form = SubmissionFormat(asked.served.study)
+    reports = [form.parse(body).columns("smokes")["report"][0] for body in set(bodies)]
+    assert 480 < sum(report == 1 for report in reports) < 672  # 576 expected, 6 deviations
+    assert asked.stop() == PEOPLE
+
+
+def test_an_invited_person_sends_one_report_from_all_devices(client: Client, ask: Ask) -> None:
+    """Rejects a client that draws before it has asked whether the code was used."""
+    asked = ask(FINITE, codes=10)
+    asked.relay.lost_replies = 3
+    for i, code in enumerate(asked.served.codes[:8]):
+        assert client.send(asked.relay.url, "shared", FINITE_ANSWERS[i % 3], code) == (0, "sent")
+    posts = len(asked.bodies())
+    assert posts == 8 + 3
+    assert client.send(asked.relay.url, "other", code=asked.served.codes[0]) == (1, "spent")
+    wrong = client.send(asked.relay.url, "other", code="2222-2222-2222-2222")
+    assert wrong == (1, "not-invited")
+    status, said = client.send(asked.relay.url, "other", code="12")
+    assert status == 2 and said.startswith("code: code:")
+    assert len(asked.bodies()) == posts
+    assert sorted(path.name for path in (client.folder / "other").iterdir()) == ["key"]
+    assert asked.stop() == 8
+
+
+def test_what_could_not_arrive_is_sent_later_as_it_was(client: Client, ask: Ask) -> None:
+    asked = ask(OPEN)
+    assert client.send(asked.relay.url, "a", limit=0)[1] == "sent"
+    asked.served.stop()  # the survey was read, and the relay reaches nobody
+    asked.relay.target = "http://127.0.0.1:9/"
+    assert client.send(asked.relay.url, "b", limit=0) == (1, "unavailable")
+    asked.relay.stop()
+
+
+def test_bytes_are_kept_until_a_reply_came(client: Client, ask: Ask) -> None:
+    """Rejects a client that forgets what it sent, or seals other answers in its place."""
+    asked = ask(OPEN)
+    asked.relay.lost_replies = 1
+    assert client.send(asked.relay.url, "a", limit=0) == (1, "unavailable")
+    (kept,) = (client.folder / "a").glob("outbox-*")
+    assert kept.read_bytes() == asked.bodies()[0] and kept.stat().st_mode & 0o077 == 0
+    assert client.send(asked.relay.url, "a", FINITE_ANSWERS[1]) == (0, "sent")
+    assert len(asked.bodies()) == 2 and len(set(asked.bodies())) == 1
+    assert kept.read_bytes() == b""
+    assert asked.stop() == 1
+
+
+def test_permanent_reports_are_kept_for_the_next_round(client: Client, ask: Ask) -> None:
+    """Rejects a client that draws a permanent report in each round, or more of them than two."""
+    people = [(1, 0, 5), (2, 0, 5), (3, 1, 10)]  # round, answers, permanent reports afterwards
+    answers = [{**FINITE_ANSWERS[i], "hours": 5.0 + 5 * i, "fit": i != 1} for i in (0, 1, 2)]
+    for number, i, permanent in people:
+        text = ROUNDS.replace('"invited"', '"open"').replace("round = 2", f"round = {number}")
+        asked = ask(text)
+        assert client.send(asked.relay.url, "a", answers[i]) == (0, "sent")
+        memos = sorted((client.folder / "a").glob("memo-*"))
+        assert len(memos) == permanent
+        assert asked.stop() == 1
+    kept = {path: path.read_bytes() for path in memos}
+    text = ROUNDS.replace('"invited"', '"open"').replace("round = 2", "round = 4")
+    asked = ask(text)
+    status, said = client.send(asked.relay.url, "a", answers[2])
+    assert status == 2 and said.startswith("memo_full: ") and "nie" not in said
+    assert not asked.bodies()
+    memos[0].write_bytes(kept[memos[0]][:40])
+    status, said = client.send(asked.relay.url, "a", answers[1])
+    assert status == 2 and said.startswith("memo_altered: ") and not asked.bodies()
+    memos[0].write_bytes(kept[memos[0]])
+    assert {path: path.read_bytes() for path in memos} == kept
+    shutil.copytree(client.folder / "a", client.folder / "copy")
+    (client.folder / "copy" / "key").unlink()
+    status, said = client.send(asked.relay.url, "copy", answers[0])
+    assert status == 2 and said.startswith("memo_full: ")  # a copy opens nowhere else
+    assert asked.stop() == 0
+
+
+@pytest.mark.parametrize(
+    "text, code",
+    [(OPEN, "altered"), (SURVEY.replace('"invited"', '"open"'), "unknown_")],
+)
+def test_a_survey_that_is_refused_is_named(client: Client, ask: Ask, text: str, code: str) -> None:
+    asked = ask(text)
+    digest = "0" * 64 if code == "altered" else None
+    status, said = client.send(asked.relay.url, "a", digest=digest)
+    assert status == 2 and said.startswith(code) and not asked.bodies()
+    assert asked.stop() == 0
+
+
+def test_a_wrong_answer_is_refused_by_its_question_alone(client: Client, ask: Ask) -> None:
+    asked = ask(OPEN)
+    for answers in [{**ANSWERS, "smokes": "secret-7391"}, {**ANSWERS, "drinks": 7391}]:
+        status, said = client.send(asked.relay.url, "a", answers)
+        assert status == 2 and said.startswith("bad_answer: ") and "7391" not in said
+    assert sorted(path.name for path in (client.folder / "a").iterdir()) == ["key"]
+    assert asked.stop() == 0
+
+
+def test_nothing_is_sent_without_tls_or_to_a_stranger(
+    client: Client, ask: Ask, authority: tuple[Path, ssl.SSLContext]
+) -> None:
+    """Rejects a client that sends over HTTP, or to a certificate that nobody vouches for."""
+    for url in [
+        "http://192.0.2.1/",
+        "http://localhost.example.org/",
+        "http://127.0.0.1@192.0.2.1/",
+    ]:
+        status, said = client.send(url, "a")
+        assert status == 2 and said.startswith("insecure: "), url
+    trusted, context = authority
+    asked = ask(OPEN)
+    server = asked.relay._server
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    url = asked.relay.url.replace("http://127.0.0.1", "https://localhost")
+    assert client.send(url, "a", limit=0) == (1, "unavailable")
+    assert not asked.relay.requests
+    assert client.send(url, "a", certificates=trusted) == (0, "sent")
+    assert asked.stop() == 1
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Iterator[tuple[Path, ssl.SSLContext]]:
+    """The certificate of an authority, and a server that it vouches for as localhost."""
+    now = datetime.now(UTC)
+
+    def name(text: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+    def made(
+        subject: str, key: ec.EllipticCurvePrivateKey, signer: ec.EllipticCurvePrivateKey
+    ) -> x509.Certificate:
+        is_authority = key is signer
+        builder = (
+            x509.CertificateBuilder(name("authority"), name(subject), key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=2))
+            .add_extension(x509.BasicConstraints(is_authority, None), critical=True)
+        )
+        if not is_authority:
+            names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(signer, hashes.SHA256())
+
+    above, own = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    pem = serialization.Encoding.PEM
+    trusted, served = tmp_path / "authority.pem", tmp_path / "served.pem"
+    trusted.write_bytes(made("authority", above, above).public_bytes(pem))
+    private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    served.write_bytes(
+        made("localhost", own, above).public_bytes(pem) + own.private_bytes(pem, *private)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(served)
+    yield trusted, context
