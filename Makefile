@@ -16,7 +16,7 @@ help:
 	@echo "make browser-module  src/warner/browser/warner.js, from its modules"
 	@echo "make test-spark  set up and pass the tests on Spark and Sail (needs Java)"
 	@echo "make test-r  build, check and test the package for R (installs R of Debian)"
-	@echo "make test-clients  build and test the clients in Go and Rust (installs compilers of Debian)"
+	@echo "make test-clients  build and test the clients in Go, Rust and Kotlin (installs compilers of Debian)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
 	@echo "make check   format, lint, types"
 	@echo "make reproduce  the experiments of the five papers, the quick form (about five minutes)"
@@ -120,9 +120,13 @@ test-clients: $(READY)
 	@command -v cargo >/dev/null || sh tests/install.sh cargo
 	@for crate in num-bigint num-traits ring serde-json ureq; do \
 	  dpkg -s librust-$$crate-dev >/dev/null 2>&1 || sh tests/install.sh librust-$$crate-dev || exit 1; done
-	@cd clients/go && test -z "$$(gofmt -l .)" && go vet ./... && go test -count=1 . && go build -o ../../$(VENV)/bin/send-go ./send
-	@cd clients/rust && rm -f Cargo.lock && $(CARGO) test -q && $(CARGO) build -q && cp target/debug/send ../../$(VENV)/bin/send-rust
-	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -p no:xdist -q tests/clients
+	@cd clients/go && test -z "$$(gofmt -l .)" && go vet ./... && go test -count=1 . && go build -o ../../$(BIN)/send-go ./send
+	@cd clients/rust && rm -f Cargo.lock && $(CARGO) test -q && $(CARGO) build -q && cp target/debug/send ../../$(BIN)/send-rust
+	@command -v kotlinc >/dev/null || sh tests/install.sh kotlin
+	@ls /usr/share/java/json-android.jar >/dev/null 2>&1 || sh tests/install.sh libandroid-json-org-java
+	@cd clients/kotlin && kotlinc -cp /usr/share/java/json-android.jar *.kt -include-runtime -d ../../$(BIN)/send-kotlin.jar && \
+	  java -cp ../../$(BIN)/send-kotlin.jar:/usr/share/java/json-android.jar warner.Vectors ../../tests/vectors
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q tests/clients
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)
