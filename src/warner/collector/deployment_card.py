@@ -108,7 +108,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
         "publication": _publication(study, view),
         "implementation": {
             "software": "warner",
-            "version": _version(),
+            "version": software_version(),
             "scripts_sha256": scripts_digest(),
             "randomness": "the cryptographic generator of the device, 64-bit words",
             "arithmetic": (
@@ -168,7 +168,7 @@ def _counted(n: int, name: str) -> str:
     return f"{n} {name}" if n == 1 else f"{n} {name}s"
 
 
-def _version() -> str:
+def software_version() -> str:
     """The version of the installed package."""
     try:
         return version("warner")

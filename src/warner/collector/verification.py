@@ -23,6 +23,7 @@ from scipy.stats import chi2_contingency
 
 from warner._core.errors import FileError, MissingExtraError
 from warner.collector.access import new_codes
+from warner.collector.deployment_card import software_version
 from warner.collector.scripts import packaged_files, people_scripts, scripts_digest
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.collector.web.responses import policy
@@ -164,6 +165,8 @@ class _Visit:
             raise FileError(self.url, rule) from None
         if "study.json" not in self.loaded:
             self._take("study.json")
+        if "study.json" not in self.loaded:
+            raise FileError(self.url, "serves no survey of warner", None, "Check the address")
         for name, _ in people_scripts():
             if name not in self.loaded:
                 self._take(name)
@@ -211,20 +214,25 @@ class _Visit:
 
     def _answer(self, route: Route, request: Request) -> None:
         """Let through what a survey page loads, take what it sends, and stop the rest."""
+        from playwright.sync_api import Error
+
         path = request.url.removeprefix(self.url).partition("#")[0]
         name, _, query = path.partition("?")
         is_here = request.url.startswith(self.url)
-        known = is_here and name in {"", *_ASKED, *packaged_files()}
+        is_file = is_here and name in {"", *_ASKED, *packaged_files()}
+        plain = not query or re.fullmatch("lang=[\\w-]+", query)
         if is_here and request.method == "POST" and path in ("reports", "spent"):
             names = tuple(sorted(request.headers))
             self.bodies.append((path, request.post_data_buffer or b"", names))
             answer = {"reports": '{"accepted":1}', "spent": '{"spent":0}'}[path]
             status = {"reports": 202, "spent": 200}[path]
             route.fulfill(status=status, content_type="application/json", body=answer)
-        elif (
-            known and request.method == "GET" and (not query or re.fullmatch("lang=[\\w-]+", query))
-        ):
-            reply = route.fetch()
+        elif is_file and plain and request.method == "GET":
+            try:
+                reply = route.fetch()
+            except Error:
+                route.abort()
+                return
             if name != "healthz":
                 self.loaded[name] = reply.body()
             if name == "":
@@ -311,17 +319,13 @@ def _page_of(visit: _Visit) -> Check:
 
 def _scripts_of(visit: _Visit) -> Check:
     """Whether all scripts are those of this package."""
-    from warner import __version__
-
     ours = dict(people_scripts())
     served = {name: visit.loaded[name] for name in ours if name in visit.loaded}
     other = sorted(name for name, text in ours.items() if served.get(name) != text)
     digest = scripts_digest(served)
-    violations = []
-    if other:
-        names = ", ".join(other)
-        violations.append(f"not as in warner {__version__}: {names}; served SHA-256 {digest}")
-    return Check("scripts", violations, f"{len(ours)} of warner {__version__}, SHA-256 {digest}")
+    version, names = f"warner {software_version()}", ", ".join(other)
+    violations = [f"not as in {version}: {names}; served SHA-256 {digest}"] if other else []
+    return Check("scripts", violations, f"{len(ours)} of {version}, SHA-256 {digest}")
 
 
 def _survey_of(visits: Sequence[_Visit], study: Study | None) -> Check:
@@ -408,14 +412,15 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
 
 def _homogeneity(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[float]:
     """The p values of chi-squared tests: of each byte, and of whole reports where they are few."""
-    pairs = [*zip(one["bytes"], other["bytes"], strict=True)] if one["bytes"] else []
-    tables = [np.array(pair, dtype=float) for pair in pairs]
+    if len(one["bytes"]) != len(other["bytes"]):
+        return [0.0]
+    pairs = list(zip(one["bytes"], other["bytes"], strict=True))
+    # One byte is the whole report.
+    tables = [np.array(pair, dtype=float) for pair in pairs] if len(pairs) > 1 else []
     if one["reports"] is not None and other["reports"] is not None:
         keys = sorted({*one["reports"], *other["reports"]})
         rows = [[each["reports"].get(key, 0) for key in keys] for each in (one, other)]
         tables.append(np.array(rows, dtype=float))
-    if len(one["bytes"]) != len(other["bytes"]):
-        return [0.0]
     return [_p_value(table) for table in tables]
 
 
@@ -425,4 +430,4 @@ def _p_value(table: np.ndarray) -> float:
     rare = n < 40
     cells = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
     cells = cells[:, cells.sum(axis=0) > 0]
-    return 1.0 if cells.shape[1] < 2 else float(chi2_contingency(cells).pvalue)
+    return 1.0 if cells.shape[1] < 2 else float(chi2_contingency(cells, correction=False).pvalue)
