@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -78,14 +79,18 @@ func (d *Device) Send(survey *Survey, person Person) (outcome string, err error)
 	path := filepath.Join(d.folder, "outbox-"+name)
 	body, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		survey.given(survey.Questions, person.Answers) // a mistake ends before anything is asked or kept
-		survey.given(survey.Public, person.Public)
+		var block int
+		if block, err = d.block(survey, person.Code); err != nil {
+			return "", err
+		}
+		survey.answers(person, block) // a mistake ends before anything is asked or kept
+		survey.public(person)
 		if survey.Invited {
 			if outcome := d.post("spent", survey.head(person.Code)); outcome != "unspent" {
 				return outcome, nil
 			}
 		}
-		body, err = d.keep(path, survey.seal(person, d.memos(survey, person), systemWord))
+		body, err = d.keep(path, survey.seal(person, block, d.memos(survey, person), systemWord))
 	}
 	if err != nil {
 		return "", err
@@ -98,6 +103,38 @@ func (d *Device) Send(survey *Survey, person Person) (outcome string, err error)
 		err = d.replace(path, nil)
 	}
 	return outcome, err
+}
+
+// Asked are the questions that this person is asked: all, or those of the block that was drawn, once.
+func (d *Device) Asked(survey *Survey, code string) (asked []*Asked, err error) {
+	defer caught(&err)
+	block, err := d.block(survey, code)
+	if err != nil {
+		return nil, err
+	}
+	return survey.asked(block), nil
+}
+
+// block is drawn before anything is asked, and kept: who draws again makes the draw depend on an answer.
+func (d *Device) block(survey *Survey, code string) (int, error) {
+	if survey.draws == nil {
+		return 0, nil
+	}
+	if survey.Invited {
+		return survey.blockOfCode(code), nil
+	}
+	path := filepath.Join(d.folder, "block-"+survey.Study)
+	kept, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		kept, err = d.keep(path, []byte(strconv.Itoa(survey.draws.drawn(systemWord()))))
+	}
+	if err != nil {
+		return 0, err
+	}
+	block, err := strconv.Atoi(string(kept))
+	right := err == nil && block >= 0 && block < len(survey.draws.blocks)
+	require(right, "memo_altered", "block", "must be one of the blocks")
+	return block, nil
 }
 
 // post sends bytes once. Only the collector's own reply counts: what a portal of a network says does not.
@@ -185,7 +222,7 @@ func (d *Device) memos(survey *Survey, person Person) [][]byte {
 	if survey.Values == 0 {
 		return nil
 	}
-	indices := survey.given(survey.Questions, person.Answers)
+	indices := survey.answers(person, 0)
 	for i, q := range survey.Questions {
 		d.memo(survey, q, indices[i], false)
 	}

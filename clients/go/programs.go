@@ -2,8 +2,8 @@
 // person, keeps what must be kept, and sends. docs/device_programs.md defines what it does.
 //
 // All randomness is of the operating system. Every decision compares a word of 64 bits with integers
-// that travel in the survey. Samplers: direct, bits, hash, subset, hadamard, and permanent of these.
-// Whatever else a survey asks for is refused by name.
+// that travel in the survey. Samplers: direct, bits, hash, subset, hadamard, permanent of these,
+// and one_of. Whatever else a survey asks for is refused by name.
 package warner
 
 import (
@@ -80,6 +80,7 @@ func cell(next words, width, count, last uint64) uint64 {
 // Program is a device program whose integers were read and checked. It takes an index below Size.
 type Program struct {
 	Size         uint64
+	columns      []column
 	length       int // of a record, in bytes
 	odds         *big.Rat
 	draw         func(index uint64, next words) []byte
@@ -143,6 +144,7 @@ type entries struct {
 var hexadecimal = regexp.MustCompile(`^0x[1-9a-f][0-9a-f]*$`)
 var decimal = regexp.MustCompile(`^(0|[1-9][0-9]{0,15})$`)
 var safe = new(big.Int).Lsh(big.NewInt(1), 53)
+var json1 = json.Number("1")
 var one64 = new(big.Int).Lsh(big.NewInt(1), 64)
 
 func (e *entries) integer(key string) *big.Int {
@@ -202,7 +204,7 @@ func Read(data any) (program *Program, err error) {
 func readProgram(value any, place string) *Program {
 	data, is := value.(object)
 	require(is, "malformed", place, "must be a program")
-	require(data["format"] == json.Number("1"), "unknown_format", place, "must have the format 1")
+	require(data["format"] == json1, "unknown_format", place, "must have the format 1")
 	name, _ := data["sampler"].(string)
 	sampler, known := samplers[name]
 	require(known, "unknown_sampler", place, "must name a sampler that this client knows")
@@ -216,9 +218,9 @@ func readProgram(value any, place string) *Program {
 		require(e.read[key], "malformed", place, "must have the entries of its sampler")
 	}
 	program := &Program{}
-	columns := check(program)
-	checkColumns(data["columns"], columns, place)
-	for _, c := range columns {
+	program.columns = check(program)
+	checkColumns(data["columns"], program.columns, place)
+	for _, c := range program.columns {
 		program.length += c.width * c.length
 	}
 	same := stated.Cmp(program.odds) == 0 && fraction.data["between"] == "any" && power.Cmp(big.NewInt(1)) == 0
@@ -466,20 +468,8 @@ func permanent(e *entries) func(*Program) []column {
 				return fresh
 			}
 		}
-		return columnsOf(e.data["memo"].(object))
+		return memo.columns
 	}
-}
-
-// columnsOf are those of a program that was checked.
-func columnsOf(data object) []column {
-	columns := []column{}
-	for _, value := range data["columns"].([]any) {
-		c := value.(object)
-		width := map[any]int{"|u1": 1, "<u2": 2, "<u4": 4, "<u8": 8}[c["dtype"]]
-		length, _ := c["length"].(json.Number).Int64()
-		columns = append(columns, column{c["name"].(string), width, int(length)})
-	}
-	return columns
 }
 
 // bitByBit keeps each bit with its own word, and tosses a coin for the others.

@@ -21,8 +21,8 @@ var mostOdds = big.NewRat(22027, 1)
 // Asked is a question or a public column. Data holds all of it, also the texts to show.
 type Asked struct {
 	Name    string
-	Silence bool // whether nil, for no answer, is an answer
-	Program *Program
+	Silence bool     // whether nil, for no answer, is an answer
+	Program *Program // nil where questions are drawn
 	Data    map[string]any
 	domain  object
 	size    uint64 // values, without silence
@@ -36,6 +36,7 @@ type Survey struct {
 	Questions, Public []*Asked
 	Values            uint64 // on how many answers to a question a device reports at most; 0 for one round
 	Data              map[string]any
+	draws             *draws // where each person is asked one block of the questions
 }
 
 var digest64 = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -81,7 +82,6 @@ func checkSurvey(data object) *Survey {
 	columns, is := data["public"].([]any)
 	bad(is && len(questions) > 0, "questions", "must be lists, with a question at least")
 	_, drawn := data["program"]
-	require(!drawn, "unknown_sampler", "survey.program", "draws questions, which this client does not do")
 	survey := &Survey{Study: study, Layout: layout, Invited: access == "invited", Data: data}
 	names, total := map[string]bool{}, 0.0
 	for i, value := range append(questions[:len(questions):len(questions)], columns...) {
@@ -94,9 +94,20 @@ func checkSurvey(data object) *Survey {
 			survey.Public = append(survey.Public, asked)
 			continue
 		}
-		asked.readQuestion(weak == true)
-		total += asked.epsilon
+		asked.readQuestion()
+		if _, has := asked.Data["program"]; drawn {
+			bad(!has, asked.Name, "must have no program beside that of all")
+		} else {
+			asked.Program = readProgram(asked.Data["program"], "survey."+asked.Name)
+			asked.checkProgram(asked.Program, weak == true)
+			bad(asked.Program.Size == asked.values(), asked.Name, "must have a program for its values")
+			total += asked.epsilon
+		}
 		survey.Questions = append(survey.Questions, asked)
+	}
+	if drawn {
+		survey.draws = readDraws(data["program"], "survey.program")
+		total = survey.checkBlocks(weak == true)
 	}
 	survey.checkRepeat()
 	stated := positive(data["epsilon"], "survey.epsilon")
@@ -246,7 +257,7 @@ func pair(value any) (row, column int64, is bool) {
 	return row, column, isRow && isColumn
 }
 
-func (q *Asked) readQuestion(weak bool) {
+func (q *Asked) readQuestion() {
 	place, truth := "survey."+q.Name, false
 	q.Silence, truth = q.Data["silence"].(bool)
 	require(truth, "malformed", place+".silence", "must be true or false")
@@ -254,24 +265,56 @@ func (q *Asked) readQuestion(weak bool) {
 	if q.Data["delta"] != nil {
 		positive(q.Data["delta"], place+".delta")
 	}
-	q.Program = readProgram(q.Data["program"], place)
-	values := q.size
+}
+
+// values are the answers that a question has, silence among them.
+func (q *Asked) values() uint64 {
 	if q.Silence {
-		values++
+		return q.size + 1
 	}
-	require(q.Program.Size == values, "malformed", place, "must have a program for its values")
-	spent := nats(q.Program.odds)
-	require(spent <= q.epsilon*(1+1e-9)+1e-12, "odds_exceed", place+".epsilon", "must be the epsilon of the odds")
-	protects := weak || q.Program.odds.Cmp(mostOdds) <= 0
-	require(protects, "unprotected", place+".epsilon", "must have odds of at most 22027 of any two answers")
+	return q.size
+}
+
+// checkProgram refuses a program that spends more on a question than it states, or protects too little.
+func (q *Asked) checkProgram(program *Program, weak bool) {
+	place := "survey." + q.Name + ".epsilon"
+	spent := nats(program.odds)
+	require(spent <= q.epsilon*(1+1e-9)+1e-12, "odds_exceed", place, "must be the epsilon of the odds")
+	protects := weak || program.odds.Cmp(mostOdds) <= 0
+	require(protects, "unprotected", place, "must have odds of at most 22027 of any two answers")
+}
+
+// checkBlocks returns the epsilon of the block that spends most.
+func (s *Survey) checkBlocks(weak bool) float64 {
+	questions, held, most := map[string]*Asked{}, map[string]bool{}, 0.0
+	for _, q := range s.Questions {
+		questions[q.Name] = q
+	}
+	for _, b := range s.draws.blocks {
+		values := 1.0
+		for _, name := range b.names {
+			require(questions[name] != nil, "malformed", "survey.program", "must be of the questions of the survey")
+			held[name] = true
+			values *= float64(questions[name].values())
+		}
+		require(values == float64(b.program.Size), "malformed", "survey.program", "must have a program for its values")
+		for _, name := range b.names {
+			questions[name].checkProgram(b.program, weak)
+		}
+		most = math.Max(most, nats(b.program.odds))
+	}
+	require(len(held) == len(questions), "malformed", "survey.program", "must be of the questions of the survey")
+	return most
 }
 
 // checkRepeat: a survey has permanent reports and says its rounds, or it has neither.
 func (s *Survey) checkRepeat() {
 	place := "survey.repeat"
 	value, has := s.Data["repeat"]
+	require(!has || s.draws == nil, "malformed", place, "must go with permanent reports of all questions")
 	for _, q := range s.Questions {
-		require((q.Program.Memo != nil) == has, "malformed", place, "must go with permanent reports of all questions")
+		permanent := q.Program != nil && q.Program.Memo != nil
+		require(permanent == has, "malformed", place, "must go with permanent reports of all questions")
 	}
 	if !has {
 		return
@@ -357,33 +400,75 @@ func (q *Asked) index(answer any) uint64 {
 	return 0
 }
 
-// Person answers a survey once. Maps have an entry for every question and for every public column.
+// Person answers a survey once. Maps have an entry for every question that is asked, see Device.Asked, and for
+// every public column.
 type Person struct {
 	Answers map[string]any `json:"answers"`
 	Public  map[string]any `json:"public"`
 	Code    string         `json:"code"` // the invitation code, where the survey asks for one
 }
 
-func (s *Survey) given(asked []*Asked, answers map[string]any) []uint64 {
+// given are the indices of the answers to what is asked. Other answers of the survey are not read.
+func given(asked, all []*Asked, answers map[string]any) []uint64 {
 	indices, names := []uint64{}, map[string]bool{}
-	for _, q := range asked {
-		answer, has := answers[q.Name]
-		require(has, "bad_answer", q.Name, "needs an answer, or null for none")
-		indices, names[q.Name] = append(indices, q.index(answer)), true
+	for _, q := range all {
+		names[q.Name] = true
 	}
 	for name := range answers {
 		require(names[name], "bad_answer", name, "is no question of the survey")
 	}
+	for _, q := range asked {
+		answer, has := answers[q.Name]
+		require(has, "bad_answer", q.Name, "needs an answer, or null for none")
+		indices = append(indices, q.index(answer))
+	}
 	return indices
 }
 
-// seal returns the body that leaves the device. memos are permanent reports, where there are rounds.
-func (s *Survey) seal(person Person, memos [][]byte, next words) []byte {
+// answers are those of a person to the questions of a block, or to all where nothing is drawn.
+func (s *Survey) answers(person Person, block int) []uint64 {
+	return given(s.asked(block), s.Questions, person.Answers)
+}
+
+func (s *Survey) public(person Person) []uint64 { return given(s.Public, s.Public, person.Public) }
+
+func (s *Survey) asked(block int) []*Asked {
+	if s.draws == nil {
+		return s.Questions
+	}
+	asked := []*Asked{}
+	for _, name := range s.draws.blocks[block].names {
+		for _, q := range s.Questions {
+			if q.Name == name {
+				asked = append(asked, q)
+			}
+		}
+	}
+	return asked
+}
+
+// blockOfCode is the block that an invited person is asked, the same on every device.
+func (s *Survey) blockOfCode(code string) int {
+	hash := s.hashOfCode("warner block\n"+s.Study, code)
+	return s.draws.drawn(binary.BigEndian.Uint64(hash))
+}
+
+// seal returns the body that leaves the device. block is what was drawn, and memos are permanent reports,
+// where there are rounds.
+func (s *Survey) seal(person Person, block int, memos [][]byte, next words) []byte {
 	body := s.head(person.Code)
-	for _, index := range s.given(s.Public, person.Public) {
+	for _, index := range s.public(person) {
 		body = binary.LittleEndian.AppendUint32(body, uint32(index))
 	}
-	for i, index := range s.given(s.Questions, person.Answers) {
+	indices := s.answers(person, block)
+	if s.draws != nil {
+		joint := uint64(0)
+		for i, q := range s.asked(block) {
+			joint = joint*q.values() + indices[i]
+		}
+		return append(body, s.draws.record(block, joint, next)...)
+	}
+	for i, index := range indices {
 		if program := s.Questions[i].Program; program.Memo == nil {
 			body = append(body, program.draw(index, next)...)
 		} else {

@@ -21,12 +21,12 @@ type vector struct {
 		Record  string
 		Used    int
 	}
-	Answers json.RawMessage
-	Public  map[string]any
-	Memos   map[string]string
-	Words   []string
-	Used    int
-	Edits   [][2]any
+	Answers     json.RawMessage
+	Public      map[string]any
+	Memos       map[string]string
+	Words       []string
+	Used, Block int
+	Edits       [][2]any
 }
 
 func decoded(t *testing.T, text []byte, into any) {
@@ -105,6 +105,30 @@ func TestSamplers(t *testing.T) {
 	same(t, len(judged), len(samplers))
 }
 
+func TestDraws(t *testing.T) {
+	judged := 0
+	for _, v := range vectors(t, "samplers.json") {
+		data := v.Program.(object)
+		programs, drawn := data["programs"].([]any)
+		for _, program := range programs {
+			drawn = drawn && knows(program)
+		}
+		if data["sampler"] != "one_of" || !drawn {
+			continue
+		}
+		draws := readDraws(v.Program, v.Name)
+		for _, draw := range v.Draws {
+			next, used := listed(draw.Words)
+			block := draws.drawn(next())
+			index, _ := draw.Encoded.([]any)[block].(json.Number).Int64()
+			same(t, hex.EncodeToString(draws.record(block, uint64(index), next)), draw.Record)
+			same(t, *used, draw.Used)
+		}
+		judged++
+	}
+	same(t, judged, 2)
+}
+
 func TestPrograms(t *testing.T) {
 	for _, v := range vectors(t, "programs.json") {
 		t.Run(v.Name, func(t *testing.T) {
@@ -173,13 +197,13 @@ func checked(document object) (err error) {
 	return nil
 }
 
-func sealed(survey *Survey, person Person, memos [][]byte, next words) (body []byte, err error) {
+func sealed(survey *Survey, person Person, block int, memos [][]byte, next words) (body []byte, err error) {
 	defer caught(&err)
-	return survey.seal(person, memos, next), nil
+	return survey.seal(person, block, memos, next), nil
 }
 
 func TestSurveys(t *testing.T) {
-	for _, file := range []string{"finite.json", "rounds.json"} {
+	for _, file := range []string{"finite.json", "rounds.json", "draws.json"} {
 		cases := vectors(t, file)
 		whole := cases[0]
 		survey, err := ReadSurvey([]byte(whole.Served), whole.Sha256)
@@ -203,19 +227,24 @@ func TestSurveys(t *testing.T) {
 					memo, _ := hex.DecodeString(v.Memos[q.Name])
 					memos = append(memos, memo)
 				}
+				block := 0
+				if survey.draws != nil {
+					block = survey.blockOfCode(v.Code)
+					same(t, block, v.Block)
+				}
 				next, used := listed(v.Words)
-				body, err := sealed(survey, person, memos, next)
+				body, err := sealed(survey, person, block, memos, next)
 				if err != nil {
 					t.Fatal(err)
 				}
 				same(t, hex.EncodeToString(body), v.Body)
 				same(t, *used, v.Used)
 				person.Code = "ABCD-0000"
-				_, err = sealed(survey, person, memos, systemWord)
+				_, err = sealed(survey, person, block, memos, systemWord)
 				same(t, code(err), "code")
 				person.Code = v.Code
-				delete(person.Answers, "smokes")
-				_, err = sealed(survey, person, memos, systemWord)
+				delete(person.Answers, survey.asked(block)[0].Name)
+				_, err = sealed(survey, person, block, memos, systemWord)
 				same(t, code(err), "bad_answer")
 			})
 		}
@@ -224,7 +253,7 @@ func TestSurveys(t *testing.T) {
 
 // What the other surveys ask for is refused by name, and never answered in part.
 func TestSurveysOfOtherSamplers(t *testing.T) {
-	for _, file := range []string{"studies.json", "draws.json"} {
+	for _, file := range []string{"studies.json"} {
 		cases := vectors(t, file)
 		same(t, code(checked(edited(t, cases[0].Served, nil))), "unknown_sampler")
 		for _, v := range cases {

@@ -62,14 +62,15 @@ class Device(address: String, private val folder: File, private val key: ByteArr
         val note = if (survey.invited) "-" + hex(survey.hashOfCode("warner note", person.code)) else ""
         val kept = File(folder, "outbox-${survey.study}$note")
         if (!kept.exists()) {
-            survey.given(survey.questions, person.answers) // a mistake ends before anything is asked or kept
-            survey.given(survey.public, person.public)
+            val block = block(survey, person.code)
+            survey.answers(person, block) // a mistake ends before anything is asked or kept
+            survey.columns(person)
             if (survey.invited) {
                 val outcome = post("spent", survey.head(person.code))
                 if (outcome != "unspent") return outcome
             }
             alone {
-                if (!kept.exists()) write(kept, survey.seal(person, memos(survey, person), ::systemWord))
+                if (!kept.exists()) write(kept, survey.seal(person, block, memos(survey, person), ::systemWord))
             }
         }
         val body = kept.readBytes()
@@ -77,6 +78,22 @@ class Device(address: String, private val folder: File, private val key: ByteArr
         val outcome = post("reports", body)
         if (outcome == "sent") write(kept, ByteArray(0))
         return outcome
+    }
+
+    /** The questions that this person is asked: all, or those of the block that was drawn, once. */
+    fun asked(survey: Survey, code: String = ""): List<Asked> = survey.asked(block(survey, code))
+
+    /** It is drawn before anything is asked, and kept: who draws again makes the draw depend on an answer. */
+    private fun block(survey: Survey, code: String): Int {
+        val draws = survey.draws ?: return 0
+        if (survey.invited) return survey.blockOfCode(code)
+        val file = File(folder, "block-${survey.study}")
+        alone {
+            if (!file.exists()) write(file, draws.drawn(systemWord()).toString().toByteArray())
+        }
+        val block = file.readText().toIntOrNull()
+        require(block != null && block in draws.blocks.indices, "memo_altered", "block", "must be one of the blocks")
+        return block!!
     }
 
     private fun connection(address: String) = (URL(url + address).openConnection() as HttpURLConnection).apply {
@@ -147,7 +164,7 @@ class Device(address: String, private val folder: File, private val key: ByteArr
      */
     private fun memos(survey: Survey, person: Person): List<ByteArray> {
         if (survey.values == null) return emptyList()
-        val indices = survey.given(survey.questions, person.answers)
+        val indices = survey.answers(person, 0)
         survey.questions.forEachIndexed { i, question -> memo(survey, question, indices[i], false) }
         return survey.questions.mapIndexed { i, question -> memo(survey, question, indices[i], true)!! }
     }
@@ -168,16 +185,16 @@ class Device(address: String, private val folder: File, private val key: ByteArr
             init(mode, box, GCMParameterSpec(8 * TAG, iv))
             updateAAD(bound)
         }
-        for (place in 0 until minOf(survey.values!!, question.program.size)) {
+        for (place in 0 until minOf(survey.values!!, question.program!!.size)) {
             val file = File(folder, "memo-$series-$place")
             if (!file.exists()) {
                 if (!draws) return null
                 val iv = randomBytes(IV)
-                val drawn = (question.program.sampler as Permanent).memo.sample(index)
+                val drawn = (question.program!!.sampler as Permanent).memo.sample(index)
                 write(file, code + iv + cipher(Cipher.ENCRYPT_MODE, iv).doFinal(drawn))
             }
             val kept = file.readBytes()
-            val whole = kept.size == code.size + IV + question.program.sampler.length + TAG
+            val whole = kept.size == code.size + IV + question.program!!.sampler.length + TAG
             require(whole, "memo_altered", question.name, "has a permanent report that was cut")
             if (!MessageDigest.isEqual(kept.copyOf(code.size), code)) continue
             val iv = kept.copyOfRange(code.size, code.size + IV)

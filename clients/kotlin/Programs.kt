@@ -2,7 +2,7 @@
 // must be kept, and sends. docs/device_programs.md defines what it does.
 //
 // All randomness is of the operating system. Every decision compares a word of 64 bits with integers that
-// travel in the survey. Samplers: direct, bits, hash, subset, hadamard, and permanent of these. Whatever
+// travel in the survey. Samplers: direct, bits, hash, subset, hadamard, permanent of these, and one_of. Whatever
 // else a survey asks for is refused by name. It needs Java 8 and org.json, which Android has.
 package warner
 
@@ -30,7 +30,7 @@ internal fun systemWord(): Long = generator.nextLong()
 internal fun randomBytes(count: Int): ByteArray = ByteArray(count).also { generator.nextBytes(it) }
 
 private val ONE = BigInteger.ONE
-private val RANGE = ONE.shiftLeft(64)
+internal val RANGE = ONE.shiftLeft(64)
 private val SAFE = ONE.shiftLeft(53)
 
 private fun below(next: Words, threshold: Long) = compareUnsigned(next(), threshold) < 0
@@ -80,11 +80,11 @@ internal class Column(val name: String, val width: Int, val length: Int) {
 }
 
 /** A column of the integers 0..m-1. */
-private fun numbers(name: String, m: Long) =
+internal fun numbers(name: String, m: Long) =
     Column(name, listOf(1, 2, 4).firstOrNull { m <= 1L shl 8 * it } ?: 8, 1)
 
 /** An unsigned word as an integer. */
-private fun big(word: Long): BigInteger =
+internal fun big(word: Long): BigInteger =
     if (word < 0) BigInteger.valueOf(word).add(RANGE) else BigInteger.valueOf(word)
 
 /** 2^64 less a word. */
@@ -101,7 +101,7 @@ internal class Ratio(val numerator: BigInteger, val denominator: BigInteger) {
 }
 
 /** Reads the entries of one object, and refuses it where one is left that nobody reads. */
-private class Entries(val data: JSONObject, val place: String, vararg known: String) {
+internal class Entries(val data: JSONObject, val place: String, vararg known: String) {
     val read = hashSetOf(*known)
 
     fun get(key: String): Any? {
@@ -302,6 +302,9 @@ class Program internal constructor(val size: Long, internal val sampler: Sampler
     /** The record of one report on the answer with this index. */
     fun sample(index: Long): ByteArray = sampler.draw(index, ::systemWord)
 
+    /** The bytes of each number of a record. */
+    internal fun widths(): List<Int> = sampler.columns.flatMap { column -> List(column.length) { column.width } }
+
     companion object {
         /** Checks a device program: its law, its columns and its odds. */
         fun read(data: Any?, place: String = "program"): Program {
@@ -329,7 +332,7 @@ class Program internal constructor(val size: Long, internal val sampler: Sampler
             return Program(size, sampler)
         }
 
-        private fun same(value: Any?, columns: List<Column>): Boolean {
+        internal fun same(value: Any?, columns: List<Column>): Boolean {
             val listed = value as? JSONArray ?: return false
             return listed.length() == columns.size && columns.indices.all { i ->
                 val given = listed.opt(i) as? JSONObject

@@ -115,8 +115,11 @@ class Asked internal constructor(val data: JSONObject, languages: List<String>) 
         private set
     internal var epsilon = 0.0
         private set
-    internal lateinit var program: Program // of a question
+    internal var program: Program? = null // of a question, where none are drawn
         private set
+
+    /** How many answers it has, silence among them. */
+    internal val values get() = size + (if (silence) 1 else 0)
 
     init {
         malformed(name != "", "questions", "must be objects with names")
@@ -134,13 +137,20 @@ class Asked internal constructor(val data: JSONObject, languages: List<String>) 
         malformed(shown, name, "must have a text for each label")
     }
 
-    internal fun readQuestion(weak: Boolean) {
+    internal fun readQuestion(drawn: Boolean, weak: Boolean) {
         malformed(data.opt("silence") is Boolean, name, "must say whether silence is an answer")
         silence = data.getBoolean("silence")
         epsilon = positive(data.opt("epsilon"), name)
         if (!data.isNull("delta")) positive(data.opt("delta"), name)
-        program = Program.read(data.opt("program"), "survey.$name")
-        malformed(program.size == size + (if (silence) 1 else 0), name, "must have a program for its values")
+        if (drawn) return malformed(!data.has("program"), name, "must have no program beside that of all")
+        program = Program.read(data.opt("program"), "survey.$name").also {
+            malformed(it.size == values, name, "must have a program for its values")
+            checkProgram(it, weak)
+        }
+    }
+
+    /** Refuses a program that spends more on a question than it states, or protects too little. */
+    internal fun checkProgram(program: Program, weak: Boolean) {
         val odds = program.sampler.odds
         val stated = odds.nats() <= epsilon * (1 + 1e-9) + 1e-12
         require(stated, "odds_exceed", "survey.$name", "must have the epsilon of the odds")
@@ -161,7 +171,7 @@ class Asked internal constructor(val data: JSONObject, languages: List<String>) 
     }
 }
 
-/** Who answers a survey once: an entry for every question and for every public column. */
+/** Who answers a survey once: an entry for every question that is asked, see [Device.asked], and for every public column. */
 class Person(val answers: JSONObject, val public: JSONObject = JSONObject(), val code: String = "")
 
 /** A survey document that was read and checked. [data] holds all of it, also the texts to show. */
@@ -174,6 +184,9 @@ class Survey internal constructor(val data: JSONObject) {
 
     /** On how many answers to a question a device reports at most; null where there are no rounds. */
     val values: Long?
+
+    /** Where each person is asked one block of the questions. */
+    internal val draws: Draws?
 
     init {
         malformed(data.opt("format") == 1, "format", "must be 1")
@@ -195,7 +208,6 @@ class Survey internal constructor(val data: JSONObject) {
         malformed(different && languages.isNotEmpty(), "languages", "must be different texts")
         checkText(data.opt("title"), languages, "title")
         checkText(data.opt("introduction"), languages, "introduction")
-        require(!data.has("program"), "unknown_sampler", "survey.program", "draws questions, which this client does not do")
         val (asked, columns) = listOf("questions", "public").map { key ->
             malformed(data.opt(key) is JSONArray, key, "must be a list")
             items(data.opt(key)).map {
@@ -212,32 +224,62 @@ class Survey internal constructor(val data: JSONObject) {
             val kinds = listOf("categorical", "integers")
             malformed(column.domain.opt("kind") in kinds, column.name, "must be of a public column")
         }
-        questions.forEach { it.readQuestion(weak) }
+        questions.forEach { it.readQuestion(data.has("program"), weak) }
+        draws = if (data.has("program")) Draws(data.opt("program"), "survey.program") else null
         values = readRepeat()
         val stated = positive(data.opt("epsilon"), "epsilon") * (1 + 1e-9)
-        val total = questions.map { it.epsilon }.sum()
+        val total = if (draws == null) questions.map { it.epsilon }.sum() else checkBlocks(draws, weak)
         require(total <= stated, "odds_exceed", "survey.epsilon", "must be the epsilon of the odds")
+    }
+
+    /** The epsilon of the block that spends most. */
+    private fun checkBlocks(draws: Draws, weak: Boolean): Double {
+        val rule = "must be of the questions of the survey"
+        for (block in draws.blocks) {
+            val asked = block.names.map { name -> questions.find { it.name == name } }
+            malformed(asked.all { it != null }, "program", rule)
+            val values = asked.map { it!!.values.toDouble() }.fold(1.0) { product, size -> product * size }
+            malformed(values == block.program.size.toDouble(), "program", "must have a program for its values")
+            asked.forEach { it!!.checkProgram(block.program, weak) }
+        }
+        malformed(draws.blocks.flatMap { it.names }.toSet().size == questions.size, "program", rule)
+        return draws.blocks.map { it.program.sampler.odds.nats() }.max()!!
+    }
+
+    /** The questions of a block, or all where nothing is drawn. */
+    internal fun asked(block: Int): List<Asked> =
+        draws?.blocks?.get(block)?.names?.map { name -> questions.first { it.name == name } } ?: questions
+
+    /** The block that an invited person is asked, the same on every device. */
+    internal fun blockOfCode(code: String): Int {
+        val hash = hashOfCode("warner block\n$study", code)
+        return draws!!.drawn(java.nio.ByteBuffer.wrap(hash).long)
     }
 
     /** A survey has permanent reports and says its rounds, or it has neither. */
     private fun readRepeat(): Long? {
-        val same = questions.all { (it.program.sampler is Permanent) == data.has("repeat") }
+        val same = questions.all { (it.program?.sampler is Permanent) == data.has("repeat") }
         malformed(same, "repeat", "must go with permanent reports of all questions")
         if (!data.has("repeat")) return null
         val repeat = data.opt("repeat") as? JSONObject ?: JSONObject()
         val (round, rounds, values) = listOf("round", "rounds", "values").map { whole(repeat.opt(it)) ?: 0 }
         malformed(round in 1..rounds && values >= 1, "repeat", "must be of one round")
         val nats = questions.map {
-            minOf(values, it.program.size) * (it.program.sampler as Permanent).memo.sampler.odds.nats()
+            minOf(values, it.program!!.size) * (it.program!!.sampler as Permanent).memo.sampler.odds.nats()
         }
         val stated = positive(repeat.opt("epsilon"), "repeat.epsilon") * (1 + 1e-9)
         require(nats.sum() <= stated, "odds_exceed", "survey.repeat", "must be the epsilon of all permanent reports")
         return values
     }
 
-    internal fun given(asked: List<Asked>, answers: JSONObject): List<Long> {
+    /** The indices of a person's answers to a block. Other answers of the survey are not read. */
+    internal fun answers(person: Person, block: Int) = indices(asked(block), questions, person.answers)
+
+    internal fun columns(person: Person) = indices(public, public, person.public)
+
+    private fun indices(asked: List<Asked>, all: List<Asked>, answers: JSONObject): List<Long> {
         for (name in names(answers)) {
-            require(asked.any { it.name == name }, "bad_answer", name, "is no question of the survey")
+            require(all.any { it.name == name }, "bad_answer", name, "is no question of the survey")
         }
         return asked.map {
             require(answers.has(it.name), "bad_answer", it.name, "needs an answer, or null for none")
@@ -245,14 +287,21 @@ class Survey internal constructor(val data: JSONObject) {
         }
     }
 
-    /** The body that leaves the device. [memos] are permanent reports, where there are rounds. */
-    internal fun seal(person: Person, memos: List<ByteArray>, next: Words): ByteArray {
-        val columns = given(public, person.public)
-        val answers = given(questions, person.answers)
+    /**
+     * The body that leaves the device. [block] is what was drawn, and [memos] are permanent reports, where there
+     * are rounds.
+     */
+    internal fun seal(person: Person, block: Int, memos: List<ByteArray>, next: Words): ByteArray {
+        val columns = columns(person)
+        val answers = answers(person, block)
         var body = head(person.code)
         for (index in columns) body += ByteArray(4) { (index ushr 8 * it).toByte() }
+        if (draws != null) {
+            val joint = asked(block).zip(answers).fold(0L) { joint, (question, index) -> joint * question.values + index }
+            return body + draws.record(block, joint, next)
+        }
         for ((i, question) in questions.withIndex()) {
-            val sampler = question.program.sampler
+            val sampler = question.program!!.sampler
             body += if (sampler is Permanent) sampler.degrade(memos[i], next) else sampler.draw(answers[i], next)
         }
         return body

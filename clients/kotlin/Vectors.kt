@@ -66,6 +66,18 @@ object Vectors {
         fun read(name: String) = JSONObject(File(arguments[0], name).readText()).getJSONArray("cases").objects()
         for (case in read("samplers.json")) {
             val (name, data) = Pair(case.getString("name"), case.getJSONObject("program"))
+            val programs = data.optJSONArray("programs")?.objects() ?: emptyList()
+            if (data.opt("sampler") == "one_of" && programs.all { knows(it) }) {
+                val draws = Draws(data, name)
+                for (draw in case.getJSONArray("draws").objects()) {
+                    val words = Listed(draw.getJSONArray("words"))
+                    val block = draws.drawn(words.next())
+                    val index = draw.getJSONArray("encoded").getLong(block)
+                    same(hex(draws.record(block, index, words::next)), draw.getString("record"), name)
+                    same(words.used, draw.getInt("used"), name)
+                }
+                continue
+            }
             if (!knows(data)) {
                 same(code { Program.read(data) }, "unknown_sampler", name)
                 continue
@@ -89,8 +101,8 @@ object Vectors {
                 same(index?.toString() ?: "", answer.optString("index"), "${case.getString("name")} ${answer.opt("answer")}")
             }
         }
-        for (file in listOf("finite.json", "rounds.json")) surveys(file, read(file))
-        for (file in listOf("studies.json", "draws.json")) {
+        for (file in listOf("finite.json", "rounds.json", "draws.json")) surveys(file, read(file))
+        for (file in listOf("studies.json")) {
             val cases = read(file)
             for (case in cases) {
                 val found = code { Survey(edited(cases[0].getString("served"), case)) }
@@ -114,13 +126,16 @@ object Vectors {
                 continue
             }
             val (answers, public) = Pair(case.getJSONObject("answers"), case.getJSONObject("public"))
+            val code = case.getString("code")
+            val block = if (survey.draws == null) 0 else survey.blockOfCode(code)
+            same(block, case.optInt("block"), name)
             val memos = survey.questions.map { unhex(case.optJSONObject("memos")?.optString(it.name) ?: "") }
             val words = Listed(case.getJSONArray("words"))
-            same(hex(survey.seal(Person(answers, public, case.getString("code")), memos, words::next)), case.getString("body"), name)
+            same(hex(survey.seal(Person(answers, public, code), block, memos, words::next)), case.getString("body"), name)
             same(words.used, case.getInt("used"), name)
-            same(code { survey.seal(Person(answers, public, "ABCD-0000"), memos, ::systemWord) }, "code", name)
-            answers.remove("smokes")
-            same(code { survey.seal(Person(answers, public, case.getString("code")), memos, ::systemWord) }, "bad_answer", name)
+            same(code { survey.seal(Person(answers, public, "ABCD-0000"), block, memos, ::systemWord) }, "code", name)
+            answers.remove(survey.asked(block)[0].name)
+            same(code { survey.seal(Person(answers, public, code), block, memos, ::systemWord) }, "bad_answer", name)
         }
     }
 }

@@ -5,7 +5,7 @@
 //
 // The device half of warner in Swift, for Apple's systems. docs/device_programs.md defines what it does.
 // Samplers: direct, bits, hash, subset, hadamard, and permanent of these. Whatever else a survey asks for is
-// refused by name.
+// refused by name, also one that draws its questions.
 
 import CryptoKit
 import Foundation

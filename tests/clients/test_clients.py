@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.browser._collecting import Relay, Served
-from tests.vectors.surveys import FINITE, FINITE_ANSWERS, ROUNDS, SURVEY
+from tests.vectors.surveys import DRAWN, DRAWN_ANSWERS, FINITE, FINITE_ANSWERS, ROUNDS, SURVEY
 from warner.collector.submissions import SubmissionFormat
 
 PEOPLE = {"go": 1000, "rust": 1000, "kotlin": 100}  # each of whom starts a program
@@ -234,6 +234,29 @@ def test_permanent_reports_are_kept_for_the_next_round(client: Client, ask: Ask)
     status, said = client.send(asked.relay.url, "copy", answers[0])
     assert status == 2 and said.startswith("memo_full: ")  # a copy opens nowhere else
     assert asked.stop() == 0
+
+
+def test_the_questions_of_a_person_are_drawn_once(client: Client, ask: Ask) -> None:
+    """Rejects a client that draws again after a refused answer or a lost reply, one that gives every
+    person the same block (of 24 with odds of 0.43, 0.14 and 0.43), and one that reads other answers.
+    """
+    asked = ask(DRAWN.replace('"invited"', '"open"'))
+    begins = 36 + 16 + 4  # after the layout, the id and the public column
+    drawn = []
+    for i in range(24):
+        device = client.folder / f"{i}"
+        status, said = client.send(asked.relay.url, device.name, {})
+        assert status == 2 and said.startswith("bad_answer: ")
+        (block,) = device.glob("block-*")
+        names = asked.served.study.draw.blocks[int(block.read_text())]
+        answers = {name: DRAWN_ANSWERS[0][name] for name in names}
+        asked.relay.lost_replies = 1 if i == 0 else 0
+        others = {name: "secret-7391" for name in DRAWN_ANSWERS[0] if name not in names}
+        assert client.send(asked.relay.url, device.name, {**others, **answers}) == (0, "sent")
+        assert asked.bodies()[-1][begins] == int(block.read_text())
+        drawn.append(int(block.read_text()))
+    assert set(drawn) >= {0, 2} and len(set(asked.bodies())) == 24
+    assert asked.stop() == 24
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,8 @@ impl Device {
         let path = self.folder.join(name);
         let body = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                survey.given(person)?; // a mistake ends before anything is asked or kept
+                let block = self.block(survey, &person.code)?;
+                survey.given(person, block)?; // a mistake ends before anything is asked or kept
                 if survey.invited {
                     let outcome = self.post("spent", &survey.head(&person.code)?);
                     if outcome != "unspent" {
@@ -108,7 +109,7 @@ impl Device {
                     }
                 }
                 let memos = self.memos(survey, person)?;
-                self.keep(&path, survey.seal(person, &memos, &mut system_word)?)?
+                self.keep(&path, survey.seal(person, block, &memos, &mut system_word)?)?
             }
             read => read?,
         };
@@ -121,6 +122,31 @@ impl Device {
             self.flushed()?;
         }
         Ok(outcome)
+    }
+
+    /// The questions that this person is asked: all, or those of the block that was drawn, once.
+    pub fn asked<'a>(&self, survey: &'a Survey, code: &str) -> Result<Vec<&'a Asked>, Error> {
+        Ok(survey.asked(self.block(survey, code)?))
+    }
+
+    /// It is drawn before anything is asked, and kept: who draws again makes the draw depend on an answer.
+    fn block(&self, survey: &Survey, code: &str) -> Result<usize, Error> {
+        let draws = match &survey.draws {
+            None => return Ok(0),
+            Some(draws) if survey.invited => return Ok(survey.block_of_code(draws, code)?),
+            Some(draws) => draws,
+        };
+        let path = self.folder.join(format!("block-{}", survey.study));
+        let kept = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.keep(&path, draws.drawn(system_word()).to_string().into_bytes())?
+            }
+            read => read?,
+        };
+        let block = String::from_utf8(kept).ok().and_then(|text| text.parse().ok());
+        let block = block.filter(|block| *block < draws.blocks.len());
+        require(block.is_some(), "memo_altered", "block", "must be one of the blocks")?;
+        Ok(block.unwrap_or(0))
     }
 
     /// Sends bytes once. Only the collector's own reply counts: what a portal of a network says does not.
@@ -180,7 +206,7 @@ impl Device {
         if survey.values.is_none() {
             return Ok(Vec::new());
         }
-        let (indices, _) = survey.given(person)?;
+        let (indices, _) = survey.given(person, 0)?;
         for (question, index) in survey.questions.iter().zip(&indices) {
             self.memo(survey, question, *index, false)?;
         }

@@ -2,10 +2,11 @@
 //! must be kept, and sends. docs/device_programs.md defines what it does.
 //!
 //! All randomness is of the operating system. Every decision compares a word of 64 bits with integers that
-//! travel in the survey. Samplers: direct, bits, hash, subset, hadamard, and permanent of these. Whatever
+//! travel in the survey. Samplers: direct, bits, hash, subset, hadamard, permanent of these, and one_of. Whatever
 //! else a survey asks for is refused by name.
 
 mod device;
+mod draws;
 mod programs;
 mod survey;
 

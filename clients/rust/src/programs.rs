@@ -104,14 +104,14 @@ fn packed(ones: &[bool]) -> Vec<u8> {
 }
 
 /// A column of a report.
-struct Column {
+pub(crate) struct Column {
     name: &'static str,
-    width: usize, // of a number, in bytes
+    pub width: usize, // of a number, in bytes
     length: usize,
 }
 
 /// A column of the integers 0..m-1.
-fn numbers(name: &'static str, m: u64) -> Column {
+pub(crate) fn numbers(name: &'static str, m: u64) -> Column {
     let width = [1, 2, 4].into_iter().find(|bytes| m <= 1 << (8 * bytes)).unwrap_or(8);
     Column { name, width, length: 1 }
 }
@@ -121,7 +121,11 @@ fn bit_column(size: u64) -> Column {
 }
 
 impl Column {
-    fn append(&self, record: &mut Vec<u8>, number: u64) {
+    pub fn dtype(width: usize) -> &'static str {
+        ["", "|u1", "<u2", "", "<u4", "", "", "", "<u8"][width]
+    }
+
+    pub fn append(&self, record: &mut Vec<u8>, number: u64) {
         record.extend_from_slice(&number.to_le_bytes()[..self.width]);
     }
 }
@@ -160,10 +164,10 @@ fn rest(word: u64) -> BigUint {
 }
 
 /// Reads the entries of one object, and refuses it where one is left that nobody reads.
-struct Entries<'a> {
-    data: &'a Map<String, Value>,
-    place: &'a str,
-    read: Vec<&'static str>,
+pub(crate) struct Entries<'a> {
+    pub data: &'a Map<String, Value>,
+    pub place: &'a str,
+    pub read: Vec<&'static str>,
 }
 
 const RULE: &str = "must be a number below 2^53, or a hexadecimal text";
@@ -174,7 +178,7 @@ impl<'a> Entries<'a> {
         self.data.get(key)
     }
 
-    fn integer(&mut self, key: &'static str) -> Result<BigUint, Refusal> {
+    pub fn integer(&mut self, key: &'static str) -> Result<BigUint, Refusal> {
         let safe = big(1 << 53);
         let found = match self.get(key) {
             Some(Value::String(text)) => text
@@ -377,7 +381,7 @@ impl Program {
         listed.map_or(false, |listed| {
             listed.len() == columns.len()
                 && columns.iter().zip(listed).all(|(column, given)| {
-                    let dtype = ["", "|u1", "<u2", "", "<u4", "", "", "", "<u8"][column.width];
+                    let dtype = Column::dtype(column.width);
                     given["name"] == column.name
                         && given["dtype"] == dtype
                         && given["length"] == column.length
@@ -385,9 +389,14 @@ impl Program {
         })
     }
 
+    /// The bytes of each number of a record.
+    pub(crate) fn widths(&self) -> Vec<usize> {
+        self.columns().iter().flat_map(|column| vec![column.width; column.length]).collect()
+    }
+
     /// The bytes of a record.
     pub(crate) fn length(&self) -> usize {
-        self.columns().iter().map(|column| column.width * column.length).sum()
+        self.widths().iter().sum()
     }
 
     pub(crate) fn odds(&self) -> Ratio {

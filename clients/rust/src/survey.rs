@@ -1,5 +1,6 @@
 //! Surveys: how they are read and checked, and how the answers of a person are sealed.
 
+use crate::draws::Draws;
 use crate::programs::{random, require, Program, Ratio, Refusal, Words};
 use num_bigint::BigUint;
 use ring::digest::{digest, SHA256};
@@ -22,7 +23,7 @@ pub struct Asked {
     pub name: String,
     pub silence: bool, // whether null, for no answer, is an answer
     pub data: Value,
-    program: Option<Program>, // of a question
+    program: Option<Program>, // of a question, where none are drawn
     size: u64,                // values, without silence
     epsilon: f64,
 }
@@ -37,9 +38,11 @@ pub struct Survey {
     /// On how many answers to a question a device reports at most; `None` where there are no rounds.
     pub values: Option<u64>,
     pub data: Value,
+    pub(crate) draws: Option<Draws>, // where each person is asked one block of the questions
 }
 
-/// Who answers a survey once: an entry for every question and for every public column.
+/// Who answers a survey once: an entry for every question that is asked, see `Device::asked`, and for every
+/// public column.
 #[derive(Default)]
 pub struct Person {
     pub answers: Map<String, Value>,
@@ -203,8 +206,7 @@ impl Asked {
         Ok(Asked { name, silence: false, data: data.clone(), program: None, size, epsilon: 0.0 })
     }
 
-    fn read_question(&mut self, weak: bool) -> Result<(), Refusal> {
-        let place = format!("survey.{}", self.name);
+    fn read_question(&mut self, drawn: bool, weak: bool) -> Result<(), Refusal> {
         let silence = self.data["silence"].as_bool();
         malformed(silence.is_some(), &self.name, "must say whether silence is an answer")?;
         self.silence = silence.unwrap_or(false);
@@ -212,16 +214,30 @@ impl Asked {
         if !self.data["delta"].is_null() {
             positive(&self.data["delta"], &self.name)?;
         }
-        let program = Program::read_at(&self.data["program"], &place)?;
-        let values = self.size + u64::from(self.silence);
-        malformed(program.size == values, &self.name, "must have a program for its values")?;
+        if drawn {
+            let none = self.data.get("program").is_none();
+            return malformed(none, &self.name, "must have no program beside that of all");
+        }
+        let program = Program::read_at(&self.data["program"], &format!("survey.{}", self.name))?;
+        malformed(program.size == self.values(), &self.name, "must have a program for its values")?;
+        self.check_program(&program, weak)?;
+        self.program = Some(program);
+        Ok(())
+    }
+
+    /// How many answers it has, silence among them.
+    fn values(&self) -> u64 {
+        self.size + u64::from(self.silence)
+    }
+
+    /// Refuses a program that spends more on a question than it states, or protects too little.
+    fn check_program(&self, program: &Program, weak: bool) -> Result<(), Refusal> {
+        let place = format!("survey.{}", self.name);
         let (odds, most) = (program.odds(), Ratio(BigUint::from(MOST_ODDS), BigUint::from(1u64)));
         let stated = odds.nats() <= self.epsilon * (1.0 + 1e-9) + 1e-12;
         require(stated, "odds_exceed", &place, "must have the epsilon of the odds")?;
         let rule = "must have odds of at most 22027 of any two answers";
-        require(weak || !odds.exceeds(&most), "unprotected", &place, rule)?;
-        self.program = Some(program);
-        Ok(())
+        require(weak || !odds.exceeds(&most), "unprotected", &place, rule)
     }
 
     pub(crate) fn program(&self) -> &Program {
@@ -240,12 +256,13 @@ impl Asked {
     }
 }
 
-fn indices(asked: &[Asked], answers: &Map<String, Value>) -> Result<Vec<u64>, Refusal> {
+/// The indices of the answers to what is asked. Other answers of the survey are not read.
+fn indices(asked: &[&Asked], all: &[Asked], answers: &Map<String, Value>) -> Result<Vec<u64>, Refusal> {
     for name in answers.keys() {
-        let is = asked.iter().any(|q| q.name == *name);
+        let is = all.iter().any(|q| q.name == *name);
         require(is, "bad_answer", name, "is no question of the survey")?;
     }
-    let index = |q: &Asked| {
+    let index = |q: &&Asked| {
         let answer = answers.get(&q.name);
         require(answer.is_some(), "bad_answer", &q.name, "needs an answer, or null for none")?;
         q.index(answer.unwrap_or(&Value::Null))
@@ -280,6 +297,7 @@ impl Survey {
         let weak = data.get("weak_protection");
         let true_or_missing = weak.map_or(true, |weak| weak == true);
         malformed(true_or_missing, "weak_protection", "must be true, or left out")?;
+        let weak = weak.is_some();
         for key in ["opens", "closes"] {
             let is = data[key].as_str().map_or(data[key].is_null(), is_moment);
             malformed(is, key, "must be a moment or null")?;
@@ -291,10 +309,8 @@ impl Survey {
         check_text(&data["title"], &languages, "title")?;
         check_text(&data["introduction"], &languages, "introduction")?;
         let drawn = data.get("program").is_some();
-        let rule = "draws questions, which this client does not do";
         let lists = data["questions"].is_array() && data["public"].is_array();
         malformed(lists, "questions", "must be lists, with a question at least")?;
-        require(!drawn, "unknown_sampler", "survey.program", rule)?;
         let read = |key: &str| -> Result<Vec<Asked>, Refusal> {
             let all = data[key].as_array().into_iter().flatten();
             all.map(|asked| Asked::read(asked, &languages)).collect()
@@ -309,20 +325,47 @@ impl Survey {
             malformed(is, &column.name, "must be of a public column")?;
         }
         for question in &mut questions {
-            question.read_question(weak.is_some())?;
+            question.read_question(drawn, weak)?;
         }
-        let total: f64 = questions.iter().map(|q| q.epsilon).sum();
-        let mut survey = Survey { study, layout, invited, questions, public, values: None, data };
+        let mut total: f64 = questions.iter().map(|q| q.epsilon).sum();
+        let draws =
+            data.get("program").map(|program| Draws::read(program, "survey.program")).transpose()?;
+        let mut survey = Survey { study, layout, invited, questions, public, values: None, data, draws };
+        if let Some(draws) = &survey.draws {
+            total = survey.check_blocks(draws, weak)?;
+        }
         survey.check_repeat()?;
         let stated = positive(&survey.data["epsilon"], "epsilon")? * (1.0 + 1e-9);
         require(total <= stated, "odds_exceed", "survey.epsilon", "must be the epsilon of the odds")?;
         Ok(survey)
     }
 
+    /// The epsilon of the block that spends most.
+    fn check_blocks(&self, draws: &Draws, weak: bool) -> Result<f64, Refusal> {
+        let (mut held, mut most) = (HashSet::new(), 0.0f64);
+        for (i, block) in draws.blocks.iter().enumerate() {
+            let (program, asked) = (draws.program(i), self.asked(i));
+            let rule = "must be of the questions of the survey";
+            malformed(asked.len() == block.names.len(), "program", rule)?;
+            let values = asked.iter().map(|q| q.values() as f64).product::<f64>();
+            malformed(values == program.size as f64, "program", "must have a program for its values")?;
+            asked.iter().try_for_each(|q| q.check_program(program, weak))?;
+            held.extend(&block.names);
+            most = most.max(program.odds().nats());
+        }
+        malformed(
+            held.len() == self.questions.len(),
+            "program",
+            "must be of the questions of the survey",
+        )?;
+        Ok(most)
+    }
+
     /// A survey has permanent reports and says its rounds, or it has neither.
     fn check_repeat(&mut self) -> Result<(), Refusal> {
         let repeat = self.data.get("repeat");
-        let same = self.questions.iter().all(|q| q.program().memo().is_some() == repeat.is_some());
+        let memo = |q: &Asked| q.program.as_ref().and_then(Program::memo).is_some();
+        let same = self.questions.iter().all(|q| memo(q) == repeat.is_some());
         malformed(same, "repeat", "must go with permanent reports of all questions")?;
         let repeat = match repeat {
             Some(repeat) => repeat,
@@ -345,22 +388,49 @@ impl Survey {
         self.values.unwrap_or(0).min(question.program().size)
     }
 
-    /// The index of each answer and of each public answer of a person.
-    pub(crate) fn given(&self, person: &Person) -> Result<(Vec<u64>, Vec<u64>), Refusal> {
-        Ok((indices(&self.questions, &person.answers)?, indices(&self.public, &person.public)?))
+    /// The questions of a block, or all where nothing is drawn.
+    pub(crate) fn asked(&self, block: usize) -> Vec<&Asked> {
+        match &self.draws {
+            None => self.questions.iter().collect(),
+            Some(draws) => {
+                let names = draws.blocks[block].names.iter();
+                names.filter_map(|name| self.questions.iter().find(|q| q.name == *name)).collect()
+            }
+        }
     }
 
-    /// The body that leaves the device. `memos` are permanent reports, where there are rounds.
+    /// The block that an invited person is asked, the same on every device.
+    pub(crate) fn block_of_code(&self, draws: &Draws, code: &str) -> Result<usize, Refusal> {
+        let hash = self.hash_of_code(&format!("warner block\n{}", self.study), code)?;
+        Ok(draws.drawn(hash.iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))))
+    }
+
+    /// The index of each answer and of each public answer of a person.
+    pub(crate) fn given(&self, person: &Person, block: usize) -> Result<(Vec<u64>, Vec<u64>), Refusal> {
+        let answers = indices(&self.asked(block), &self.questions, &person.answers)?;
+        let columns: Vec<&Asked> = self.public.iter().collect();
+        Ok((answers, indices(&columns, &self.public, &person.public)?))
+    }
+
+    /// The body that leaves the device. `block` is what was drawn, and `memos` are permanent reports, where
+    /// there are rounds.
     pub(crate) fn seal(
         &self,
         person: &Person,
+        block: usize,
         memos: &[Vec<u8>],
         next: &mut Words,
     ) -> Result<Vec<u8>, Refusal> {
-        let (answers, public) = self.given(person)?;
+        let (answers, public) = self.given(person, block)?;
         let mut body = self.head(&person.code)?;
         for index in public {
             body.extend_from_slice(&(index as u32).to_le_bytes());
+        }
+        if let Some(draws) = &self.draws {
+            let both = self.asked(block).into_iter().zip(answers);
+            let joint = both.fold(0, |joint, (question, index)| joint * question.values() + index);
+            body.extend(draws.record(block, joint, next));
+            return Ok(body);
         }
         for (i, question) in self.questions.iter().enumerate() {
             let program = question.program();

@@ -1,5 +1,6 @@
 //! The known answers of tests/vectors.
 
+use crate::draws::Draws;
 use crate::programs::{Program, Refusal};
 use crate::survey::{hex, index_in, size_of, unhex, Person, Survey};
 use serde_json::{json, Value};
@@ -56,6 +57,27 @@ fn samplers() {
 }
 
 #[test]
+fn draws() {
+    let mut judged = 0;
+    for case in vectors("samplers.json").iter().filter(|case| case["program"]["sampler"] == "one_of") {
+        if !case["program"]["programs"].as_array().unwrap().iter().all(knows) {
+            continue;
+        }
+        let draws = Draws::read(&case["program"], "program").unwrap();
+        for draw in case["draws"].as_array().unwrap() {
+            let (record, used) = listed(&draw["words"], |next| {
+                let block = draws.drawn(next());
+                draws.record(block, draw["encoded"][block].as_u64().unwrap(), next)
+            });
+            assert_eq!(hex(&record), draw["record"], "{}", case["name"]);
+            assert_eq!(used as u64, draw["used"], "{}", case["name"]);
+        }
+        judged += 1;
+    }
+    assert_eq!(judged, 2);
+}
+
+#[test]
 fn programs() {
     for case in vectors("programs.json") {
         let mut expected = case["error"].as_str().unwrap_or("");
@@ -95,7 +117,7 @@ fn edited(served: &Value, case: &Value) -> Value {
 
 #[test]
 fn surveys() {
-    for file in ["finite.json", "rounds.json"] {
+    for file in ["finite.json", "rounds.json", "draws.json"] {
         let cases = vectors(file);
         let (served, digest) = (&cases[0]["served"], cases[0]["sha256"].as_str());
         let bytes = served.as_str().unwrap().as_bytes();
@@ -116,15 +138,18 @@ fn surveys() {
             let text = case["code"].as_str().unwrap().to_string();
             let mut person =
                 Person { answers: map("answers"), public: map("public"), code: text.clone() };
+            let drawn = survey.draws.as_ref().map(|draws| survey.block_of_code(draws, &text).unwrap());
+            assert_eq!(json!(drawn), case["block"], "{file} {text}");
+            let block = drawn.unwrap_or(0);
             let memo = |name: &str| unhex(case["memos"][name].as_str().unwrap_or(""));
             let memos: Vec<_> = survey.questions.iter().map(|q| memo(&q.name)).collect();
-            let (body, used) = listed(&case["words"], |next| survey.seal(&person, &memos, next));
+            let (body, used) = listed(&case["words"], |next| survey.seal(&person, block, &memos, next));
             assert_eq!(hex(&body.unwrap()), case["body"], "{file} {text}");
             assert_eq!(used as u64, case["used"]);
             person.code = "ABCD-0000".to_string();
-            assert_eq!(code(survey.seal(&person, &memos, &mut || 0)), "code");
-            person.answers.remove("smokes");
-            assert_eq!(code(survey.seal(&person, &memos, &mut || 0)), "bad_answer");
+            assert_eq!(code(survey.seal(&person, block, &memos, &mut || 0)), "code");
+            person.answers.remove(&survey.asked(block)[0].name);
+            assert_eq!(code(survey.seal(&person, block, &memos, &mut || 0)), "bad_answer");
         }
     }
 }
@@ -132,7 +157,7 @@ fn surveys() {
 /// What the other surveys ask for is refused by name, and never answered in part.
 #[test]
 fn surveys_of_other_samplers() {
-    for file in ["studies.json", "draws.json"] {
+    for file in ["studies.json"] {
         let cases = vectors(file);
         let served = &cases[0]["served"];
         for case in &cases {
