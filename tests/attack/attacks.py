@@ -65,7 +65,7 @@ ATTACKS: dict[str, Attack] = {
     "logs": Attack(
         stores.logs, "the log of a store, replayed commit by commit: whose report is it?"
     ),
-    "decay": Attack(stores.decay, "flipped bits of a store: refused by name, or all sums agree"),
+    "decay": Attack(stores.decay, "flipped bits of a store: refused by name, or nothing changes"),
     "clocks": Attack(stores.clocks, "clocks that jump while a collector runs, stops and starts"),
     "kills": Attack(
         stores.kills, "collectors killed under load: nothing answered is lost, nothing double"

@@ -1,25 +1,29 @@
 """The collector: it counts each submission exactly once, and keeps counts and spent ids only.
 
-One thread writes. It takes all submissions that wait, leaves out those whose id is spent, and
-writes the new ids and the changed counts in one transaction. Only then it adds them to the counts
-in memory and resolves the futures of :meth:`Collector.submit`. A device whose reply is lost sends
-the same bytes again, and the id is spent: no report is lost or counted twice.
+One thread writes. It takes all submissions that wait, and in one transaction it adds their ids to
+those that are spent, and to the counts what the submissions with new ids say. Only then it adds
+this to the counts in memory and resolves the futures of :meth:`Collector.submit`. A device whose
+reply is lost sends the same bytes again, and the id is spent: no report is lost or counted twice.
+The same holds for a transaction whose outcome is not known.
+
+In PostgreSQL several processes count one survey. Each keeps in memory what all of them had counted
+a moment ago: it reads the counts of the others about once a second, and before a state is given.
 
 Nothing that orders people is kept: no clock, no address, no number of arrival. The clock is
 compared with the study's opening and closing times, and never stored. A survey that the clock has
 closed for an hour of one run is closed as if its owner had closed it: ids are dropped or sorted. A
 clock that was wrong for a moment drops nothing, also where the collector stops or starts at it.
 
-One copy of the store at rest does not say which id sent which report: the store's log is emptied
-a tenth of a second after a commit, also while more of them follow, and at each start. But until
-then the log, and any two copies, show by which counts and by which ids they differ: where one
-person came in between, that is this person's report. Then epsilon alone protects. So what waits is
-committed together. What the pages of ids reveal of the order while the survey runs is said in
-:mod:`warner.collector.spent_ids`. While a single person is counted, the counts are that report.
+One copy of the store at rest does not say which id sent which report: a tenth of a second after a
+commit, also while more of them follow, and at each start the store's log is emptied. And the tables
+are rewritten in the order of ids, as often as this takes a fiftieth of the time. But until then the
+file, its log, and any two copies, show which ids came last and by which counts they differ: where
+one person came in between, that is this person's report. Then epsilon alone protects. So what waits
+is committed together. While a single person is counted, the counts are that report.
 
 After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
 bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
-dump right after the last reply, and 2 after 500 more. Counts and ids stay in memory.
+dump right after the last reply, and 2 after 500 more. Counts stay in memory.
 """
 
 from __future__ import annotations
@@ -30,10 +34,10 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -42,19 +46,9 @@ import numpy as np
 
 from warner._core.errors import ArgumentError
 from warner._core.text import canonical
-from warner.collector.counts import BLOCK, Added, Counts
+from warner.collector.counts import Added, Counts
 from warner.collector.refusals import Refused
-from warner.collector.spent_ids import IdSet, Runs, first_of_each, load, words_of
-from warner.collector.stores import (
-    COUNTS,
-    DISTINCT,
-    INVITED,
-    SPENT,
-    Change,
-    Pages,
-    Store,
-    number_of,
-)
+from warner.collector.stores import INVITED, SPENT, Store
 from warner.collector.submissions import ID_BYTES, Batch, SubmissionFormat
 from warner.reports.tally import Tally
 from warner.studies.study import Study
@@ -71,12 +65,16 @@ _LOOK = 10.0  # seconds between looks at the clock of a survey that closes by it
 _GRACE = 3600.0  # seconds for which the clock must say so before ids are dropped
 _TRUSTED = 5.0  # seconds for which the last commit says whether the store can be written
 _TRIAL = 2**16  # bytes, the fewest that are written to see whether the store can be written
-_DISK_PAGE = 2**12  # bytes that a page of the store takes besides its contents, at most
+_LARGEST_TRIAL = 2**20  # bytes
+_DISK_PAGE = 2**12  # bytes, of which each new id may change one
+_OTHERS = 1.0  # seconds between looks at what other processes have counted, at least
+_SHARE = 20  # to read that takes at most one second in so many
 _REASONS = 100  # different reasons of rejects
 _STUDY, _OWNER = "study", "owner"
 _MARK = "mark"  # random, of the tallies of this collector
 _REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
-_LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
+_LAYOUT, _WISH, _DROPPED = "layout", "wish", "dropped"
+_REJECTS = "rejects "  # the beginning of the names of facts, before the number of a shard
 _TRIED = "tried"  # random bytes, which were written to see whether the store can be written
 
 
@@ -99,39 +97,6 @@ class State:
     joint: Tally | None
     rejects: Mapping[str, int]  # {reason: how many requests}
     status: str  # ``open``, ``closed`` or ``not_open``
-
-
-@dataclass
-class _Group:
-    """What one transaction is to write, and what becomes of memory afterwards."""
-
-    facts: Mapping[str, bytes] = field(default_factory=dict)
-    pages: Mapping[str, Pages] = field(default_factory=dict)
-    number: int = 0
-    added: Added | None = None
-    ids: Mapping[str, np.ndarray] = field(default_factory=dict)  # new ones, by their table
-    runs: Mapping[str, Runs] = field(default_factory=dict)  # of tables of ids, afterwards
-    rejects: dict[str, int] = field(default_factory=dict)
-    wish: str | None = None
-    dropped: bool = False
-
-    @property
-    def shows(self) -> bool:
-        """Whether the state is another one afterwards."""
-        return self.added is not None or bool(self.rejects) or self.wish is not None
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether it is as large as reports, and so tells whether reports can be written."""
-        return self.added is not None or _TRIED in self.facts
-
-    @property
-    def size(self) -> int:
-        """About how many bytes a store writes for it."""
-        pages = [
-            content or b"" for of_table in self.pages.values() for content in of_table.values()
-        ]
-        return sum(map(len, [*pages, *self.facts.values()])) + _DISK_PAGE * len(pages)
 
 
 @dataclass(frozen=True)
@@ -199,13 +164,14 @@ class Collector:
         self._over_since: float | None = None
         self._stopping = False
         self._unsaved: dict[str, int] = {}
-        self._unsettled: _Group | None = None
+        self._rejects: dict[str, int] = {}  # those of this shard that are stored
+        self._shard = -1
+        self._dirty = False
         self._version = 0
         # When reports, or a trial, were last written; why they were not, and how many bytes.
         self._written: tuple[float, Refused | None, int] = (-np.inf, None, 0)
         try:
-            store.open()
-            self._load(ways)
+            self._begin(ways)
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
             store.close()
             raise self._damaged(f"holds what cannot be read ({type(error).__name__})") from None
@@ -215,52 +181,93 @@ class Collector:
         self._thread = threading.Thread(target=self._run, name="warner-collector", daemon=True)
         self._thread.start()
 
-    def _load(self, ways: int | None) -> None:
-        """Take what the store holds, and write what a new store is to hold."""
-        facts, digest = self._store.facts(), self._study.digest.encode()
-        self._number = number_of(facts)
+    def _begin(self, ways: int | None) -> None:
+        """Open the store, write what a new one is to hold, and take what it holds."""
         # The digest of a study does not cover the order of its attributes, but submissions have it.
         order = [*self._study.public, *self._study.mechanisms]
-        layout = canonical([1, ways, BLOCK, order]).encode()
-        if facts.get(_STUDY, digest) != digest:
-            rule = "holds the counts of another study: a question, its values or its epsilon differ"
-            remedy = "Serve the study as it was, or name another store for the new one"
-            raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
-        if facts.get(_LAYOUT, layout) != layout:
-            rule = "was made with other ways of joint tables, or attributes in another order"
-            name = self._store.name
-            raise Refused("store_of_another_study", name, rule, None, "State them as before")
-        if _STUDY not in facts:
-            if facts:
-                raise self._damaged("does not say which study it is of")
-            mark = secrets.token_hex(12).encode()
-            new = {_STUDY: digest, _LAYOUT: layout, _MARK: mark}
-            self._store.commit(Change(self._number + 1, new))
-            self._number, facts = self._number + 1, {**facts, **new}
-        self._marks = [facts[_MARK].decode()] if _MARK in facts else []
-        self._remembered = {k: v for k, v in facts.items() if k.startswith((_REMEMBERED, _OWNER))}
+        layout = canonical([2, ways, order]).encode()
+        new = {_STUDY: self._study.digest.encode(), _LAYOUT: layout}
+        self._store.open()
+        with self._store.changing(alone=True):
+            facts = self._store.facts(*new)
+            if _STUDY not in facts:
+                if facts or self._store.commits():
+                    raise self._damaged("does not say which study it is of")
+                facts = new
+                self._store.put({**new, _MARK: secrets.token_hex(12).encode()})
+            if facts[_STUDY] != new[_STUDY]:
+                rule = (
+                    "holds the counts of another study: a question, its values or its epsilon "
+                    "differ"
+                )
+                remedy = "Serve the study as it was, or name another store for the new one"
+                raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
+            if facts.get(_LAYOUT) != layout:
+                rule = "was made with other ways of joint tables, or attributes in another order"
+                name = self._store.name
+                raise Refused("store_of_another_study", name, rule, None, "State them as before")
+            self._read()
+            ids = self._store.size(SPENT)
+        if not self._dropped and ids != self._counts.n:
+            rule = "counts other people than there are spent ids"
+            raise self._damaged(rule, f"{self._counts.n:,} and {ids:,}")
+        if (problem := self._counts.contradiction()) is not None:
+            raise self._damaged(problem)
+        # The log of a process that was killed holds its last commits.
+        self._tidy(is_quiet=True)
+
+    def _read(self) -> None:
+        """Take what the store holds, and what other processes have written; in a transaction."""
+        start = time.monotonic()
+        contents, invited = self._store.read(), self._store.size(INVITED)
+        facts, shard = contents.facts, self._store.shard
+        rejects = {
+            name: {str(reason): int(count) for reason, count in json.loads(content).items()}
+            for name, content in facts.items()
+            if name.startswith(_REJECTS)
+        }
+        of_shard = rejects.pop(f"{_REJECTS}{shard}", {})
+        with self._changed:
+            self._marks = [facts[_MARK].decode()] if _MARK in facts else []
+            remembered = {k: v for k, v in facts.items() if k.startswith((_REMEMBERED, _OWNER))}
+            self._remembered = remembered
+            self._take_status(facts)
+            if self._shard != shard:
+                # Of the same shard this process knows better: a reply can have been lost.
+                self._shard, self._rejects = shard, of_shard
+            self._others_rejects: dict[str, int] = {}
+            for counters in rejects.values():
+                self._others_rejects = _summed(self._others_rejects, counters)
+            self._counts.load(contents.counts)
+            self._n_invited = invited
+            self._others = contents.commits - self._store.written
+            self._version += 1
+            self._changed.notify_all()
+        now = time.monotonic()
+        self._next_read = now + max(_OTHERS, _SHARE * (now - start))
+
+    def _take_status(self, facts: Mapping[str, bytes]) -> None:
+        """Take from facts whether the survey is open."""
         self._wish = facts.get(_WISH, b"").decode()
         if self._wish not in ("", OPEN, CLOSED):
             raise self._damaged("does not say whether the survey is open")
         self._dropped = _DROPPED in facts
-        rejects = json.loads(facts.get(_REJECTS, b"{}"))
-        self._rejects = {str(name): int(count) for name, count in rejects.items()}
-        self._counts.load(self._store.pages(COUNTS), self._store.pages(DISTINCT))
-        self._load_ids(self._store.pages)
-        if not self._dropped and len(self._ids[SPENT]) != self._counts.n:
-            rule = "counts other people than there are spent ids"
-            raise self._damaged(rule, f"{self._counts.n:,} and {len(self._ids[SPENT]):,}")
-        if (problem := self._counts.contradiction()) is not None:
-            raise self._damaged(problem)
-        # The log of a process that was killed holds its last commits.
-        self._dirty = not self._try(self._store.tidy)
 
-    def _load_ids(self, pages: Callable[[str], Iterable[tuple[int, bytes]]]) -> None:
-        """Take the ids of a store."""
-        self._ids: dict[str, IdSet] = {}
-        self._runs: dict[str, Runs] = {}
-        for table in (SPENT, INVITED):
-            self._ids[table], self._runs[table] = load(pages(table))
+    def _sync(self) -> None:
+        """Have the store open, and know what it holds."""
+        if self._store.open():
+            self._read_again()
+
+    def _follow(self) -> None:
+        """Take what other processes have counted."""
+        self._sync()
+        if self._store.is_shared and self._store.commits() - self._store.written != self._others:
+            self._read_again()
+
+    def _read_again(self) -> None:
+        """Take what the store holds now."""
+        with self._store.changing():
+            self._read()
 
     def _damaged(self, rule: str, got: str | None = None) -> Refused:
         """The error of a store that contradicts itself."""
@@ -273,7 +280,7 @@ class Collector:
         """Count the submissions of a batch, unless they are counted already."""
         future: Future[Accepted] = Future()
         future.set_running_or_notify_cancel()  # a request that is dropped is counted
-        refused = self._refusal() or self._uninvited(batch.ids)
+        refused = self._refusal()
         with self._news:
             if refused is None and self._stopping:
                 refused = Refused("stopped", "survey", "is stopping", None, "Send again later")
@@ -292,11 +299,9 @@ class Collector:
     def is_spent(self, submission_id: bytes) -> bool:
         """Whether a submission with this id is counted. One that still waits is not."""
         ids = np.frombuffer(submission_id, np.uint8).reshape(1, ID_BYTES)
-        refused = self._refusal() or self._uninvited(ids)
-        if refused is not None:
+        if (refused := self._refusal()) is not None:
             raise refused
-        with self._changed:
-            return bool(self._ids[SPENT].has(words_of(ids))[0])
+        return bool(self._ask(lambda: self._is_spent(ids)))
 
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone."""
@@ -329,28 +334,19 @@ class Collector:
             return Refused(NOT_OPEN, "survey", "has not opened yet")
         return None
 
-    def _uninvited(self, ids: np.ndarray) -> Refused | None:
-        """The error of the first of these ids that no invitation makes; None for none."""
-        if self._study.collect.access != "invited":
-            return None
-        with self._changed:
-            invited = self._ids[INVITED].has(words_of(ids))
-        if invited.all():
-            return None
-        first = int(np.argmin(invited))
-        rule = f"number {first} of {len(ids)} has no invitation; none of them was counted"
-        return Refused("not_invited", "submissions", rule, position=first)
-
     # What the owner asks for.
 
     def state(self) -> State:
-        """All that is committed, as of one moment."""
+        """All that is committed, as of one moment, by all processes."""
+        if self._store.is_shared:
+            with suppress(Refused):  # while the store is away, what was read before
+                self._ask(self._follow)
         with self._changed:
             tallies, joint, n = self._counts.tallies(), self._counts.joint(), self._counts.n
             # Two tallies of this collector have people in common, so they are not to be added.
             tallies = {name: t.of_collectors(self._marks) for name, t in tallies.items()}
             joint = None if joint is None else joint.of_collectors(self._marks)
-            rejects = dict(self._rejects)
+            rejects = _summed(self._rejects, self._others_rejects)
             return State(self._version, n, tallies, joint, rejects, self.status())
 
     @property
@@ -392,15 +388,14 @@ class Collector:
         if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
             rule = f"must be uint8 of shape (n, {ID_BYTES})"
             raise ArgumentError("ids", rule, f"{ids.dtype} {ids.shape}")
-        words = words_of(ids)
-        self._ask(lambda: self._invite(words))
+        self._ask(lambda: self._invite(ids))
 
     @property
     def invitations(self) -> tuple[int, int]:
         """How many people are invited, and how many of them have sent."""
         with self._changed:
             # After the ids were dropped nobody knows who has sent, but n people have.
-            return len(self._ids[INVITED]), self._counts.n
+            return self._n_invited, self._counts.n
 
     @property
     def owner_hash(self) -> bytes | None:
@@ -416,8 +411,12 @@ class Collector:
         return self._remembered.get(_REMEMBERED + name)
 
     def remember(self, name: str, content: bytes) -> None:
-        """Keep something beside the counts, such as the last result that was published."""
+        """Keep something beside the counts, such as the texts of the questions."""
         self._ask(lambda: self._keep(_REMEMBERED + name, content))
+
+    def replace(self, name: str, before: bytes | None, content: bytes) -> bool:
+        """Keep something in place of ``before``; False where another process was faster."""
+        return bool(self._ask(lambda: self._replace(_REMEMBERED + name, before, content)))
 
     def check(self) -> None:
         """Raise why the last reports could not be written, unless they can be now."""
@@ -425,8 +424,9 @@ class Collector:
         if time.monotonic() - when >= _TRUSTED:
             # As many bytes as failed, or as some reports need: a full disk often has space for a
             # small change.
-            trial = {_TRIED: secrets.token_bytes(max(size, _TRIAL))}
-            self._ask(lambda: self._commit(_Group(trial)))
+            size = min(max(size, _TRIAL), _LARGEST_TRIAL)
+            trial = {_TRIED: secrets.token_bytes(size)}
+            self._ask(lambda: self._commit(lambda: self._store.put(trial), size))
         elif problem is not None:
             raise problem.with_traceback(None)
 
@@ -437,15 +437,15 @@ class Collector:
             self._news.notify()
         self._thread.join()
 
-    def _ask(self, action: Callable[[], object]) -> None:
-        """Have the writer do something after all that waits."""
+    def _ask(self, action: Callable[[], object]) -> object:
+        """What the writer gives that does something after all that waits."""
         future: Future[object] = Future()
         with self._news:
             if self._stopping:
                 raise Refused("stopped", "survey", "is stopping")
             self._queue.append(_Task(action, future))
             self._news.notify()
-        future.result()
+        return future.result()
 
     # The writer.
 
@@ -456,7 +456,7 @@ class Collector:
             with self._news:
                 closes = self._study.collect.closes is not None and not self._wish
                 if not (self._unsaved or self._dirty):
-                    quiet = _LOOK if closes else None
+                    quiet = _OTHERS if self._store.is_shared else _LOOK if closes else None
                     self._news.wait_for(lambda: self._has_work or self._unsaved, quiet)
                 if self._unsaved or self._dirty:
                     quiet = self._store.rest if self._dirty else _QUIET
@@ -487,13 +487,17 @@ class Collector:
             task.do()
         if not ending and self._is_over():
             self._try(self._close)
+        if self._store.is_shared and not ending and self._began >= self._next_read:
+            self._try(self._follow)
         if self._unsaved and (idle or ending):
-            self._try(lambda: self._commit(_Group()))
+            self._try(lambda: self._commit(lambda: None))
         # Of many at once the log shows no single person.
-        rest = _QUIET if self._waiting >= MANY else self._store.rest
+        many = self._waiting + sum(len(upload.batch) for upload in uploads) >= MANY
+        rest = _QUIET if many else self._store.rest
         if self._dirty and (idle or ending or self._began - self._tidied >= rest):
-            self._dirty = not self._try(self._store.tidy)
-            self._tidied = time.monotonic()
+            self._tidy(idle)
+        if ending and self._dirty and not self._store.is_shared:
+            self._try(self._store.rewrite)  # so that the file at rest shows no order
         return ending
 
     def _taken(self) -> tuple[list[_Upload], _Task | None]:
@@ -516,6 +520,18 @@ class Collector:
         self._queue = left
         return uploads, task
 
+    def _tidy(self, is_quiet: bool) -> None:
+        """Empty the log of the store, and rewrite its tables where that is due."""
+        left: list[bool] = []
+
+        def tidy() -> None:
+            self._sync()
+            left.append(not self._store.tidy(is_quiet))
+
+        self._try(tidy)
+        self._dirty = not left or left[-1]
+        self._tidied = time.monotonic()
+
     @staticmethod
     def _try(action: Callable[[], object]) -> bool:
         """Do something that may fail, and is tried again later. The writer must never end."""
@@ -526,8 +542,12 @@ class Collector:
 
     def _write(self, uploads: Sequence[_Upload]) -> None:
         """Commit batches together, and tell their futures."""
-        batches = [upload.batch for upload in uploads]
         try:
+            if self._study.collect.access == "invited":
+                uploads = _twice(partial(self._invited_of, uploads))
+            if not uploads:
+                return
+            batches = [upload.batch for upload in uploads]
             new = _twice(lambda: self._count(batches))
         except Refused as error:
             if error.name == "too_many_groups" and len(uploads) > 1:
@@ -550,112 +570,106 @@ class Collector:
             # A traceback would hold the submissions in memory.
             upload.future.set_exception(problem.with_traceback(None))
 
+    def _uninvited(self, batches: Sequence[np.ndarray]) -> list[Refused | None]:
+        """For the ids of each batch, the error of the first that no invitation makes, or None."""
+        ids = np.concatenate(batches)
+        is_open = self._study.collect.access != "invited"
+        invited = np.ones(len(ids), dtype=bool) if is_open else self._store.has(INVITED, ids)
+        refused: list[Refused | None] = []
+        for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
+            first = int(np.argmin(of_batch))
+            rule = f"number {first} of {len(of_batch)} has no invitation; none of them was counted"
+            error = Refused("not_invited", "submissions", rule, position=first)
+            refused.append(None if of_batch.all() else error)
+        return refused
+
+    def _invited_of(self, uploads: Sequence[_Upload]) -> Sequence[_Upload]:
+        """The batches of invited people; the others are refused."""
+        self._sync()
+        with self._store.changing():
+            refused = self._uninvited([upload.batch.ids for upload in uploads])
+        for upload, error in zip(uploads, refused, strict=True):
+            if error is not None:
+                upload.future.set_exception(error)
+        return [one for one, error in zip(uploads, refused, strict=True) if error is None]
+
     def _count(self, batches: Sequence[Batch]) -> list[int]:
         """Commit batches together; how many submissions of each are new."""
-        self._settle()
-        if (refused := self._refusal()) is not None:
-            raise refused
         joined = self.format.join(batches)
-        words = words_of(joined.ids)
-        fresh = self._are_new(SPENT, words)
-        if fresh.any():
-            added = self._counts.added(joined.take(fresh))
-            pages = {COUNTS: added.pages, DISTINCT: added.distinct_pages}
-            self._commit(self._with_ids(SPENT, words[fresh], _Group(pages=pages, added=added)))
+
+        def counted() -> tuple[np.ndarray, Added | None]:
+            self._require_open()
+            fresh = self._store.claim(SPENT, joined.ids)
+            added = self._counts.added(joined.take(fresh)) if fresh.any() else None
+            if added is not None:
+                self._store.add(added.stored)
+            return fresh, added
+
+        fresh, added = self._commit(counted, joined.rows.nbytes + _DISK_PAGE * len(joined))
+        if added is not None:
+            with self._changed:
+                self._counts.add(added)
+                self._version += 1
+                self._changed.notify_all()
         ends = np.cumsum([len(batch) for batch in batches])
         return [int(of_batch.sum()) for of_batch in np.split(fresh, ends[:-1])]
 
-    def _are_new(self, table: str, words: np.ndarray) -> np.ndarray:
-        """Which ids (n,) are the first of their value, and not in a table."""
-        return np.asarray(first_of_each(words) & ~self._ids[table].has(words))
+    def _require_open(self) -> None:
+        """Refuse what comes after another process has closed the survey; in a transaction."""
+        if self._store.is_shared:
+            self._take_status(self._store.facts(_WISH, _DROPPED))
+        if (refused := self._refusal()) is not None:
+            raise refused
 
-    def _with_ids(self, table: str, words: np.ndarray, group: _Group) -> _Group:
-        """A group that also adds ids, which are new, to a table."""
-        runs, pages = self._runs[table].with_ids(words, partial(self._store.pages, table))
-        ids, changed = {table: words}, {**group.pages, table: pages}
-        return replace(group, ids=ids, runs={table: runs}, pages=changed)
+    def _commit(self, change: Callable[[], _T], size: int | None = None, alone: bool = False) -> _T:
+        """What a change gives that is written in one transaction, with the counters of rejects.
 
-    def _commit(self, group: _Group) -> None:
-        """Write a group of changes, with the counters of rejects, and then apply it to memory."""
-        self._settle()
+        ``size`` is about how many bytes it writes, if it is as large as reports, and so tells
+        whether reports can be written.
+        """
+        self._sync()
         with self._news:
-            group.rejects = dict(self._unsaved)
-        facts = dict(group.facts)
-        if group.rejects:
-            facts[_REJECTS] = canonical(_summed(self._rejects, group.rejects)).encode()
-        group.number = self._number + 1
-        change = Change(group.number, facts, group.pages)
+            unsaved = dict(self._unsaved)
+        # The sum is written, and not added to: where the reply is lost it is written again.
+        rejects = _summed(self._rejects, unsaved)
+        self._dirty = True
         try:
-            self._store.commit(change)
+            with self._store.changing(alone):
+                result = change()
+                if unsaved:
+                    name = f"{_REJECTS}{self._store.shard}"
+                    self._store.put({name: canonical(rejects).encode()})
         except Refused as error:
-            problem = error
-        else:
-            self._apply(group)
-            return
-        finally:
-            self._dirty = True
-        self._unsettled = group
-        with suppress(Refused):
-            self._settle()
-            if self._number == group.number:
-                return
-        if group.is_usual:
-            self._written = (time.monotonic(), problem, group.size)
-        raise problem
-
-    def _settle(self) -> None:
-        """Have the store open, and know whether the last change took place."""
-        group = self._unsettled
-        if not self._store.open() and group is None:
-            return
-        number = number_of(self._store.facts())
-        if number == self._number:
-            self._unsettled = None
-        elif group is not None and number == group.number:
-            self._unsettled = None
-            self._apply(group)
-        else:
-            self._store.close()  # so that it is asked again
-            rule = "was written by another process meanwhile"
-            raise Refused("store_in_use", "store", rule, None, "Start the collector again")
-
-    def _apply(self, group: _Group) -> None:
-        """Change the memory as the store was changed."""
-        if group.is_usual:
+            if size is not None and error.name.startswith("store"):
+                self._written = (time.monotonic(), error.with_traceback(None), size)
+            raise
+        if size is not None:
             self._written = (time.monotonic(), None, 0)
         with self._news:
-            for reason, count in group.rejects.items():
+            for reason, count in unsaved.items():
                 self._unsaved[reason] -= count
             self._unsaved = {reason: count for reason, count in self._unsaved.items() if count}
         with self._changed:
-            self._number = group.number
-            self._rejects = _summed(self._rejects, group.rejects)
-            if group.added is not None:
-                self._counts.add(group.added)
-            if group.dropped:
-                self._dropped, self._wish = True, CLOSED
-                self._load_ids(lambda table: [])
-            for table, words in group.ids.items():
-                self._ids[table].add(words)
-            self._runs |= group.runs
-            self._wish = self._wish if group.wish is None else group.wish
-            if group.shows:
+            self._rejects = rejects
+            if unsaved:
                 self._version += 1
                 self._changed.notify_all()
+        return result
 
     # Actions of the writer.
 
     def _close(self) -> None:
         """Close the survey, for good where ids are dropped."""
-        self._settle()
-        facts = {_WISH: CLOSED.encode()}
-        if self._study.collect.keep_ids == "closed":
-            gone = {table: dict.fromkeys(runs.sizes) for table, runs in self._runs.items()}
-            self._commit(_Group({**facts, _DROPPED: b"1"}, gone, wish=CLOSED, dropped=True))
-        else:
-            runs, pages = self._runs[SPENT].in_one_order(partial(self._store.pages, SPENT))
-            self._commit(_Group(facts, {SPENT: pages}, runs={SPENT: runs}, wish=CLOSED))
-        self._store.tidy()
+        dropping = self._study.collect.keep_ids == "closed"
+
+        def closed() -> None:
+            self._store.put({_WISH: CLOSED.encode(), **({_DROPPED: b"1"} if dropping else {})})
+            if dropping:
+                self._store.drop_ids()
+
+        self._commit(closed, alone=True)
+        self._read_again()
+        self._dirty = not self._try(self._store.rewrite)
 
     def _is_over(self) -> bool:
         """Whether the clock has closed the survey for so long that it cannot be wrong by chance."""
@@ -668,26 +682,63 @@ class Collector:
 
     def _open(self) -> None:
         """Open the survey."""
-        self._settle()
-        if self._dropped:
-            rule = "cannot be opened again: the ids of counted submissions were dropped"
-            remedy = 'State keep_ids = "always" in [collect] of the next survey'
-            raise Refused("ids_dropped", "survey", rule, None, remedy)
-        self._commit(_Group({_WISH: OPEN.encode()}, wish=OPEN))
 
-    def _invite(self, words: np.ndarray) -> None:
+        def opened() -> None:
+            self._take_status(self._store.facts(_WISH, _DROPPED))
+            if self._dropped:
+                rule = "cannot be opened again: the ids of counted submissions were dropped"
+                remedy = 'State keep_ids = "always" in [collect] of the next survey'
+                raise Refused("ids_dropped", "survey", rule, None, remedy)
+            self._store.put({_WISH: OPEN.encode()})
+
+        self._commit(opened, alone=True)
+        self._read_again()
+
+    def _is_spent(self, ids: np.ndarray) -> bool:
+        """Whether the only one of these ids is spent."""
+        self._sync()
+        with self._store.changing():
+            refused = self._uninvited([ids])[0]
+            is_spent = bool(self._store.has(SPENT, ids)[0])
+        if refused is not None:
+            raise refused
+        return is_spent
+
+    def _invite(self, ids: np.ndarray) -> None:
         """Keep ids of invitations that are not there yet."""
-        self._settle()
-        if self._dropped:
-            raise Refused(CLOSED, "survey", "is closed for good: nobody can answer it any more")
-        words = words[self._are_new(INVITED, words)]
-        if len(words):
-            self._commit(self._with_ids(INVITED, words, _Group()))
+
+        def invited() -> int:
+            self._take_status(self._store.facts(_WISH, _DROPPED))
+            if self._dropped:
+                rule = "is closed for good: nobody can answer it any more"
+                raise Refused(CLOSED, "survey", rule)
+            self._store.claim(INVITED, ids)
+            return self._store.size(INVITED)
+
+        n_invited = self._commit(invited)
+        with self._changed:
+            self._n_invited = n_invited
 
     def _keep(self, name: str, content: bytes) -> None:
         """Keep a fact."""
-        self._commit(_Group({name: content}))
+        self._commit(lambda: self._store.put({name: content}))
         self._remembered[name] = content
+
+    def _replace(self, name: str, before: bytes | None, content: bytes) -> bool:
+        """Keep a fact, if it is still as before."""
+
+        def replaced() -> bool:
+            there = self._store.facts(name).get(name)
+            if there not in (before, content):
+                return False
+            self._store.put({name: content})
+            return True
+
+        if not self._commit(replaced, alone=True):
+            self._read_again()
+            return False
+        self._remembered[name] = content
+        return True
 
 
 def _twice(action: Callable[[], _T]) -> _T:

@@ -1,14 +1,15 @@
-"""The counts of a survey: in memory one row for each group of people, in the store blocks.
+"""The counts of a survey: in memory a row for each group of people, in the store one for each cell.
 
 A row holds the number of people, the counts of each attribute, and the counts of tables of several
-attributes where these are asked for. The store holds it in blocks of 500 counts. A commit writes
-the blocks that change, so what it writes is proportional to the reports, not to the counts.
+attributes where these are asked for. A commit adds to the cells that reports change, so what it
+writes is proportional to the reports, not to the counts. The name of a cell is its number in the
+table of all groups; that of a distinct report is longer.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -34,11 +35,10 @@ from warner.reports.tally_kinds import Counted, MarginalTables, TallyKind
 #
 # That is several reports of one value: their tally holds each tuple of reports that occurred, in
 # sorted order, and how often it occurred. It is the only tally that grows with the number of
-# people. A page of the store holds one tuple of one group and its count. The key of a page is a
-# hash of the tuple, so nothing says when it was written.
+# people.
 
 
-_NUMBER = 8  # bytes
+_NUMBER = 8  # bytes of a number in the name of a cell
 
 
 class Row(NamedTuple):
@@ -49,67 +49,22 @@ class Row(NamedTuple):
     report: bytes
 
     @property
-    def key(self) -> int:
-        """The key at which a page of it is looked for first."""
-        head = b"".join(number.to_bytes(_NUMBER, "little") for number in self[:2])
-        return int.from_bytes(hashlib.sha256(head + self.report).digest()[:_NUMBER], "little") >> 2
+    def cell(self) -> bytes:
+        """Its name in the store."""
+        return _name(self.attribute) + _name(self.group) + self.report
+
+    @classmethod
+    def of(cls, cell: bytes) -> Row:
+        """The distinct report of a name."""
+        attribute, group = (int.from_bytes(cell[i : i + _NUMBER], "big") for i in (0, _NUMBER))
+        return cls(attribute, group, cell[2 * _NUMBER :])
 
 
-class DistinctCounts:
-    """How often each distinct report occurred.
-
-    >>> counts = DistinctCounts()
-    >>> pages = counts.pages({Row(0, 5, b"ab"): 2})
-    >>> counts.add({Row(0, 5, b"ab"): 2})
-    >>> again = DistinctCounts()
-    >>> again.load(pages.items())
-    >>> list(again.of(0))
-    [(Row(attribute=0, group=5, report=b'ab'), 2)]
-    """
-
-    def __init__(self) -> None:
-        self._counts: dict[Row, int] = {}
-        self._keys: dict[Row, int] = {}
-        self._rows: dict[int, Row] = {}
-
-    def load(self, pages: Iterable[tuple[int, bytes]]) -> None:
-        """Take the counts from the pages of a store."""
-        for key, content in pages:
-            start = [int.from_bytes(content[i : i + _NUMBER], "little") for i in (0, 8, 16)]
-            row = Row(start[0], start[1], content[24:])
-            self._counts[row], self._keys[row], self._rows[key] = start[2], key, row
-
-    def pages(self, times: Mapping[Row, int]) -> dict[int, bytes | None]:
-        """The pages of the store after more reports; nothing is changed yet."""
-        pages: dict[int, bytes | None] = {}
-        for row, more in times.items():
-            key = self._key(row, pages)
-            numbers = (row.attribute, row.group, self._counts.get(row, 0) + more)
-            head = b"".join(number.to_bytes(_NUMBER, "little") for number in numbers)
-            pages[key] = head + row.report
-        return pages
-
-    def _key(self, row: Row, taken: Mapping[int, object]) -> int:
-        """The key of the page of a report: its hash, or the next one that is free."""
-        if row in self._keys:
-            return self._keys[row]
-        key = row.key
-        while key in taken or key in self._rows:
-            key += 1
-        return key
-
-    def add(self, times: Mapping[Row, int]) -> None:
-        """Count more reports, after the store has them."""
-        for key, row in zip(self.pages(times), times, strict=True):
-            self._counts[row] = self._counts.get(row, 0) + times[row]
-            self._keys[row], self._rows[key] = key, row
-
-    def of(self, attribute: int) -> Iterator[tuple[Row, int]]:
-        """The distinct reports on an attribute, and how often each occurred."""
-        return ((row, n) for row, n in self._counts.items() if row.attribute == attribute)
+def _name(number: int) -> bytes:
+    """The name of a cell by its number."""
+    return number.to_bytes(_NUMBER, "big")
 
 
-BLOCK = 500  # counts of a page of the store: as numbers of 8 bytes they fit a disk page
 _DENSE = 4  # counts per report, up to which whole tables are counted
 
 
@@ -127,12 +82,11 @@ class Added:
     """What a batch adds to the counts."""
 
     groups: list[int]  # the numbers of groups that are new
-    where: np.ndarray  # int64 (m,), the blocks that change, numbered over all rows
-    blocks: np.ndarray  # int64 (m, BLOCK), the counts of these blocks afterwards
-    pages: dict[int, bytes | None]  # {key: content} of the store
+    cells: np.ndarray  # int64 (m,), the cells that change, numbered over all rows in memory
+    times: np.ndarray  # int64 (m,), by how much
     # How often distinct reports occurred, of mechanisms whose tally is a list of these.
     distinct: dict[Row, int]
-    distinct_pages: dict[int, bytes | None]  # {key: content} of these in the store
+    stored: dict[bytes, int]  # {cell: by how much} of the store
 
 
 class Counts:
@@ -144,7 +98,7 @@ class Counts:
         self._mechanisms: dict[str, Mechanism] = dict(study.mechanisms)
         self._sections: dict[str, _Section] = {}
         self._listed: dict[str, tuple[int, Tally]] = {}
-        self._distinct = DistinctCounts()
+        self._distinct: Counter[Row] = Counter()
         stop = 1  # the first count of a row is the number of people
         for name, mechanism in self._mechanisms.items():
             like = mechanism.count(mechanism.schema.empty(0))
@@ -164,12 +118,10 @@ class Counts:
             cells = n_cells(self._schemas, ways)
             self._joint = _Section(slice(stop, stop + cells), (cells,), MarginalTables(ways))
             stop += cells
-        self.cells = stop
-        self._blocks = -(-stop // BLOCK)  # of a row
-        self._width = self._blocks * BLOCK
+        self._width = stop  # counts of a row
         self._sizes = sizes = [domain.size for domain in study.public.values()]
         self._most = LARGEST // self._width  # groups
-        if not self._most or prod(sizes) * self._blocks >= 2**62:
+        if not self._most or prod(sizes) * self._width >= 2**62:
             rule = f"would need {stop:,} counts in each group"
             remedy = "Use mechanisms with fewer different reports, or fewer public columns"
             raise ArgumentError("study", rule, None, remedy)
@@ -178,20 +130,20 @@ class Counts:
 
     # Loading.
 
-    def load(
-        self, pages: Iterable[tuple[int, bytes]], distinct: Iterable[tuple[int, bytes]] = ()
-    ) -> None:
-        """Take the counts, and those of distinct reports, from the pages of a store."""
-        self._distinct.load(distinct)
-        for key, content in pages:
-            group, block = divmod(key, self._blocks)
-            if not 0 <= group < prod(self._sizes):
-                raise ValueError("a group that the study does not have")
-            if group not in self._row_of:
-                self._make_room(len(self._row_of) + 1)
-                self._row_of[group] = len(self._row_of)
-            counts = np.frombuffer(content, f"<u{len(content) // BLOCK}")
-            self._table[self._row_of[group], block * BLOCK : (block + 1) * BLOCK] = counts
+    def load(self, stored: Mapping[bytes, int]) -> None:
+        """Take the counts of a store, in place of those that are here."""
+        names = [cell for cell in stored if len(cell) == _NUMBER]
+        times = np.array([stored[name] for name in names], dtype=np.int64)
+        group, cell = np.divmod(np.frombuffer(b"".join(names), ">i8"), self._width)
+        if ((group < 0) | (group >= prod(self._sizes))).any():
+            raise ValueError("a group that the study does not have")
+        # Those who came first are not the first rows: the order of the groups is that of numbers.
+        groups, row = np.unique(group, return_inverse=True)
+        self._row_of = {number: i for i, number in enumerate(groups.tolist())}
+        self._table = np.zeros((0, self._width), dtype=np.int64)
+        self._make_room(len(groups))
+        self._table[row.ravel(), cell] = times
+        self._distinct = Counter({Row.of(c): n for c, n in stored.items() if len(c) > _NUMBER})
 
     def _make_room(self, rows: int) -> None:
         """Have a table of at least so many rows."""
@@ -214,26 +166,23 @@ class Counts:
         row_of = self._row_of | {g: len(self._row_of) + i for i, g in enumerate(new)}
         rows = np.array([row_of[group] for group in numbers], dtype=np.int64)
         cells, times = self._changes(batch, group_index, len(numbers))
-        # Cells are numbered over the groups of the batch; now over all rows.
-        flat = rows[cells // self._width] * self._width + cells % self._width
-        where, inverse = np.unique(flat // BLOCK, return_inverse=True)
-        blocks = self._table.reshape(-1, BLOCK)[where]
-        np.add.at(blocks, (inverse.ravel(), flat % BLOCK), times)
-        group_of = {row: group for group, row in row_of.items()} if len(numbers) > 1 else {}
-        keys = [
-            (group_of[row] if group_of else numbers[0]) * self._blocks + block
-            for row, block in (divmod(number, self._blocks) for number in where.tolist())
-        ]
-        pages: dict[int, bytes | None] = dict(zip(keys, _contents(blocks), strict=True))
-        rows_of = self._rows_of(batch, numbers, group_index)
-        return Added(new, where, blocks, pages, rows_of, self._distinct.pages(rows_of))
+        # Cells are numbered over the groups of the batch; now over all rows, and over all groups.
+        group, cell = np.divmod(cells, self._width)
+        distinct = self._rows_of(batch, numbers, group_index)
+        names = (
+            (np.array(numbers, dtype=np.int64)[group] * self._width + cell).astype(">i8").tobytes()
+        )
+        stored = {
+            names[i * _NUMBER : (i + 1) * _NUMBER]: n for i, n in enumerate(times.tolist())
+        } | {row.cell: n for row, n in distinct.items()}
+        return Added(new, rows[group] * self._width + cell, times, distinct, stored)
 
     def add(self, added: Added) -> None:
         """Count what :meth:`added` gave, after the store has it."""
         for group in added.groups:
             self._row_of[group] = len(self._row_of)
-        self._table.reshape(-1, BLOCK)[added.where] = added.blocks
-        self._distinct.add(added.distinct)
+        self._table.reshape(-1)[added.cells] += added.times
+        self._distinct.update(added.distinct)
 
     def _rows_of(self, batch: Batch, numbers: list[int], group_index: np.ndarray) -> dict[Row, int]:
         """The distinct reports of a batch, of mechanisms whose tally is a list of these."""
@@ -302,7 +251,7 @@ class Counts:
         rows = len(self._row_of)
         people = np.zeros((len(self._listed), rows), dtype=np.int64)
         for attribute in range(len(people)):
-            for report, count in self._distinct.of(attribute):
+            for report, count in self._distinct_of(attribute):
                 people[attribute, self._row_of[report.group]] += count
         tables = combinations(self._schemas.values(), self.ways or 0)
         each = sum(prod(schema.rows_per_report for schema in table) for table in tables)
@@ -314,7 +263,7 @@ class Counts:
             if (people[:, row] != n).any():
                 return "has counts of several reports that the people who are counted do not have"
             joint = self.ways is not None and self._table[row, self._joint.cells].sum() != n * each
-            if joint or self._table[row, self.cells :].any():
+            if joint:
                 return "has counts that the people who are counted do not have"
         return None
 
@@ -351,13 +300,17 @@ class Counts:
     def _tally_of_rows(self, mechanism: Mechanism, attribute: int, like: Tally) -> Tally:
         """The tally of an attribute of which distinct reports are counted."""
         assert like.rows is not None
-        distinct = list(self._distinct.of(attribute))
+        distinct = self._distinct_of(attribute)
         text = b"".join(row.report for row, _ in distinct)
         rows = np.frombuffer(text, np.uint8).reshape(len(distinct), like.rows.shape[1])
         counts = np.array([count for _, count in distinct], dtype=np.int64)
         places = np.array([self._row_of[row.group] for row, _ in distinct], dtype=np.int64)
         sizes, groups = self._people()
         return Tally(mechanism.header, Counted(like.kind, counts, sizes, rows, places), groups)
+
+    def _distinct_of(self, attribute: int) -> list[tuple[Row, int]]:
+        """The distinct reports on an attribute, and how often each occurred."""
+        return [(row, n) for row, n in self._distinct.items() if row.attribute == attribute]
 
     def _people(self) -> tuple[np.ndarray, Groups | None]:
         """The number of people of each group, and the groups in the order of the rows."""
@@ -373,11 +326,3 @@ class Counts:
             columns.append(domain.decode(index))
         keys = list(zip(*reversed(columns), strict=True))
         return self._table[:rows, 0].copy(), Groups(self.form.study.public, keys, np.arange(rows))
-
-
-def _contents(blocks: np.ndarray) -> list[bytes]:
-    """The pages of blocks: unsigned numbers of as few bytes as hold the largest of a block."""
-    sizes = np.searchsorted([2**8, 2**16, 2**32], blocks.max(axis=1), side="right")
-    narrow = {size: blocks[sizes == size].astype(f"<u{2**size}") for size in np.unique(sizes)}
-    rows = {size: iter(blocks_of_size) for size, blocks_of_size in narrow.items()}
-    return [next(rows[size]).tobytes() for size in sizes]

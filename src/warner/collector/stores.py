@@ -1,60 +1,58 @@
-"""Where the collector keeps counts and spent ids: in one SQLite file, or in PostgreSQL.
+"""Where the collector keeps spent ids and counts: in one SQLite file, or in PostgreSQL.
 
-A store has named facts, and tables of pages. A page is a byte string under an integer key. The
-collector decides what pages hold; a store keeps them durably, one change at a time, all or nothing.
+Two tables, and beside them named facts. ``spent`` has the id of each report that is counted, under
+a unique index; ``invited`` has the ids that invitation codes make in the same way. ``counts`` has
+the counts in shards, one for each process that writes: processes that count at the same time do not
+wait for each other's rows. One transaction adds the new ids of some reports and what they count.
+
+A transaction whose reply is lost is simply done again: its ids are there, so nothing is new in it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
 
 from warner._core.errors import ArgumentError, MissingExtraError
 from warner.collector.refusals import Refused
+from warner.collector.submissions import ID_BYTES
 
 if TYPE_CHECKING:
     import psycopg
 
-COUNTS, DISTINCT, SPENT, INVITED = "counts", "distinct_reports", "spent", "invited"
-TABLES = (COUNTS, DISTINCT, SPENT, INVITED)
-NUMBER = "number"  # the fact that holds the number of the last change, 8 bytes, little endian
+SPENT, INVITED = "spent", "invited"
+_IDS = (SPENT, INVITED)
 _PATIENCE = 1.0  # seconds to wait for another process that is ending
-
-Pages = Mapping[int, bytes | None]
-"""{key: content}; None deletes the page."""
+_SHARE = 50  # to rewrite the tables takes at most one second in so many
+_LONG = 0.05  # seconds; what takes longer to rewrite waits for a quiet moment
 
 _Connection = TypeVar("_Connection")
 _T = TypeVar("_T")
 
+# Ids are handed over as one string of bytes, in order, which statements cut.
+_CUT = (
+    "WITH RECURSIVE place (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM place WHERE i + 1 < ?), "
+    f"given (id) AS (SELECT substr(?, {ID_BYTES} * i + 1, {ID_BYTES}) FROM place) "
+)
+
 
 @dataclass(frozen=True)
-class Change:
-    """What one transaction writes."""
+class Contents:
+    """What a store holds at one moment, without the ids."""
 
-    # One more than the number of the change before. The store keeps it as a fact, so that it can be
-    # asked whether a change took place whose reply was lost.
-    number: int
-    # {name: content} of the facts that change.
-    facts: Mapping[str, bytes] = field(default_factory=dict)
-    # {table: pages} of the pages that change.
-    pages: Mapping[str, Pages] = field(default_factory=dict)
-
-    @property
-    def all_facts(self) -> dict[str, bytes]:
-        """The facts that change, with the number of the change."""
-        return {**self.facts, NUMBER: self.number.to_bytes(8, "little")}
-
-
-def number_of(facts: Mapping[str, bytes]) -> int:
-    """The number of the last change; 0 for a new store."""
-    return int.from_bytes(facts.get(NUMBER, b""), "little")
+    commits: int  # how many transactions were written, by all processes
+    facts: Mapping[str, bytes]
+    counts: Mapping[bytes, int]  # {cell: count} over all shards
 
 
 class Store(ABC, Generic[_Connection]):
@@ -64,38 +62,27 @@ class Store(ABC, Generic[_Connection]):
 
     name: str  # as messages name it, without a password
     rest: float  # seconds after a change until `tidy` is called, also while more changes follow
+    is_shared: bool  # whether other processes may have it open too
+    _begin: ClassVar[str]  # the statement that begins a transaction
     _errors: type[Exception]
     _connection: _Connection | None = None
+    _shard = 0
+    _pause: float  # seconds between two times that the tables are rewritten, at least
+    _writes = False  # whether the transaction has changed something
+    _has_older = True  # whether the log, or the tables, have older versions of rows
+    _cost = 0.0  # seconds that it took to rewrite the tables
+    _rewritten = 0.0  # when they may be rewritten next, by the monotonic clock
+    written = 0  # transactions of this object
+
+    # Opening and closing.
 
     def open(self) -> bool:
-        """Connect, keep other processes out and update the tables; False where it is open."""
+        """Connect, take a shard and make the tables; False where it is open."""
         if self._is_open():
             return False
         self._connection = self._named(self._connect)
+        self._cost, self._rewritten = 0.0, time.monotonic() + self._pause
         return True
-
-    def facts(self) -> dict[str, bytes]:
-        """All facts."""
-        return self._named(lambda: self._facts(self._opened()))
-
-    def pages(self, table: str, keys: Iterable[int] | None = None) -> Iterator[tuple[int, bytes]]:
-        """Pages of a table with their keys; all of them where no keys are given."""
-        assert table in TABLES
-        try:
-            yield from self._pages(self._opened(), table, None if keys is None else list(keys))
-            return
-        except self._errors as error:
-            refused = self._failed(error)
-        raise refused
-
-    def commit(self, change: Change) -> None:
-        """Write a change durably, all or nothing."""
-        assert change.pages.keys() <= set(TABLES)
-        self._named(lambda: self._write(self._opened(), change))
-
-    def tidy(self) -> None:
-        """Give back space, and wipe older versions of pages as far as the store can."""
-        self._named(lambda: self._clean(self._opened()))
 
     def close(self) -> None:
         """Let other processes in."""
@@ -104,10 +91,150 @@ class Store(ABC, Generic[_Connection]):
             with suppress(self._errors):
                 connection.close()  # type: ignore[attr-defined]
 
-    def _named(self, action: Callable[[], _T]) -> _T:
+    @property
+    def shard(self) -> int:
+        """The number of the shard in which this process counts."""
+        return self._shard
+
+    # Reading.
+
+    def read(self) -> Contents:
+        """All that is there but the ids. What is written meanwhile may be in it."""
+        # The counts come after the facts: if these say that the survey is closed, those are final.
+        commits = self.commits()
+        facts = self._named(self._run, "SELECT name, content FROM warner_facts")
+        query = "SELECT cell, sum(n) FROM warner_counts GROUP BY cell"
+        return Contents(
+            commits,
+            {name: bytes(content) for name, content in facts},
+            {bytes(cell): int(n) for cell, n in self._named(self._run, query)},
+        )
+
+    def size(self, table: str) -> int:
+        """How many ids a table has."""
+        return int(self._named(self._run, f"SELECT count(*) FROM warner_{table}")[0][0])
+
+    def facts(self, *names: str) -> dict[str, bytes]:
+        """The facts of these names."""
+        marks = ", ".join("?" * len(names))
+        query = f"SELECT name, content FROM warner_facts WHERE name IN ({marks})"
+        return {name: bytes(content) for name, content in self._named(self._run, query, *names)}
+
+    def commits(self) -> int:
+        """How many transactions were written, by all processes."""
+        query = "SELECT coalesce(sum(commits), 0) FROM warner_shards"
+        return int(self._named(self._run, query)[0][0])
+
+    def has(self, table: str, ids: np.ndarray) -> np.ndarray:
+        """Which ids are in a table.
+
+        Shapes: ids (n, 16) -> (n,).
+        """
+        if not len(ids):
+            return np.zeros(0, dtype=bool)
+        places = _places(ids)
+        query = (
+            f"{_CUT} SELECT id FROM given WHERE EXISTS "
+            f"(SELECT 1 FROM warner_{table} AS t WHERE t.id = given.id)"
+        )
+        rows = self._named(self._run, query, len(places), b"".join(sorted(places)))
+        there = {bytes(row[0]) for row in rows}
+        content = ids.tobytes()
+        starts = range(0, len(content), ID_BYTES)
+        return np.array([content[i : i + ID_BYTES] in there for i in starts], dtype=bool)
+
+    # Writing.
+
+    @contextmanager
+    def changing(self, alone: bool = False) -> Iterator[None]:
+        """A transaction: all that is written in the block is on disk after it, or nothing is.
+
+        Transactions of several processes run beside each other, but no other one beside one that
+        is ``alone``.
+        """
+        self._writes = False
+        try:
+            self._run(self._begin)
+            self._keep_out(alone)
+            yield
+            self._finish()
+            return
+        except self._errors as error:
+            refused = self._failed(error)
+        except BaseException:
+            try:
+                if self._is_open():
+                    self._run("ROLLBACK")
+            except self._errors:
+                self.close()
+            raise
+        raise refused
+
+    def claim(self, table: str, ids: np.ndarray) -> np.ndarray:
+        """Add ids to a table; which of them are new. Of equal ones the first is.
+
+        Shapes: ids (n, 16) -> (n,).
+        """
+        if not len(ids):
+            return np.zeros(0, dtype=bool)
+        places = _places(ids)
+        statement = (
+            f"{_CUT} INSERT INTO warner_{table} (id) SELECT id FROM given WHERE true "
+            "ON CONFLICT DO NOTHING RETURNING id"
+        )
+        rows = self._run(statement, len(places), b"".join(sorted(places)))
+        self._writes |= bool(rows)
+        fresh = np.zeros(len(ids), dtype=bool)
+        fresh[[places[bytes(row[0])] for row in rows]] = True
+        return fresh
+
+    def add(self, counts: Mapping[bytes, int]) -> None:
+        """Add to counts, {cell: how many more}."""
+        self._writes = True
+        self._add(counts)
+
+    def put(self, facts: Mapping[str, bytes]) -> None:
+        """Write facts, whether or not they are there."""
+        self._writes = True
+        statement = (
+            "INSERT INTO warner_facts (name, content) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET content = excluded.content"
+        )
+        for fact in facts.items():
+            self._run(statement, *fact)
+
+    def drop_ids(self) -> None:
+        """Delete all ids."""
+        self._writes = True
+        for table in _IDS:
+            self._run(f"DELETE FROM warner_{table}")
+
+    def tidy(self, is_quiet: bool = True) -> bool:
+        """Empty the log, and rewrite the tables if it is time; whether nothing is left to do."""
+        if self._has_older:
+            self._named(self._clean)
+            self._has_older = False
+        if time.monotonic() < self._rewritten or (self._cost > _LONG and not is_quiet):
+            return False
+        self.rewrite()
+        return True
+
+    def rewrite(self) -> None:
+        """Write all tables anew in the order of their keys: no order of arrival is left in them."""
+        start = time.monotonic()
+        self._rewritten = start + 1.0  # where it fails, as on a full disk
+        self._named(self._sort)
+        self._named(self._clean)
+        end = time.monotonic()
+        self._cost = end - start
+        self._rewritten = end + max(self._pause, _SHARE * self._cost)
+
+    # What the engines have in common.
+
+    def _named(self, action: Callable[..., _T], *arguments: Any) -> _T:
         """The result of an action, whose errors become refusals."""
         try:
-            return action()
+            return action(*arguments)
         except self._errors as error:
             refused = self._failed(error)
         raise refused
@@ -120,10 +247,31 @@ class Store(ABC, Generic[_Connection]):
     def _is_open(self) -> bool:
         return self._connection is not None
 
-    def _too_new(self, version: int, newest: int) -> Refused:
-        rule = f"must be of version {newest} at most"
-        remedy = "Use the version of warner that wrote it"
-        return Refused("store_too_new", self.name, rule, str(version), remedy)
+    def _finish(self) -> None:
+        """End a transaction; what changed nothing is no write."""
+        if not self._writes:
+            self._run("ROLLBACK")
+            return
+        statement = (
+            "INSERT INTO warner_shards (shard, commits) VALUES (?, 1) "
+            "ON CONFLICT (shard) DO UPDATE SET commits = warner_shards.commits + 1"
+        )
+        self._run(statement, self._shard)
+        self._has_older = True
+        self._run("COMMIT")
+        self.written += 1
+
+    def _of_another_version(self, version: int) -> Refused:
+        """The refusal of tables of another version of warner."""
+        rule, got = f"must be of version {_VERSION}", str(version)
+        if version > _VERSION:
+            remedy = "Use the version of warner that wrote it"
+            return Refused("store_too_new", self.name, rule, got, remedy)
+        remedy = (
+            "Finish the survey with the version of warner that wrote it; or take its tally with "
+            "that version, go on in a new store, and add the tallies"
+        )
+        return Refused("store_too_old", self.name, rule, got, remedy)
 
     def _in_use(self) -> Refused:
         rule, remedy = "is open in another process", "Stop the other one first"
@@ -135,74 +283,145 @@ class Store(ABC, Generic[_Connection]):
 
     @abstractmethod
     def _connect(self) -> _Connection:
-        """A connection that keeps others out, to a store with all tables."""
+        """A connection to a store with all tables."""
 
     @abstractmethod
-    def _facts(self, connection: _Connection) -> dict[str, bytes]: ...
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        """The rows that a statement gives."""
 
     @abstractmethod
-    def _pages(
-        self, connection: _Connection, table: str, keys: list[int] | None
-    ) -> Iterator[tuple[int, bytes]]: ...
+    def _keep_out(self, alone: bool) -> None:
+        """Wait for transactions that may not run beside this one."""
 
     @abstractmethod
-    def _write(self, connection: _Connection, change: Change) -> None: ...
+    def _add(self, counts: Mapping[bytes, int]) -> None: ...
 
     @abstractmethod
-    def _clean(self, connection: _Connection) -> None: ...
+    def _clean(self) -> None:
+        """Wipe older versions of rows as far as the engine can."""
+
+    @abstractmethod
+    def _sort(self) -> None:
+        """Write all rows anew in the order of their keys."""
 
     @abstractmethod
     def _failed(self, error: Any) -> Refused:
-        """The refusal of an error, after which the connection is as before or closed."""
+        """The refusal of an error, after which no transaction is open."""
+
+
+def _places(ids: np.ndarray) -> dict[bytes, int]:
+    """{id: the first row in which it stands}.
+
+    Shapes: ids (n, 16).
+    """
+    content = ids.tobytes()
+    places: dict[bytes, int] = {}
+    for start in range(0, len(content), ID_BYTES):
+        places.setdefault(content[start : start + ID_BYTES], start // ID_BYTES)
+    return places
+
+
+_VERSION = 2  # of the tables
+
+
+def _tables(blob: str, number: str, more: str = "") -> Iterator[str]:
+    """The statements that make the tables, by the engine's names of types."""
+    yield f"CREATE TABLE warner_facts (name text PRIMARY KEY, content {blob} NOT NULL){more}"
+    for table in _IDS:
+        yield f"CREATE TABLE warner_{table} (id {blob} NOT NULL PRIMARY KEY){more}"
+    yield (
+        f"CREATE TABLE warner_counts (shard {number} NOT NULL, cell {blob} NOT NULL, "
+        f"n {number} NOT NULL, PRIMARY KEY (shard, cell)){more}"
+    )
+    yield (
+        f"CREATE TABLE warner_shards (shard {number} NOT NULL PRIMARY KEY, "
+        f"commits {number} NOT NULL){more}"
+    )
 
 
 # -----------------------------------------------------------------------------------------------
 # SQLite, by the standard library.
 #
 # Write-ahead log, a full flush to disk in each commit, and an exclusive lock: a second process is
-# refused. Pages that are freed are overwritten with zeros. Between two calls of ``tidy`` the log
-# holds older versions of pages; ``tidy`` empties it. That takes about as long as a commit. The
-# blocks that an emptied log leaves to the file system are not overwritten.
+# refused. The tables are b-trees in the order of their keys (``WITHOUT ROWID``). Within a page of
+# a b-tree, and by pages that are half full, it shows which ids came last. So the file is rewritten
+# (``VACUUM``) and the log emptied: as soon as nobody has sent for a moment, if fifty times as long
+# as it takes has passed. The blocks that an emptied log leaves to the file system are not
+# overwritten.
 #
-# A log that was damaged ends, for SQLite, at its first frame that is not whole: what was committed
-# after it is lost without a word. As the log is emptied so often, those are few commits.
+# A bit that flips on the disk: the table of checks has one sum over all rows, which each commit
+# brings up to date and each start compares. A log that was damaged ends, for SQLite, at its first
+# frame that is not whole, and commits after it are lost without a word. So a small file beside the
+# store says how many commits there were.
 
 
 _APPLICATION = 0x57524E31  # "WRN1", the application id of the file
-_KEYS = 500  # in one statement
 _PRAGMAS = (
     "locking_mode = EXCLUSIVE",  # the lock that the first transaction takes is kept
     "synchronous = FULL",
     "secure_delete = ON",
-    "cache_size = -16384",
+    "temp_store = MEMORY",  # nothing of the store lies elsewhere while it is rewritten
+    "cache_size = -65536",
     "journal_size_limit = 4194304",
     "journal_mode = WAL",
 )
-# Step i brings a file of version i to version i + 1. Steps never change once they are released.
-_SQLITE_STEPS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE facts (name TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID",
-        *(f"CREATE TABLE {t} (key INTEGER PRIMARY KEY, content BLOB NOT NULL)" for t in TABLES),
-    ),
-)
+_PRIME = 2**61 - 1  # checks are sums modulo this prime, so no flip of one bit leaves them alike
+_SPREAD = 0x5851F42D4C957F2D % _PRIME
+_QUICKLY = 10**6  # ids, the most that are summed at each start
+_RATE = 5e7  # bytes of a file that are rewritten in a second, as a first guess
+
+
+def _row_check(content: bytes) -> int:
+    """What a row adds to the sum of all rows."""
+    return (int.from_bytes(content, "big") * _SPREAD + 1) % _PRIME
+
+
+def _ids_check(content: bytes) -> int:
+    """What ids add, one after the other in ``content``; the sum of :func:`_row_check`."""
+    words = np.frombuffer(content, ">u4").reshape(-1, ID_BYTES // 4)
+    total = 0
+    for column in words.sum(axis=0, dtype=np.uint64).tolist():
+        total = (total << 32) + column
+    return (total * _SPREAD + len(words)) % _PRIME
+
+
+def _counts_check(counts: Iterable[tuple[bytes, int]]) -> int:
+    """What counts add."""
+    return sum(n * _row_check(cell) for cell, n in counts) % _PRIME
+
+
+def _fact_check(name: str, content: bytes) -> int:
+    """What a fact adds."""
+    return _row_check(hashlib.blake2b(name.encode() + b"\0" + content, digest_size=8).digest())
 
 
 class SQLiteStore(Store[sqlite3.Connection]):
-    """A store in the file ``path``, with ``path-wal`` and at times ``path-journal`` beside it.
+    """A store in the file ``path``, with ``path-wal`` and ``path-last`` beside it.
 
     >>> import tempfile
     >>> from pathlib import Path
+    >>> ids = np.eye(2, 16, dtype=np.uint8)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = SQLiteStore(Path(folder) / "survey.db")
     ...     opened = store.open()
-    ...     store.commit(Change(1, {"study": b"..."}, {"counts": {7: b"12"}}))
-    ...     print(store.facts()["study"], list(store.pages("counts")))
+    ...     for attempt in range(2):
+    ...         with store.changing():
+    ...             store.claim("spent", ids).tolist()
+    ...     with store.changing():
+    ...         store.add({b"yes": 3})
+    ...     print(store.read().counts, store.has("spent", ids).tolist())
     ...     store.close()
-    b'...' [(7, b'12')]
+    [True, True]
+    [False, False]
+    {b'yes': 3} [True, True]
     """
 
     rest = 0.1  # after each commit it would cost a tenth of the submissions in a second
+    is_shared = False
+    _pause = 0.0
+    _begin = "BEGIN IMMEDIATE"
     _errors = sqlite3.Error
+    _more = 0  # what the transaction adds to the sum of all rows
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = self.path = os.fspath(path)
@@ -210,8 +429,10 @@ class SQLiteStore(Store[sqlite3.Connection]):
     def _connect(self) -> sqlite3.Connection:
         problem = None
         try:
-            # Only the owner of the file may read it.
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            for path in (self.path, self._last_path):
+                # Only the owner of the file may read it.
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            size = os.path.getsize(self.path)
         except OSError as error:
             problem = f"cannot be opened ({error.strerror})"
         if problem is not None:
@@ -224,71 +445,129 @@ class SQLiteStore(Store[sqlite3.Connection]):
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute("BEGIN IMMEDIATE")
             self._migrate(connection)
+            self._check(connection)
             connection.execute("COMMIT")
         except BaseException:
             connection.close()
             raise
+        self._pause = _SHARE * size / _RATE
         return connection
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        """Bring the tables up to date; within a transaction."""
+        """Make the tables of a new file; within a transaction."""
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         application = int(connection.execute("PRAGMA application_id").fetchone()[0])
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if application != _APPLICATION and (tables or version):
             rule = "is a database, and no store of warner"
             raise Refused("store_failed", self.path, rule, None, "Name another file")
-        if version > len(_SQLITE_STEPS):
-            raise self._too_new(version, len(_SQLITE_STEPS))
-        for step in _SQLITE_STEPS[version:]:
-            for statement in step:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {len(_SQLITE_STEPS)}")
-
-    def _facts(self, connection: sqlite3.Connection) -> dict[str, bytes]:
-        return dict(connection.execute("SELECT name, content FROM facts").fetchall())
-
-    def _pages(
-        self, connection: sqlite3.Connection, table: str, keys: list[int] | None
-    ) -> Iterator[tuple[int, bytes]]:
-        if keys is None:
-            # By map: a reader that stops half-way would close a cursor of a closed store.
-            yield from map(tuple, connection.execute(f"SELECT key, content FROM {table}"))
+        if tables and version != _VERSION:
+            raise self._of_another_version(version)
+        if tables:
             return
-        for start in range(0, len(keys), _KEYS):
-            some = keys[start : start + _KEYS]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT key, content FROM {table} WHERE key IN ({marks})"
-            yield from connection.execute(query, some)
+        for statement in _tables("blob", "integer", " WITHOUT ROWID"):
+            connection.execute(statement)
+        connection.execute("CREATE TABLE warner_checks (key integer PRIMARY KEY, total integer)")
+        connection.execute("INSERT INTO warner_checks VALUES (0, 0)")
+        with open(self._last_path, "wb") as file:  # of a store that was deleted
+            file.write(_sealed(0))
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
 
-    def _write(self, connection: sqlite3.Connection, change: Change) -> None:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            for table, pages in change.pages.items():
-                deleted = [(key,) for key, content in pages.items() if content is None]
-                written = [(key, content) for key, content in pages.items() if content is not None]
-                connection.executemany(f"DELETE FROM {table} WHERE key = ?", deleted)
-                connection.executemany(self._upsert(table, "key"), written)
-            connection.executemany(self._upsert("facts", "name"), change.all_facts.items())
-            connection.execute("COMMIT")
-        except sqlite3.Error:
-            raise
-        except BaseException:
-            self.close()  # which rolls back
-            raise
+    # Checks.
+
+    @property
+    def _last_path(self) -> str:
+        return f"{self.path}-last"
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Refuse a file whose rows are not those that were written, or that lacks the last ones."""
+        remedy = "Its disk or a copy has changed it: go on with a copy from before"
+        ids = sum(
+            connection.execute(f"SELECT count(*) FROM warner_{t}").fetchone()[0] for t in _IDS
+        )
+        if ids <= _QUICKLY and not self._is_whole(connection):
+            raise Refused(
+                "store_damaged", self.path, "holds other rows than were written", None, remedy
+            )
+        commits = connection.execute("SELECT sum(commits) FROM warner_shards").fetchone()[0] or 0
+        with open(self._last_path, "rb") as file:
+            content = file.read()
+        count, check = content[:8], content[8:]
+        last = int.from_bytes(count, "big")
+        if check == _sealed(last)[8:] and last > commits:
+            rule = "lacks the last commits of reports, whose people had a reply"
+            remedy = (
+                "Its log or a copy was damaged or cut off: go on with a whole copy, or delete "
+                f"{self._last_path} to go on without them"
+            )
+            raise Refused("store_damaged", self.path, rule, f"{commits:,} of {last:,}", remedy)
+
+    def _is_whole(self, connection: sqlite3.Connection) -> bool:
+        """Whether the sum over all rows is the one that was written."""
+        stored = connection.execute("SELECT key, total FROM warner_checks").fetchall()
+        return bool(stored == [(0, self._total(connection))])
 
     @staticmethod
-    def _upsert(table: str, key: str) -> str:
-        """The statement that writes one row, whether or not it is there."""
-        return (
-            f"INSERT INTO {table} ({key}, content) VALUES (?, ?) "
-            f"ON CONFLICT ({key}) DO UPDATE SET content = excluded.content"
-        )
+    def _total(connection: sqlite3.Connection) -> int:
+        """The sum over all rows."""
+        total = 0
+        for table in _IDS:
+            cursor = connection.execute(f"SELECT id FROM warner_{table}")
+            while rows := cursor.fetchmany(10_000):
+                total += _ids_check(b"".join(row[0] for row in rows))
+        total += _counts_check(connection.execute("SELECT cell, n FROM warner_counts"))
+        facts = connection.execute("SELECT name, content FROM warner_facts")
+        return (total + sum(_fact_check(*fact) for fact in facts)) % _PRIME
 
-    def _clean(self, connection: sqlite3.Connection) -> None:
-        # Copies the log into the file and empties it.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    def claim(self, table: str, ids: np.ndarray) -> np.ndarray:
+        fresh = super().claim(table, ids)
+        self._more += _ids_check(ids[fresh].tobytes())
+        return fresh
+
+    def put(self, facts: Mapping[str, bytes]) -> None:
+        old = self.facts(*facts)
+        super().put(facts)
+        self._more += sum(_fact_check(*fact) for fact in facts.items())
+        self._more -= sum(_fact_check(*fact) for fact in old.items())
+
+    def drop_ids(self) -> None:
+        super().drop_ids()
+        self._more = 0
+        total = self._total(self._opened())
+        self._run("UPDATE warner_checks SET total = ?", total)
+
+    def _finish(self) -> None:
+        more, self._more = self._more % _PRIME, 0
+        if more:
+            self._run(f"UPDATE warner_checks SET total = (total + ?) % {_PRIME}", more)
+        super()._finish()
+        if self._writes:
+            # Not flushed: it is a witness against the log, which may be behind after a power cut.
+            with suppress(OSError), open(self._last_path, "r+b", buffering=0) as file:
+                file.write(_sealed(self.commits()))
+
+    # The engine.
+
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        return self._opened().execute(statement, values).fetchall()
+
+    def _keep_out(self, alone: bool) -> None:
+        self._more = 0  # and the file is locked
+
+    def _add(self, counts: Mapping[bytes, int]) -> None:
+        statement = (
+            f"INSERT INTO warner_counts (shard, cell, n) VALUES ({self._shard}, ?, ?) "
+            "ON CONFLICT (shard, cell) DO UPDATE SET n = n + excluded.n"
+        )
+        self._opened().executemany(statement, counts.items())
+        self._more += _counts_check(counts.items())
+
+    def _clean(self) -> None:
+        self._run("PRAGMA wal_checkpoint(TRUNCATE)")  # copies the log into the file and empties it
+
+    def _sort(self) -> None:
+        self._run("VACUUM")
 
     def _failed(self, error: sqlite3.Error) -> Refused:
         connection = self._connection
@@ -307,17 +586,26 @@ class SQLiteStore(Store[sqlite3.Connection]):
         return Refused("store_failed", self.path, f"cannot be read or written ({name})")
 
 
+def _sealed(commits: int) -> bytes:
+    """A number of commits with a check of it, 16 bytes."""
+    content = commits.to_bytes(8, "big")
+    return content + hashlib.blake2b(content, digest_size=8).digest()
+
+
 # -----------------------------------------------------------------------------------------------
-# PostgreSQL, by psycopg 3.
+# PostgreSQL, by psycopg 3, for any number of processes.
 #
 # The tables stand in the first schema of the connection's search path; several surveys share a
-# database in several schemas, ``postgresql://host/db?options=-csearch_path%3Dsurvey7``. An advisory
-# lock of the session keeps other collectors out. Each commit waits until the server has written it
-# to disk.
+# database in several schemas, ``postgresql://host/db?options=-csearch_path%3Dsurvey7``. Each
+# process counts in a shard of its own, which an advisory lock of its session keeps. Each commit
+# waits until the server has written it to disk. Each transaction takes a second lock together with
+# the others; who closes the survey takes it alone.
 #
 # PostgreSQL keeps older versions of rows until it cleans them up (``VACUUM``), and its log holds
-# each change. So who reads the files of the server while the survey runs can see which ids came in
-# about the same time, and by which counts commits differ. A backup of the log keeps that.
+# each change. A table has its rows as they came, each with the number of its transaction, also
+# after ``VACUUM FULL``. So the ids are written into an empty table in their order: at most once a
+# minute, and at closing. Who reads the files of the server before sees in which order they came. A
+# backup of the log keeps that.
 
 
 _TIMEOUT = 5  # seconds to wait for a connection
@@ -328,24 +616,21 @@ _SETTINGS = (
     "tcp_keepalives_interval = 5",
     "tcp_keepalives_count = 3",
 )
-_LOCK = "hashtext('warner'), hashtext(current_schema())"
-_POSTGRES_STEPS: tuple[tuple[str, ...], ...] = (
-    (
-        "CREATE TABLE warner_facts (name text PRIMARY KEY, content bytea NOT NULL)",
-        *(
-            f"CREATE TABLE warner_{t} (key bigint PRIMARY KEY, content bytea NOT NULL)"
-            for t in TABLES
-        ),
-    ),
-)
+_SHARDS = 1000
 _SCHEMA = "schema"  # the fact that holds the version of the tables
+# Locks have two numbers: of the schema, and of a shard or of all together.
+_LOCK = "hashtext('warner ' || current_schema())"
+_ALL = -1
 
 
 class PostgresStore(Store["psycopg.Connection[Any]"]):
     """A store in the database at an address."""
 
     rest = 1.0
+    is_shared = True
     name = "store"  # not the address, which may hold a password
+    _pause = 60.0
+    _begin = "BEGIN"
 
     def __init__(self, address: str) -> None:
         try:
@@ -372,95 +657,84 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
             if connection.execute("SELECT current_schema()").fetchone() == (None,):
                 rule, remedy = "names no schema that exists", "CREATE SCHEMA, or name another"
                 raise Refused("store_failed", self.name, rule, None, remedy)
-            if not self._locked(connection):
-                raise self._in_use()
             for setting in _SETTINGS:
                 connection.execute(f"SET {setting}".encode())
             with connection.transaction():
+                connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, {_ALL})".encode())
                 self._migrate(connection)
+            self._shard = self._locked(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    @staticmethod
-    def _locked(connection: psycopg.Connection[Any]) -> bool:
-        """Whether the connection has the lock. A session that was lost keeps it for a moment."""
+    def _locked(self, connection: psycopg.Connection[Any]) -> int:
+        """The number of a shard that no other process has, from now on locked."""
+        # First the one before: the server may keep a session that was lost for a moment.
         until = time.monotonic() + _PATIENCE
+        query = f"SELECT pg_try_advisory_lock({_LOCK}, %s::integer)".encode()
+        shards = [self._shard] if self.written else range(_SHARDS)
         while True:
-            query = f"SELECT pg_try_advisory_lock({_LOCK})".encode()
-            if connection.execute(query).fetchone() == (True,):
-                return True
+            for shard in shards:
+                if connection.execute(query, [shard]).fetchone() == (True,):
+                    return shard
             if time.monotonic() > until:
-                return False
+                shards = range(_SHARDS)
             time.sleep(0.02)
 
     def _migrate(self, connection: psycopg.Connection[Any]) -> None:
-        """Bring the tables up to date; within a transaction."""
+        """Make the tables in an empty schema; within a transaction that is alone."""
         exists = connection.execute("SELECT to_regclass('warner_facts') IS NOT NULL").fetchone()
-        version = 0
-        if exists == (True,):
-            query = "SELECT content FROM warner_facts WHERE name = %s"
-            row = connection.execute(query, [_SCHEMA]).fetchone()
-            version = int(bytes(row[0])) if row else 0
-        newest = len(_POSTGRES_STEPS)
-        if version > newest:
-            raise self._too_new(version, newest)
-        for step in _POSTGRES_STEPS[version:]:
-            for statement in step:
+        if exists != (True,):
+            for statement in _tables("bytea", "bigint"):
                 connection.execute(statement.encode())
-        if version < newest:
-            self._upsert(connection, "facts", "name text", {_SCHEMA: b"%d" % newest})
+            connection.execute("ALTER TABLE warner_counts SET (fillfactor = 50)")
+            insert = "INSERT INTO warner_facts VALUES (%s, %s)"
+            connection.execute(insert, [_SCHEMA, b"%d" % _VERSION])
+        query = "SELECT content FROM warner_facts WHERE name = %s"
+        row = connection.execute(query, [_SCHEMA]).fetchone()
+        version = int(row[0]) if row is not None else 0
+        if version != _VERSION:
+            raise self._of_another_version(version)
 
-    def _facts(self, connection: psycopg.Connection[Any]) -> dict[str, bytes]:
-        rows = connection.execute("SELECT name, content FROM warner_facts").fetchall()
-        return {name: bytes(content) for name, content in rows if name != _SCHEMA}
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        query = statement.replace("?", "%b").encode()
+        cursor = self._opened().execute(query, values or None, binary=True)
+        return cursor.fetchall() if cursor.description else []
 
-    def _pages(
-        self, connection: psycopg.Connection[Any], table: str, keys: list[int] | None
-    ) -> Iterator[tuple[int, bytes]]:
-        query = f"SELECT key, content FROM warner_{table}"
-        if keys is not None:
-            rows = connection.execute(f"{query} WHERE key = ANY(%s)".encode(), [keys])
-            yield from ((key, bytes(content)) for key, content in rows)
-            return
-        with connection.transaction(), connection.cursor("warner_pages") as cursor:
-            cursor.itersize = 64
-            for key, content in cursor.execute(query.encode()):
-                yield key, bytes(content)
+    def _keep_out(self, alone: bool) -> None:
+        shared = "" if alone else "_shared"
+        self._run(f"SELECT pg_advisory_xact_lock{shared}({_LOCK}, {_ALL})")
 
-    def _write(self, connection: psycopg.Connection[Any], change: Change) -> None:
-        with connection.transaction():
-            for table, pages in change.pages.items():
-                deleted = [key for key, content in pages.items() if content is None]
-                written = {key: content for key, content in pages.items() if content is not None}
-                if deleted:
-                    delete = f"DELETE FROM warner_{table} WHERE key = ANY(%s)"
-                    connection.execute(delete.encode(), [deleted])
-                if written:
-                    self._upsert(connection, table, "key bigint", written)
-            self._upsert(connection, "facts", "name text", change.all_facts)
-
-    @staticmethod
-    def _upsert(
-        connection: psycopg.Connection[Any], table: str, key: str, rows: Mapping[Any, bytes]
-    ) -> None:
-        """Write rows, whether or not they are there; ``key`` has the name and the type."""
-        name, kind = key.split()
+    def _add(self, counts: Mapping[bytes, int]) -> None:
         statement = (
-            f"INSERT INTO warner_{table} ({name}, content) "
-            f"SELECT * FROM unnest(%s::{kind}[], %s::bytea[]) "
-            f"ON CONFLICT ({name}) DO UPDATE SET content = excluded.content"
+            f"INSERT INTO warner_counts (shard, cell, n) SELECT {self._shard}, cell, n "
+            "FROM unnest(?::bytea[], ?::bigint[]) AS more (cell, n) "
+            "ON CONFLICT (shard, cell) DO UPDATE SET n = warner_counts.n + excluded.n"
         )
-        connection.execute(statement.encode(), [list(rows), list(rows.values())])
+        self._run(statement, list(counts), list(counts.values()))
 
-    def _clean(self, connection: psycopg.Connection[Any]) -> None:
+    def _clean(self) -> None:
         # The server cleans up the old versions of rows.
-        for table in ("facts", *TABLES):
-            connection.execute(f"VACUUM warner_{table}".encode())
+        for table in ("facts", "counts", "shards", *_IDS):
+            self._run(f"VACUUM warner_{table}")
+
+    def _sort(self) -> None:
+        self._run("BEGIN")
+        self._keep_out(alone=True)
+        for table in _IDS:
+            copy = f"SELECT id FROM warner_{table}"
+            self._run(f"CREATE TEMPORARY TABLE warner_copy ON COMMIT DROP AS {copy}")
+            self._run(f"TRUNCATE warner_{table}")
+            self._run(f"INSERT INTO warner_{table} SELECT id FROM warner_copy ORDER BY id")
+            self._run("DROP TABLE warner_copy")
+        self._run("COMMIT")
 
     def _failed(self, error: psycopg.Error) -> Refused:
         connection = self._connection
+        if connection is not None and not connection.closed and error.sqlstate is not None:
+            with suppress(self._errors):
+                connection.rollback()
         if connection is not None and (connection.closed or error.sqlstate is None):
             self.close()  # it is lost
         # Only the code is shown: 53100 disk_full, 53200 out_of_memory, 54000 limits of the server.

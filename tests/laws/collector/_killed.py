@@ -62,11 +62,11 @@ class _KilledPostgresStore(PostgresStore):
         connection = super()._connect()
         execute, left = connection.execute, [self.steps // 20]
 
-        def counting(*arguments: Any) -> Any:
+        def counting(*arguments: Any, **options: Any) -> Any:
             left[0] -= 1
             if not left[0]:
                 kill()
-            return execute(*arguments)
+            return execute(*arguments, **options)
 
         connection.execute = counting  # type: ignore[method-assign]
         return connection

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from warner.collector.refusals import Refused
-from warner.collector.stores import Change, SQLiteStore, Store
+from warner.collector.stores import SQLiteStore, Store
 from warner.collector.submissions import SubmissionFormat, new_ids
 from warner.reports.tally import Tally
 from warner.studies import study as studies
@@ -91,11 +92,13 @@ class FailingStore:
             raise Refused("store_failed", "store", "is away")
         return self.store.open()
 
-    def commit(self, change: Change) -> None:
-        if self.before:
-            self.before -= 1
-            self._lose()
-        self.store.commit(change)
+    @contextmanager
+    def changing(self, alone: bool = False) -> Iterator[None]:
+        with self.store.changing(alone):
+            yield
+            if self.before:
+                self.before -= 1
+                self._lose()
         if self.after:
             self.after -= 1
             self._lose()

@@ -62,6 +62,18 @@ def test_killed_with_postgresql() -> None:
     killed(postgres_address())
 
 
+def test_two_processes_count_once_while_one_of_them_is_killed() -> None:
+    rounds = run("_together", postgres_address(), "5", "6")
+    for found in rounds:
+        before = Counter({int(v): n for ward in found["before"].values() for v, n in ward.items()})
+        after = Counter({int(v): n for ward in found["after"].values() for v, n in ward.items()})
+        assert set(before.values()) <= {1}  # nothing twice
+        assert set(before) >= set(found["replied"])  # nothing answered is lost
+        assert found["new"] <= len(after)
+        assert after == Counter(range(found["people"]))
+    assert rounds[-1]["new"] > 0
+
+
 def test_files_that_cannot_grow_refuse_and_lose_nothing(tmp_path: Path) -> None:
     (errors,) = run("_full_disk", str(tmp_path / "s.db"), "limit")
     assert len(errors) >= 3

@@ -411,10 +411,9 @@ def test_codes_are_made_while_it_serves_with_postgresql(
     ):
         Path("token").write_text(made.token)
         url = f"http://127.0.0.1:{port}"
-        locked = run("collect", "invite", "study.toml", "-n", 2, "-o", "no.csv", "--store", address)
-        assert (
-            locked.exit_code == 1 and "--server" in locked.stderr and address not in locked.stderr
-        )
+        # Several processes may have it open: codes can be made beside the server.
+        beside = run("collect", "invite", "study.toml", "-n", 2, "-o", "b.csv", "--store", address)
+        assert beside.exit_code == 0 and "2 people are invited in all" in beside.stderr
         done = run(
             "collect",
             "invite",
@@ -428,7 +427,7 @@ def test_codes_are_made_while_it_serves_with_postgresql(
             "--token-file",
             "token",
         )
-        assert done.exit_code == 0 and made.collector.invitations == (3, 0), done.stderr
+        assert done.exit_code == 0 and made.collector.invitations == (5, 0), done.stderr
 
 
 def test_what_goes_wrong_is_said_and_no_codes_are_written(

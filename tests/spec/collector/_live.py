@@ -94,8 +94,11 @@ class Memory:
     def remembered(self, name: str) -> bytes | None:
         return self.facts.get(name)
 
-    def remember(self, name: str, content: bytes) -> None:
-        self.facts[name] = content
+    def replace(self, name: str, before: bytes | None, content: bytes) -> bool:
+        is_next = self.facts.get(name) == before
+        if is_next:
+            self.facts[name] = content
+        return is_next
 
 
 WARDS_OF = ["north", "south", "west"]

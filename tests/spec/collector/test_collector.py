@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from tests.refusals import refused
+from tests.services import postgres_address
 from warner import errors
 from warner.collector import collector as module, counts as counts_module
 from warner.collector.collector import Accepted, Collector
 from warner.collector.refusals import NAMES, Refused
-from warner.collector.stores import TABLES, Change, SQLiteStore
+from warner.collector.stores import PostgresStore, SQLiteStore
 from warner.collector.submissions import Batch, new_ids
 from warner.studies.study import Study
 
@@ -71,19 +72,19 @@ def send(collector: Collector, text: bytes | None = None) -> Accepted:
 def commits_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Lets a first commit wait for the end of the block; the number of new ids of each commit."""
     held, began, sizes = threading.Event(), threading.Event(), []
-    commit, counted = SQLiteStore.commit, module.Counts.added
+    finish, counted = SQLiteStore._finish, module.Counts.added
 
-    def slow(store: SQLiteStore, change: Change) -> None:
+    def slow(store: SQLiteStore) -> None:
         began.set()
         held.wait(10)
-        commit(store, change)
+        finish(store)
 
-    def noted(counts: module.Counts, batch: Batch) -> module.Added:
+    def noted(counts: module.Counts, batch: Batch) -> counts_module.Added:
         added = counted(counts, batch)
         sizes.append(len(batch))
         return added
 
-    monkeypatch.setattr(SQLiteStore, "commit", slow)
+    monkeypatch.setattr(SQLiteStore, "_finish", slow)
     monkeypatch.setattr(module.Counts, "added", noted)
     yield sizes
     assert began.wait(10)
@@ -276,14 +277,20 @@ def test_the_health_is_that_of_reports_and_not_of_a_change_that_fits_a_full_disk
 ) -> None:
     collector = make()
     monkeypatch.setattr(module, "_TRUSTED", 1e9)  # however slow the machine is
-    commit, full = SQLiteStore.commit, [True]
+    full = [True]
 
-    def small(store: SQLiteStore, change: Change) -> None:
-        if full[0] and (change.pages or sum(map(len, change.all_facts.values())) > 4096):
-            raise Refused("store_full", "store", "has no space left")
-        commit(store, change)
+    def unless_full(name: str) -> None:
+        write = getattr(SQLiteStore, name)
 
-    monkeypatch.setattr(SQLiteStore, "commit", small)
+        def small(store: SQLiteStore, content: dict[object, Sized]) -> None:
+            if full[0] and (name == "add" or sum(map(len, content.values())) > 4096):
+                raise Refused("store_full", "store", "has no space left")
+            write(store, content)
+
+        monkeypatch.setattr(SQLiteStore, name, small)
+
+    unless_full("add")
+    unless_full("put")
     for _ in range(2):
         with pytest.raises(Refused) as refused:
             collector.check()  # nobody has sent yet
@@ -329,53 +336,95 @@ def test_a_store_that_contradicts_itself_is_refused(make: Make, tmp_path: Path) 
     file = tmp_path / "survey.db"
     whole = file.read_bytes()
 
-    def refused_after(table: str, change: Callable[[bytes], bytes | None]) -> str:
-        """The refusal of a store whose last page of a table, or fact of a name, is changed."""
+    def refused_after(*statements: str, checked: bool = True) -> str:
+        """The refusal of a store in which rows are changed; perhaps with a check that agrees."""
         file.write_bytes(whole)
         with sqlite3.connect(file) as connection:
-            where = "" if table in TABLES else f"WHERE name = '{table}'"
-            kind, key = ("facts", "name") if where else (table, "key")
-            found = connection.execute(f"SELECT {key}, content FROM {kind} {where}").fetchall()
-            connection.execute(f"DELETE FROM {kind} WHERE {key} = ?", found[-1][:1])
-            if (content := change(found[-1][1])) is not None:
-                row = (found[-1][0], content)
-                connection.execute(f"INSERT INTO {kind} VALUES (?, ?)", row)
+            for statement in statements:
+                assert connection.execute(statement).rowcount == 1
+            if not checked:
+                total = SQLiteStore._total(connection)
+                connection.execute("UPDATE warner_checks SET total = ?", [total])
         connection.close()
         with pytest.raises(Refused) as refused:
             make(text=text)
         assert refused.value.name == "store_damaged"
         return str(refused.value)
 
-    def byte(place: int) -> Callable[[bytes], bytes]:
-        return lambda page: page[:place] + bytes([page[place] ^ 64]) + page[place + 1 :]
+    def more(cell: int) -> str:
+        return (
+            f"UPDATE warner_counts SET n = n + 64 WHERE cell = x'{cell.to_bytes(8, 'big').hex()}'"
+        )
 
-    assert "got 104 and 40" in refused_after("counts", byte(0))
-    assert "counts of 'smokes'" in refused_after("counts", byte(2))
-    assert "counts of 'drinks'" in refused_after("counts", byte(4))
-    assert "do not have" in refused_after("counts", byte(499))  # beyond all cells
-    assert "cannot be read" in refused_after("counts", lambda page: page[:7])
-    assert "spent ids; got 20 and 40" in refused_after("counts", lambda page: None)
-    assert "several reports" in refused_after("distinct_reports", byte(16))
-    assert "cannot be read" in refused_after("distinct_reports", byte(8))  # a group of nobody
-    assert "spent ids; got 40 and 39" in refused_after("spent", lambda page: page[16:])
-    assert "spent ids; got 40 and 0" in refused_after("spent", lambda page: None)
-    assert "which study" in refused_after("study", lambda fact: None)
-    assert "cannot be read" in refused_after("mark", lambda fact: b"\xff")
+    report = "(SELECT max(cell) FROM warner_counts WHERE length(cell) > 8)"
+    distinct = f"UPDATE warner_counts SET n = n + 1 WHERE cell = {report}"
+    one_id = "DELETE FROM warner_spent WHERE id = (SELECT min(id) FROM warner_spent)"
+    for change in (
+        more(0),
+        distinct,
+        one_id,
+        "UPDATE warner_checks SET total = total + 1",
+        "UPDATE warner_facts SET content = x'00' WHERE name = 'mark'",
+    ):
+        assert "other rows than were written" in refused_after(change)
+
+    def beyond_checks(*statements: str) -> str:
+        return refused_after(*statements, checked=False)
+
+    assert "got 104 and 40" in beyond_checks(more(0))
+    assert "counts of 'smokes'" in beyond_checks(more(2))
+    assert "counts of 'drinks'" in beyond_checks(more(4))
+    assert "several reports" in beyond_checks(distinct)
+    assert "spent ids; got 40 and 39" in beyond_checks(one_id)
+    assert "cannot be read" in beyond_checks(
+        f"UPDATE warner_counts SET cell = x'{'0' * 31}9{'00' * 9}' WHERE cell = {report}"
+    )  # a group of nobody
+    assert "which study" in beyond_checks("DELETE FROM warner_facts WHERE name = 'study'")
+    assert "cannot be read" in beyond_checks(
+        "UPDATE warner_facts SET content = x'ff' WHERE name = 'mark'"
+    )
     file.write_bytes(whole)
     assert make(text=text).n == 40
+
+
+def test_processes_of_one_database_count_and_close_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process that did not hear of the closing would count a repeat, as the ids are dropped."""
+    monkeypatch.setattr(module, "PACE", 0.0)
+    monkeypatch.setattr(module, "_OTHERS", 1e9)  # no look at the others but when it matters
+    address, study = postgres_address(), Study.parse(TEXT)
+    first, second = (Collector(study, PostgresStore(address)) for _ in range(2))
+    text = body(first, 3)
+    assert (send(first, text).new, send(second, text).new, send(second).new) == (3, 0, 1)
+    assert first.state().n == second.state().n == 4
+    assert second.is_spent(first.format.parse(text).ids[0].tobytes())
+    for collector in (first, second):
+        collector.reject("malformed")
+        collector.remember("a", b"b")
+    assert first.state().rejects == second.state().rejects == {"malformed": 2}
+    assert first.replace("step", None, b"1")
+    assert not second.replace("step", None, b"2")
+    assert second.remembered("step") == b"1"
+    first.close_survey()
+    assert refusal(submit(second, text)).name == "closed"
+    assert (second.status(), second.state().n, second.is_final) == ("closed", 4, True)
+    refused(Refused, "cannot be opened again", second.open_survey)
+    for collector in (first, second):
+        collector.stop()
 
 
 def test_too_many_that_wait_are_refused(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WAITING", 20 * 17)
     collector = make()
     held = threading.Event()
-    commit = SQLiteStore.commit
+    finish = SQLiteStore._finish
 
-    def slow(store: SQLiteStore, change: Change) -> None:
+    def slow(store: SQLiteStore) -> None:
         held.wait(10)
-        commit(store, change)
+        finish(store)
 
-    monkeypatch.setattr(SQLiteStore, "commit", slow)
+    monkeypatch.setattr(SQLiteStore, "_finish", slow)
     first = submit(collector)
     wait_until(lambda: not collector._waiting)
     batch = collector.format.parse(body(collector, 15))
@@ -406,7 +455,7 @@ def test_attributes_in_another_order_are_another_study(make: Make) -> None:
 def test_groups_beyond_the_memory_are_refused_alone(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts_module, "LARGEST", 3 * counts_module.BLOCK)
+    monkeypatch.setattr(counts_module, "LARGEST", 3 * 3)  # people, no and yes
     collector = make(text='[public.visit]\ndates = "day"\n' + TEXT)
     mechanism = collector.format.study.mechanisms["smokes"]
 

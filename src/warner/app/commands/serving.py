@@ -622,8 +622,8 @@ def invite(
     person; [repeat] bounds what the reports tell together.
 
     While the server runs, give the owner's token: the running server keeps the hashes, whatever
-    its store is, and never sees the codes. Without a token the store is opened here. A store is
-    open in one process only, so the server must then be stopped.
+    its store is, and never sees the codes. Without a token the store is opened here. A file is
+    open in one process only, so the server must then be stopped; a database is not.
 
     \b
         warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org

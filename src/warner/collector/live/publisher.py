@@ -12,6 +12,9 @@ columns a step holds of each group no new person or at least 10, see
 Between two steps the page says how many people are counted, and nothing else of their reports. That
 number needs no estimate. It is refreshed every few seconds.
 
+Several processes may collect one survey. They publish one sequence of steps: each shows the step
+that the store has, and one that loses against another shows the other's.
+
 One thread has the steps estimated, so that uploads never wait for it. It takes the newest counts
 whenever it is free, so what came in during a slow estimate is in the next step.
 """
@@ -66,6 +69,7 @@ class LivePublisher:
         self._stopping = threading.Event()
         self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._groups: dict[str, tuple[int, GroupsView]] = {}
+        self._stored: bytes | None = None  # the step that is shown, as the store has it
         self._thread: threading.Thread | None = None
         self._next_rejects = self._next_count = 0.0
         collect, status = study.collect, collector.status()
@@ -140,7 +144,7 @@ class LivePublisher:
 
     def _run(self) -> None:
         """Publish until :meth:`stop`."""
-        self._survive(self._restore)
+        self._survive(self._follow)
         seen = -1
         while not self._stopping.is_set():
             self._collector.wait_for(seen, _POLL)
@@ -161,14 +165,16 @@ class LivePublisher:
             if not self.is_stopping:
                 _LOG.error("the live page could not publish: %s", type(error).__name__)
 
-    def _restore(self) -> None:
-        """Show the step that was published last, before a restart."""
+    def _follow(self) -> None:
+        """Show the step that was published last, before a restart or by another process."""
         stored = self._collector.remembered(FACT)
-        if stored is not None:
+        if stored is not None and stored != self._stored:
             self._show(Step.from_bytes(stored))
+            self._stored = stored
 
     def look(self, refresh_rejects: bool = True, refresh_count: bool = True) -> None:
         """Publish a step if one is due, and show whether the survey is open."""
+        self._follow()
         shown = self.view()
         status = self._collector.status()
         if refresh_count:
@@ -188,8 +194,12 @@ class LivePublisher:
             self._change(**news, is_estimating=step is not None)
             if step is not None:
                 # First remembered, then shown: otherwise a crash in between could lead to a
-                # smaller step.
-                self._collector.remember(FACT, step.to_bytes())
+                # smaller step. In place of the step that it follows: so do those of two processes.
+                content = step.to_bytes()
+                if not self._collector.replace(FACT, self._stored, content):
+                    self._follow()
+                    return
+                self._stored = content
                 self._show(step)
         else:
             self._change(status=status, is_final=self._collector.is_final)

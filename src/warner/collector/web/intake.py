@@ -308,7 +308,8 @@ class Intake:
             self._buckets.take(address, count)
         if asks:
             # Both answers have one length, so that a network cannot tell them apart.
-            return 200, raw_json({"spent": int(self._collector.is_spent(self._id(content)))})
+            spent = await asyncio.to_thread(self._collector.is_spent, self._id(content))
+            return 200, raw_json({"spent": int(spent)})
         await self._together.add(content)
         return 202, accepted(count)
 

@@ -74,7 +74,7 @@ def step_of(view: LiveView) -> Step:
 def restarted(publisher: LivePublisher, study: Study = STUDY) -> LivePublisher:
     """Another publisher of the same collector, which knows the last step."""
     again = LivePublisher(publisher._collector, study)
-    again._restore()
+    again._follow()
     return again
 
 
@@ -87,6 +87,31 @@ def test_nothing_is_shown_before_the_first_step() -> None:
     event = event_of(view)
     assert event["counted"] == 99 and event["about_count"].startswith("Counted so far: 99 reports")
     assert event["n"] == event["step"] == 0 and not event["sections"]
+
+
+def test_publishers_of_two_processes_show_one_sequence_of_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise their steps would differ by the few people who came between their looks."""
+    first = published(100)
+    second = restarted(first)
+    assert step_of(second.view()).n == 100
+    assert after(first, 150).n == 250
+    first._collector.send(3)  # type: ignore[attr-defined]
+    assert after(second).n == 250
+    # One that decides at the same moment shows what the other has published.
+    first._collector.send(150)  # type: ignore[attr-defined]
+    follow = LivePublisher._follow
+
+    def other_first(publisher: LivePublisher) -> None:
+        follow(publisher)
+        monkeypatch.undo()
+        assert after(first).n == 403
+        first._collector.send(9)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(LivePublisher, "_follow", other_first)
+    second.look()
+    assert step_of(second.view()).n == 403
 
 
 def test_two_steps_differ_by_at_least_b_people() -> None:
