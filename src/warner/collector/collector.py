@@ -522,14 +522,13 @@ class Collector:
 
     def _tidy(self, is_quiet: bool) -> None:
         """Empty the log of the store, and rewrite its tables where that is due."""
-        left: list[bool] = []
 
         def tidy() -> None:
             self._sync()
-            left.append(not self._store.tidy(is_quiet))
+            self._dirty = not self._store.tidy(is_quiet)
 
+        self._dirty = True
         self._try(tidy)
-        self._dirty = not left or left[-1]
         self._tidied = time.monotonic()
 
     @staticmethod

@@ -66,7 +66,7 @@ class Store(ABC, Generic[_Connection]):
     _begin: ClassVar[str]  # the statement that begins a transaction
     _errors: type[Exception]
     _connection: _Connection | None = None
-    _shard = 0
+    shard = 0  # in which this process counts
     _pause: float  # seconds between two times that the tables are rewritten, at least
     _writes = False  # whether the transaction has changed something
     _has_older = True  # whether the log, or the tables, have older versions of rows
@@ -90,11 +90,6 @@ class Store(ABC, Generic[_Connection]):
         if connection is not None:
             with suppress(self._errors):
                 connection.close()  # type: ignore[attr-defined]
-
-    @property
-    def shard(self) -> int:
-        """The number of the shard in which this process counts."""
-        return self._shard
 
     # Reading.
 
@@ -256,7 +251,7 @@ class Store(ABC, Generic[_Connection]):
             "INSERT INTO warner_shards (shard, commits) VALUES (?, 1) "
             "ON CONFLICT (shard) DO UPDATE SET commits = warner_shards.commits + 1"
         )
-        self._run(statement, self._shard)
+        self._run(statement, self.shard)
         self._has_older = True
         self._run("COMMIT")
         self.written += 1
@@ -425,6 +420,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = self.path = os.fspath(path)
+        self._last_path = f"{self.path}-last"
 
     def _connect(self) -> sqlite3.Connection:
         problem = None
@@ -476,20 +472,16 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     # Checks.
 
-    @property
-    def _last_path(self) -> str:
-        return f"{self.path}-last"
-
     def _check(self, connection: sqlite3.Connection) -> None:
         """Refuse a file whose rows are not those that were written, or that lacks the last ones."""
         remedy = "Its disk or a copy has changed it: go on with a copy from before"
         ids = sum(
             connection.execute(f"SELECT count(*) FROM warner_{t}").fetchone()[0] for t in _IDS
         )
-        if ids <= _QUICKLY and not self._is_whole(connection):
-            raise Refused(
-                "store_damaged", self.path, "holds other rows than were written", None, remedy
-            )
+        total = connection.execute("SELECT key, total FROM warner_checks").fetchall()
+        if ids <= _QUICKLY and total != [(0, self._total(connection))]:
+            rule = "holds other rows than were written"
+            raise Refused("store_damaged", self.path, rule, None, remedy)
         commits = connection.execute("SELECT sum(commits) FROM warner_shards").fetchone()[0] or 0
         with open(self._last_path, "rb") as file:
             content = file.read()
@@ -502,11 +494,6 @@ class SQLiteStore(Store[sqlite3.Connection]):
                 f"{self._last_path} to go on without them"
             )
             raise Refused("store_damaged", self.path, rule, f"{commits:,} of {last:,}", remedy)
-
-    def _is_whole(self, connection: sqlite3.Connection) -> bool:
-        """Whether the sum over all rows is the one that was written."""
-        stored = connection.execute("SELECT key, total FROM warner_checks").fetchall()
-        return bool(stored == [(0, self._total(connection))])
 
     @staticmethod
     def _total(connection: sqlite3.Connection) -> int:
@@ -557,7 +544,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     def _add(self, counts: Mapping[bytes, int]) -> None:
         statement = (
-            f"INSERT INTO warner_counts (shard, cell, n) VALUES ({self._shard}, ?, ?) "
+            f"INSERT INTO warner_counts (shard, cell, n) VALUES ({self.shard}, ?, ?) "
             "ON CONFLICT (shard, cell) DO UPDATE SET n = n + excluded.n"
         )
         self._opened().executemany(statement, counts.items())
@@ -662,7 +649,7 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
             with connection.transaction():
                 connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, {_ALL})".encode())
                 self._migrate(connection)
-            self._shard = self._locked(connection)
+            self.shard = self._locked(connection)
         except BaseException:
             connection.close()
             raise
@@ -673,7 +660,7 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         # First the one before: the server may keep a session that was lost for a moment.
         until = time.monotonic() + _PATIENCE
         query = f"SELECT pg_try_advisory_lock({_LOCK}, %s::integer)".encode()
-        shards = [self._shard] if self.written else range(_SHARDS)
+        shards = [self.shard] if self.written else range(_SHARDS)
         while True:
             for shard in shards:
                 if connection.execute(query, [shard]).fetchone() == (True,):
@@ -708,7 +695,7 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
 
     def _add(self, counts: Mapping[bytes, int]) -> None:
         statement = (
-            f"INSERT INTO warner_counts (shard, cell, n) SELECT {self._shard}, cell, n "
+            f"INSERT INTO warner_counts (shard, cell, n) SELECT {self.shard}, cell, n "
             "FROM unnest(?::bytea[], ?::bigint[]) AS more (cell, n) "
             "ON CONFLICT (shard, cell) DO UPDATE SET n = warner_counts.n + excluded.n"
         )
