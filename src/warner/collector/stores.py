@@ -34,6 +34,7 @@ SPENT, INVITED = "spent", "invited"
 _IDS = (SPENT, INVITED)
 _PATIENCE = 1.0  # seconds to wait for another process that is ending
 _SHARE = 50  # to rewrite the tables takes at most one second in so many
+_AGAIN = 10.0  # seconds after which it is tried again
 _LONG = 0.05  # seconds; what takes longer to rewrite waits for a quiet moment
 
 _Connection = TypeVar("_Connection")
@@ -217,10 +218,11 @@ class Store(ABC, Generic[_Connection]):
     def rewrite(self) -> None:
         """Write all tables anew in the order of their keys: no order of arrival is left in them."""
         start = time.monotonic()
-        self._rewritten = start + 1.0  # where it fails, as on a full disk
+        # Where it fails, as on a full disk, its part of the log is given back soon after.
+        self._rewritten, self._has_older = start + _AGAIN, True
         self._named(self._sort)
         self._named(self._clean)
-        end = time.monotonic()
+        self._has_older, end = False, time.monotonic()
         self._cost = end - start
         self._rewritten = end + max(self._pause, _SHARE * self._cost)
 
