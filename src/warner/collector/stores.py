@@ -605,6 +605,7 @@ _SETTINGS = (
     "tcp_keepalives_interval = 5",
     "tcp_keepalives_count = 3",
 )
+_UNANSWERED = 15_000  # milliseconds, after which a network that a commit waits for is cut
 _SHARDS = 1000
 _SCHEMA = "schema"  # the fact that holds the version of the tables
 # Locks have two numbers: of the schema, and of a shard or of all together.
@@ -640,7 +641,14 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
 
     def _connect(self) -> psycopg.Connection[Any]:
         connection = self._connect_to(
-            self._address, autocommit=True, connect_timeout=_TIMEOUT, application_name="warner"
+            self._address,
+            autocommit=True,
+            connect_timeout=_TIMEOUT,
+            application_name="warner",
+            keepalives_idle=5,
+            keepalives_interval=5,
+            keepalives_count=2,
+            tcp_user_timeout=_UNANSWERED,
         )
         try:
             if connection.execute("SELECT current_schema()").fetchone() == (None,):
