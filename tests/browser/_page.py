@@ -35,7 +35,7 @@ async () => {
 KEPT = """
 async () => {
   const cache = await caches.open("warner-survey");
-  const files = [location.href, "survey.css", "survey.js", "outbox.js", "warner.js", "study.json"];
+  const files = [location.href, "survey.css", "survey.js", "steps.js", "outbox.js", "warner.js", "study.json"];
   const found = await Promise.all(files.map((file) => cache.match(file)));
   return found.every((reply) => reply !== undefined);
 }

@@ -88,6 +88,7 @@ FILES = {
     "/survey.css",
     "/survey.js",
     "/form.js",
+    "/steps.js",
     "/outbox.js",
     "/warner.js",
     "/study.json",

@@ -40,6 +40,7 @@ epsilon = 1.0
 values = ["young", "old"]
 [collect]
 access = "open"
+per_page = 2
 """
 OTHER = STUDY.replace("epsilon = 2.0", "epsilon = 9.0")
 

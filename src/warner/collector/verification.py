@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 LEVEL = 1e-6
 """How often an honest survey fails the comparison of draws."""
 
+_MOST_PAGES = 100
 _LONGEST_STEP = 15_000.0  # milliseconds, of what the page does next
 _LONGEST = 120_000.0  # milliseconds of all draws in a page
 _ASKED = ("study.json", "healthz")  # beside scripts and styles
@@ -183,7 +184,12 @@ class _Visit:
     def _fill(self) -> None:
         (code,) = new_codes(1)
         _run(self.page, "answer", served=self.served, last=self.last, code=code)
-        self.page.click("#continue")
+        review = self.page.locator("#review")
+        for _ in range(_MOST_PAGES):  # of a survey page by page
+            self.page.click("#continue")
+            self.page.wait_for_timeout(200)
+            if review.is_visible():
+                break
         self.page.wait_for_selector("#review:not([hidden])")
         if self.bodies:
             self.strange.append("a request with data, before Send was pressed")

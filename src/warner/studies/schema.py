@@ -523,6 +523,9 @@ COLLECT = Table(
             entries=1,
         ),
         "link": Key(str, "an address to go on to after the report was sent"),
+        "per_page": Key(
+            int, "how many questions stand on one page of the survey", limits={"ge": 1}
+        ),
         "keep_ids": Key(
             Literal["closed", "always"],
             "the ids that tell repeats: dropped when the survey is closed, or always kept",

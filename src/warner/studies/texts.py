@@ -417,6 +417,7 @@ class Collect:
             "always": they are kept.
         origins: those of other pages that may send reports, or show the survey in a frame.
         link: an address to go on to after the report was sent, "" for none.
+        per_page: how many questions stand on one page of the survey; None for all.
         weak_protection: whether reports may tell more than odds of 22,027, which is epsilon 10, of
             any two answers. The survey page then says so.
 
@@ -433,6 +434,7 @@ class Collect:
     keep_ids: str = "closed"
     origins: tuple[str, ...] = ()
     link: str = ""
+    per_page: int | None = None
     weak_protection: bool = False
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -32,6 +32,7 @@ from warner.estimators.base import Status
 from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
+from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
 from warner.results.tables import name_of
 from warner.studies.public import declared
 from warner.studies.study import Study
@@ -40,6 +41,8 @@ _LONG = 24  # rows of a table that is folded away at first
 _MOST = 200  # rows of a table
 _FEW = 200  # reports, below which coverage is not close to the level for every mechanism
 _FORGED = 10  # reports, in the example of what forged reports can do
+_NOTHING = 0.4  # the half-width of intervals from which on nothing is known
+_SAYS_NOTHING = "These reports say almost nothing about this question yet: intervals of about"
 _ALL = 99.5  # points, which are shown as all 100
 
 STATUS = {
@@ -96,10 +99,17 @@ class Wording:
         heading = self.heading(question.name)
         if result is None:
             return Section(question.name, heading, (), (f"No estimate: {question.problem}",))
-        tables = [*self._shares(question.name, result, planned), *_numbers(question)]
-        return Section(question.name, heading, tuple(tables), tuple(self._notes(question, result)))
+        shares = list(self._shares(question, result, planned))
+        notes = list(self._notes(question, result))
+        shares.sort(key=lambda table: table.is_long)
+        width = _half_width(shares[0]) if shares else None
+        if width is not None and width >= _NOTHING:
+            # Bars from 0 to 100 % would look like a result.
+            shares = [replace(table, is_long=True) for table in shares]
+            notes.insert(0, f"{_SAYS_NOTHING} \N{PLUS-MINUS SIGN}{100 * width:.0f} points.")
+        return Section(question.name, heading, (*shares, *_numbers(question)), tuple(notes))
 
-    def _shares(self, name: str, result: Estimate, planned: int) -> Iterator[TableView]:
+    def _shares(self, question: Question, result: Estimate, planned: int) -> Iterator[TableView]:
         """The tables of the shares: of all people, and of those who answered."""
         if result.fit.probabilities is None:
             return
@@ -117,8 +127,23 @@ class Wording:
             )
             tables.append((about, given))
         for about, shares in tables:
-            labels, rows = self.answers(name, shares.domain), shares.rows(LEVEL, TARGET, kind)
-            yield shares_table(about, labels, rows, result.has_intervals)
+            labels, rows = (
+                self.answers(question.name, shares.domain),
+                shares.rows(LEVEL, TARGET, kind),
+            )
+            table = shares_table(about, labels, rows, result.has_intervals)
+            by_bands = has_bands(shares.domain) and shares.domain.nonresponse is None
+            limits = bands(shares.domain) if by_bands else []
+            if question.summaries and 0 < len(limits) < len(labels):
+                summed = summary_rows(result, bands_of(result.domain), LEVEL, TARGET, kind)
+                yield shares_table(
+                    f"In bands: {about[:1].lower()}{about[1:]}",
+                    [each[2] for each in limits],
+                    summed,
+                    True,
+                )
+                table = replace(table, is_long=True)
+            yield table
 
     def _notes(self, question: Question, result: Estimate) -> Iterator[str]:
         """Sentences about the estimates of one question."""
@@ -188,13 +213,15 @@ def _numbers(question: Question) -> Iterator[TableView]:
 
 def half_widths(view: LiveView) -> list[float]:
     """The median half-width of each question's intervals of shares."""
-    medians = []
-    for section in view.sections:
-        bars = [row.bar for table in section.tables[:1] for row in table.rows if row.bar]
-        widths = [(high - low) / 2 for _, low, high in bars if high > low]
-        if widths:
-            medians.append(float(np.median(widths)))
-    return medians
+    widths = [_half_width(section.tables[0]) for section in view.sections if section.tables]
+    return [width for width in widths if width is not None]
+
+
+def _half_width(table: TableView) -> float | None:
+    """The median half-width of the intervals of a table; None where it has no intervals."""
+    widths = [(row.bar[2] - row.bar[1]) / 2 for row in table.rows if row.bar]
+    positive = [width for width in widths if width > 0]
+    return float(np.median(positive)) if positive else None
 
 
 def progress(view: LiveView) -> str:

@@ -92,12 +92,14 @@ function fill(table, data) {
 function section(known, data) {
   const whole = known ?? made("section");
   let tables = [...whole.querySelectorAll("table")];
-  if (!known || tables.length !== data.tables.length) {
+  const folds = tables.map((table) => table.closest("details") !== null);
+  const same = known && String(folds) === String(data.tables.map((table) => table.is_long));
+  if (!same) {
     const blocks = data.tables.map((table) => {
       const inside = made("table");
       if (!table.is_long) return inside;
       const folded = made("details");
-      folded.append(made("summary", `All ${table.rows.length} rows`), inside);
+      folded.append(made("summary"), inside);
       return folded;
     });
     const notes = made("div");
@@ -105,7 +107,11 @@ function section(known, data) {
     whole.replaceChildren(made("h2", data.heading), ...blocks, notes);
     tables = [...whole.querySelectorAll("table")];
   }
-  data.tables.forEach((table, i) => fill(tables[i], table));
+  data.tables.forEach((table, i) => {
+    fill(tables[i], table);
+    const above = tables[i].closest("details")?.querySelector("summary");
+    if (above) say(above, `${table.rows.length.toLocaleString("en")} rows: ${table.caption}`);
+  });
   whole.querySelector(".notes")?.replaceChildren(...data.notes.map((note) => made("p", note)));
   return whole;
 }

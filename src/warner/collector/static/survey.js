@@ -10,6 +10,7 @@ import {
   CHANNEL, HEAD_BYTES, SYNC, add, all, alone, announce, ask as askCollector, drawnOnce, forgetDraw,
   probe, read, remove, send, sendUnkept, update,
 } from "./outbox.js";
+import { isLastPage, isShown, pageOf, showPage, shownPage } from "./steps.js";
 import { handOver, takeBack, translate } from "./form.js";
 
 /** @typedef {import("./outbox.js").Sealed} Sealed */
@@ -318,6 +319,46 @@ function forget() {
 /** Check all answers; then show them once more, or say which are missing. */
 async function check() {
   await drawQuestions();
+  const wrong = await wrongFields();
+  if (wrong.length === 0) {
+    title(false);
+    show("review");
+    // The key that goes back then leads to the questions, and not out of the survey.
+    if (history.state?.shown !== "review") history.pushState({ shown: "review" }, "");
+  } else {
+    showErrors(wrong);
+  }
+}
+
+/** Go on to the next page of the questions, once this one is answered; after the last, check all. */
+async function goFurther() {
+  await drawQuestions();
+  if (isLastPage(form)) {
+    await check();
+    return;
+  }
+  const wrong = (await wrongFields()).filter((field) => isShown(form, field));
+  for (const field of fields()) if (!isShown(form, field)) mark(field, true); // not seen yet
+  if (wrong.length > 0) {
+    showErrors(wrong);
+    return;
+  }
+  element("errors").hidden = true;
+  title(false);
+  const at = shownPage(form) + 1;
+  history.pushState({ shown: "questions", at }, "");
+  turnTo(at);
+}
+
+/** Show a page of the questions, from its beginning. @param {number} at its number from 0. */
+function turnTo(at) {
+  showPage(form, at, numeral);
+  form.focus({ preventScroll: true });
+  element(at === 0 ? "main" : "questions").scrollIntoView();
+}
+
+/** Mark what is answered, and return the fields that are not answered rightly. */
+async function wrongFields() {
   const wrong = [];
   if (page.survey.access === "invited") {
     const code = /** @type {HTMLInputElement} */ (element("code-0"));
@@ -334,14 +375,7 @@ async function check() {
     const room = document.querySelector(`[data-review="${field.id}"]`);
     if (room) room.textContent = found?.shown ?? "";
   }
-  if (wrong.length === 0) {
-    title(false);
-    show("review");
-    // The key that goes back then leads to the questions, and not out of the survey.
-    if (history.state?.shown !== "review") history.pushState({ shown: "review" }, "");
-  } else {
-    showErrors(wrong);
-  }
+  return wrong;
 }
 
 /**
@@ -390,6 +424,7 @@ function title(wrong) {
  * @param {HTMLElement[]} wrong
  */
 function showErrors(wrong) {
+  if (!wrong.some((field) => isShown(form, field))) showPage(form, pageOf(form, wrong[0]), numeral);
   const errors = element("errors");
   const items = wrong.map((field) => {
     const item = document.createElement("li");
@@ -834,6 +869,7 @@ async function ask() {
   const isBack = page.code === "" && await takeBack(form, page.survey.study);
   await drawQuestions();
   for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
+  showPage(form, isBack ? history.state?.at ?? 0 : 0, numeral);
   show("questions");
   if (isBack && wasReview) await check();
 }
@@ -850,6 +886,7 @@ async function speak(address) {
   title(!element("errors").hidden);
   if (page.survey === null) return;
   showLaws();
+  showPage(form, shownPage(form), numeral);
   if (page.survey.program !== undefined && page.block !== null) {
     showBlock(page.warner.blocks(page.survey.program)[page.block].attributes);
   }
@@ -862,7 +899,10 @@ async function speak(address) {
     const room = document.querySelector(`[data-review="${field.id}"]`);
     if (room) room.textContent = page.shown === "review" ? answerIn(field)?.shown ?? "" : "";
   }
-  if (!element("errors").hidden) await check();
+  if (!element("errors").hidden) {
+    showErrors((await wrongFields()).filter((field) => (
+      isShown(form, field) || isLastPage(form))));
+  }
   await keepPage();
 }
 
@@ -891,7 +931,7 @@ async function keepPage() {
     );
     const cache = await caches.open(CACHE);
     const here = location.pathname + location.search;
-    const files = ["survey.css", "survey.js", "form.js", "outbox.js", "warner.js", "study.json"];
+    const files = ["survey.css", "survey.js", "form.js", "steps.js", "outbox.js", "warner.js", "study.json"];
     if (page.memo !== null) files.push("memo.js");
     await cache.addAll([here, ...files]);
     if (page.sealed?.state === "pending") await waitInBackground();
@@ -922,7 +962,7 @@ async function changed() {
 /** Everything that a button does. @type {{ [action: string]: () => unknown }} */
 const ACTIONS = {
   clear: askAgain,
-  back: () => (history.state?.shown === "review" ? history.back() : show("questions")),
+  back: () => (history.state?.shown ? history.back() : show("questions")),
   send: press,
   try: () => attempt(true),
   stop,
@@ -935,7 +975,7 @@ function listen() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     element("cleared").hidden = true;
-    if (page.survey !== null) check();
+    if (page.survey !== null) goFurther();
   });
   form.addEventListener("input", ({ target }) => {
     // A number and "no answer" exclude each other.
@@ -971,6 +1011,8 @@ function listen() {
     const goal = link && document.getElementById(link.getAttribute("href")?.slice(1) ?? "");
     if (goal) {
       event.preventDefault();
+      const field = goal.closest("fieldset");
+      if (field !== null && !isShown(form, field)) showPage(form, pageOf(form, field), numeral);
       goal.focus({ preventScroll: true });
       (goal.closest("fieldset") ?? goal).scrollIntoView();
     }
@@ -979,10 +1021,13 @@ function listen() {
     if (page.sealed !== null || page.survey === null) return;
     if (state?.shown === "review") {
       if (page.shown === "questions") check();
-    } else if (["review", "waiting", "not-invited"].includes(page.shown)) {
+      return;
+    }
+    if (["review", "waiting", "not-invited"].includes(page.shown)) {
       window.clearTimeout(page.timer);
       show("questions");
     }
+    if (page.shown === "questions") turnTo(state?.at ?? 0);
   });
   window.addEventListener("online", () => {
     page.tries = 0;

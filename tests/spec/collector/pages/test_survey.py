@@ -21,7 +21,7 @@ from warner import Categorical, Grid, Integers, Interval
 from warner._core.errors import WarnerError
 from warner.collector.live import state as live_state
 from warner.collector.live.publisher import ALIVE, LivePublisher, live_events
-from warner.collector.live.state import LiveView, Step
+from warner.collector.live.state import LiveView, Section, Step
 from warner.collector.live.tables import (
     Wording,
     event_of,
@@ -553,7 +553,7 @@ def test_an_event_says_what_the_page_says() -> None:
 
 def test_the_script_is_short_and_parses_no_html() -> None:
     script = (STATIC / "live.js").read_text()
-    assert script.count("\n") < 160
+    assert script.count("\n") < 170
     for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert sink not in script
     assert "https:" not in script and "import " not in script
@@ -575,6 +575,37 @@ def test_numbers_without_an_interval_of_every_look_have_none(
     assert question.summaries == () and question.numbers[0]["estimate"] == float(result.mean())
     _, numbers = Wording(STUDY).section(question, 1000).tables
     assert numbers.head == ("number", "estimate") and len(numbers.rows[0].cells) == 2
+
+
+def _section(attribute: str, values: list[Any]) -> Section:
+    """What the live page shows of reports on one question."""
+    study = Study.parse(f"[attributes.a]\n{attribute}\n[collect]\naccess = 'open'")
+    mechanism = study.mechanisms["a"]
+    tally = mechanism.tally(mechanism.randomize(values))
+    (question,) = live_state.questions_of({"a": tally}, 1000)
+    return Wording(study).section(question, 1000)
+
+
+def test_numbers_are_shown_in_bands_with_all_rows_folded() -> None:
+    """Rejects a page of 31 bars, of which each says little, and bands of people without an answer."""
+    text = "integers = [0, 30]\nmechanism = 'SubsetSelection'\nepsilon = 3.0\nmissing = 'answer'"
+    section = _section(text, [*range(31), None] * 40)
+    *shares, numbers = section.tables
+    assert [len(table.rows) for table in shares] == [7, 32, 31]
+    assert [table.is_long for table in shares] == [False, True, True] and not numbers.is_long
+    assert shares[0].caption.startswith("In bands: share of each answer among the people who answ")
+    total = sum(row.bar[0] for row in shares[0].rows if row.bar)
+    assert abs(total - 1) < 1e-6
+
+
+def test_where_nothing_is_known_a_sentence_says_so() -> None:
+    """Rejects bars from 0 to 100 %, which look like a result."""
+    weak = "values = ['no', 'yes']\nmechanism = 'RandomizedResponse'\nepsilon = 0.05"
+    section = _section(weak, ["no", "yes"] * 50)
+    assert section.notes[0].startswith("These reports say almost nothing about this question yet")
+    assert section.tables[0].is_long
+    strong = _section(weak.replace("0.05", "3.0"), ["no", "yes"] * 50)
+    assert "almost nothing" not in strong.notes[0] and not strong.tables[0].is_long
 
 
 def test_of_very_many_values_the_largest_are_shown_and_folded() -> None:

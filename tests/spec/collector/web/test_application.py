@@ -354,6 +354,7 @@ FIRST_VISIT = (
     "/survey.css",
     "/survey.js",
     "/form.js",
+    "/steps.js",
     "/outbox.js",
     "/warner.js",
     "/study.json",
