@@ -142,6 +142,10 @@ def _without_policy(path: str, headers: Headers, body: bytes) -> tuple[Headers, 
     return [(k, v) for k, v in headers if k.lower() != "content-security-policy"], body
 
 
+def _style(path: str, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
+    return headers, body + b"#promise { display: none }" if path == "/survey.css" else body
+
+
 def _picture(path: str, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
     _, text = _script("survey.js", lambda t: t + _ELSEWHERE)(path, headers, body)
     return _without_policy(path, headers, text)
@@ -193,6 +197,10 @@ PLANTED = {
     ),
     "a script in the page": (
         _page(lambda t: t.replace("</body>", "<script>1</script></body>")),
+        "page",
+    ),
+    "a style that hides": (
+        _style,
         "page",
     ),
     "no policy": (_without_policy, "page"),

@@ -38,7 +38,11 @@ LEVEL = 1e-6
 _MOST_PAGES = 100
 _LONGEST_STEP = 15_000.0  # milliseconds, of what the page does next
 _LONGEST = 120_000.0  # milliseconds of all draws in a page
-_ASKED = ("study.json", "healthz")  # beside scripts and styles
+_ASKED = ("study.json", "healthz", "brand.css", "logo")  # beside scripts and styles
+_COLOUR = rb":root \{ --accent: #[0-9a-f]{6}; --accent-pale: #[0-9a-f]{6}; \}"
+_COLOURS = re.compile(
+    _COLOUR + rb"\n@media \(prefers-color-scheme: dark\) \{ " + _COLOUR + rb" \}\n"
+)
 _STORED = {"warner", "warner-note", "warner-tab"}
 _OURS = "https://copy.invalid/"  # never asked: what it has is answered here
 _BLANK = "<!doctype html><title>warner</title>"
@@ -295,6 +299,8 @@ class _Tags(HTMLParser):
             self.scripts.append(source)
             if not stated.get("integrity"):
                 self.violations.append(f"the script {source} is loaded without its digest")
+        if tag == "img" and stated.get("src") == "logo":
+            return
         if tag in ("iframe", "object", "embed", "base", "img", "video", "audio", "style"):
             self.violations.append(f"a survey page has no <{tag}>")
         if "style" in stated:
@@ -314,6 +320,10 @@ def _page_of(visit: _Visit) -> Check:
     violations = list(visit.tags.violations)
     strangers = [s for s in visit.tags.scripts if s not in packaged_files()]
     violations += [f"it loads a script that is not of warner: {name}" for name in strangers]
+    if visit.loaded.get("survey.css") != packaged_files()["survey.css"]:
+        violations.append("its style is not that of warner: it can hide what people should read")
+    if "brand.css" in visit.loaded and not _COLOURS.fullmatch(visit.loaded["brand.css"]):
+        violations.append("the style of its owner has more than colours")
     stated = visit.headers.get("content-security-policy", "")
     frames = re.search("frame-ancestors ([^;]*)", stated)
     origins = [] if frames is None or frames[1] == "'none'" else frames[1].split()

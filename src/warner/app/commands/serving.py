@@ -82,6 +82,17 @@ def _collecting(
         collector.stop()
 
 
+_brand = options(
+    click.option(
+        "--logo", type=_STUDY, metavar="FILE", help="A picture above the survey, at most 50 kB."
+    ),
+    click.option(
+        "--colours",
+        metavar="LIGHT,DARK",
+        help="Two colours of buttons and marks, on light and on dark screens: "
+        '"#0b5c63,#6fd0d0". Colours that are hard to read are refused.',
+    ),
+)
 _own_words = click.option(
     "--words",
     "words",
@@ -135,6 +146,7 @@ def collect() -> None:
     help="Other words of questions or choices than before mean the same, as after a corrected "
     "typing error. Otherwise a store with answers refuses them.",
 )
+@_brand
 @_own_words
 @click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
 @click.option(
@@ -234,6 +246,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
     from warner.collector.live.tables import OPEN_TO_ALL, about_small_steps
+    from warner.collector.pages.brand import brand_files
     from warner.collector.pages.wording import Words, read_words, unread
     from warner.collector.remote import checked_url
     from warner.collector.restarts import Start
@@ -251,6 +264,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         rule = "must be given together"
         raise ArgumentError("--certificate and --key", rule)
     own_words = dict(map(read_words, choices["words"]))
+    brand = brand_files(choices["logo"], choices["colours"])
     words = [Words(language, own_words) for language in study.languages]
     url = None if choices["url"] is None else checked_url(choices["url"])
     address = _take_lan(path, choices) if choices["lan"] else None
@@ -290,7 +304,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         digest = stored_hash or token_hash(token or "")
         live, owner = LivePublisher(collector, study, BoundedEstimates(study)), Owner(digest)
         settings = Settings(
-            limits, _hosts(choices["hosts"], url or address, listen.host), own_words, preview
+            limits, _hosts(choices["hosts"], url or address, listen.host), own_words, preview, brand
         )
         application = Application(study, collector, live, owner, settings)
 

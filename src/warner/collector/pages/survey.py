@@ -9,7 +9,7 @@ the policy of the page forbids its form to submit anywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -407,10 +407,11 @@ def survey_page(
     language: str | None = None,
     translations: Mapping[str, WordsFile] | None = None,
     preview: bool = False,
+    brand: Collection[str] = (),
 ) -> str:
     """The page that asks the questions of a study, with translations before the words of warner.
 
-    A preview says that nothing is counted.
+    A preview says that nothing is counted; ``brand`` names what the page loads of its owner.
 
     >>> study = Study.parse('''
     ... title = "Smoking"
@@ -451,6 +452,7 @@ def survey_page(
         title=texts.title(tag) or words.plain("untitled"),
         introduction=_paragraphs(texts.introduction(tag)),
         preview=preview,
+        brand=brand,
         consent=_paragraphs(texts.consent(tag)),
         thanks=_paragraphs(texts.thanks(tag)),
         promises=_promises(study, tag),

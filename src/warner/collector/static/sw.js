@@ -10,7 +10,7 @@ const LONGEST_RELOAD = 15_000; // until the page has to be back
 const worker = /** @type {any} */ (globalThis);
 const home = new URL("./", import.meta.url);
 const FILES = ["", "survey.css", "survey.js", "form.js", "steps.js", "outbox.js", "memo.js",
-  "warner.js", "study.json"];
+  "warner.js", "study.json", "brand.css", "logo"];
 const kept = new Set(FILES.map((name) => new URL(name, home).pathname));
 
 worker.addEventListener("install", () => worker.skipWaiting());

@@ -70,6 +70,8 @@ class Settings:
     hosts: Sequence[str] = ()  # that requests may name, without ports; () for all
     words: Mapping[str, WordsFile] = field(default_factory=dict)  # of the page, by language
     preview: bool = False  # whether the page says that nothing is counted
+    # What the page loads of its owner: {name: (content, content type)}.
+    brand: Mapping[str, tuple[bytes, str]] = field(default_factory=dict)
 
 
 class Application:
@@ -92,6 +94,7 @@ class Application:
         # One page for each language of the study, made when it is first asked for.
         self._survey_in = cache(self._survey_page)
         files = packaged()
+        files |= {name: StaticFile(*each) for name, each in self._settings.brand.items()}
         files["study.json"] = StaticFile(survey_bytes(study), TYPES[".json"])
         routes = [
             Route("/", self._survey),
@@ -161,7 +164,7 @@ class Application:
 
     def _survey_page(self, language: str) -> StaticFile:
         chosen = self._settings
-        text = survey_page(self._study, language, chosen.words, chosen.preview)
+        text = survey_page(self._study, language, chosen.words, chosen.preview, chosen.brand)
         origins = self._study.collect.origins
         headers = {"content-security-policy": policy("'none'", origins)}
         if origins:
