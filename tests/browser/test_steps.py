@@ -90,3 +90,50 @@ def test_each_page_is_accessible(number: int, people: Any, serve: Any) -> None:
         page.locator("#steps", has_text="Page 2 of 3").wait_for()
     page.add_script_tag(path=str(AXE))
     assert page.evaluate(VIOLATIONS) == []
+
+
+CONDITION = """
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+[attributes.packs]
+integers = [0, 9]
+missing = "answer"
+only_if = {smokes = ["yes"]}
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+[attributes.last]
+values = ["a", "b"]
+mechanism = "RandomizedResponse"
+epsilon = 3.0
+[collect]
+access = "open"
+per_page = 2
+"""
+
+
+def test_whom_a_question_does_not_apply_sends_as_much_as_everybody(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a report that is missing, and an answer that was given before it stopped to apply."""
+    relay, served = relayed(CONDITION)
+    for smokes, shown in ((0, ["q0", "q2"]), (1, ["q0", "q1"])):
+        page = opened(people.person(**SMALL), relay.url)
+        assert _shown(page) == ["q0", "q2"]
+        choose(page, "q0", 1)
+        choose(page, "q1", 4)
+        choose(page, "q0", smokes)
+        assert _shown(page) == shown
+        if smokes:
+            assert "no report shows who was asked" in page.inner_text("#q1")
+            page.click("#continue")
+            page.wait_for_selector("#q2:visible")
+        choose(page, "q2", 0)
+        page.click("#continue")
+        page.wait_for_selector("#review:not([hidden])")
+        listed = page.locator(".answers dd").all_inner_texts()
+        assert listed == [["no", "does not apply", "a"], ["yes", "4", "a"]][smokes]
+        send(page)
+    assert len({len(sent.body) for sent in relay.posts}) == 1
+    assert served.people() == 2

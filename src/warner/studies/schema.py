@@ -353,6 +353,11 @@ ATTRIBUTE = Table(
     {
         **SHOWN,
         "unit": Key(str, "the unit of a number, which pages show beside it"),
+        "only_if": Key(
+            dict[str, _LABELS],
+            'with missing = "answer": a question before this one, and its answers after which the '
+            "survey page shows this one; for others it sends no answer, which is as protected",
+        ),
         **_DOMAIN_KEYS,
         "each": Key(
             Literal["one", "pair"],

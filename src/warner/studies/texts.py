@@ -132,6 +132,11 @@ class Texts:
         """The unit of a number, the same in all languages; "" where there is none."""
         return str(self._part(name).get("unit", ""))
 
+    def only_if(self, name: str) -> tuple[str, tuple[Any, ...]] | None:
+        """The question that decides whether a question is shown, and its answers that show it."""
+        stated = self._part(name).get("only_if")
+        return next(((of, tuple(labels)) for of, labels in (stated or {}).items()), None)
+
     def answers(self, name: str, language: str) -> tuple[str, ...]:
         """The displayed texts of all values in their order, as :meth:`answer`."""
         if name in self._items:
@@ -243,7 +248,36 @@ def text_problems(data: Mapping[str, Any]) -> list[Problem]:
         for name, question in _tables(data.get(table)):
             _check_line(question.get("unit"), (table, name, "unit"), log)
             _check_answers(question, (table, name), languages, log)
+            _check_only_if(data, (table, name), question, log)
     return list(dict.fromkeys(log.problems))
+
+
+def _check_only_if(
+    data: Mapping[str, Any], path: Path, question: Mapping[str, Any], log: ProblemLog
+) -> None:
+    """Refuse a condition that a page cannot decide, or whose "no answer" would not be protected."""
+    stated, place = question.get("only_if"), (*path, "only_if")
+    if not isinstance(stated, Mapping):
+        return
+    if len(stated) != 1:
+        log.add(place, "must name one question", None, 'Write only_if = {smokes = ["yes"]}')
+        return
+    if question.get("missing") != "answer":
+        rule = "needs a protected answer for the people to whom the question does not apply"
+        log.add(place, rule, None, 'Write missing = "answer" beside it')
+    if data.get("ask") is not None:
+        log.add(place, "cannot be used where questions are drawn for each person", None)
+    ((name, labels),) = stated.items()
+    attributes = dict(_tables(data.get("attributes")))
+    names = list(attributes)
+    if name not in names[: names.index(str(path[1]))]:
+        log.add(place, "must name a question before this one", show(name))
+        return
+    values = attributes[name].get("values")
+    strange = [x for x in labels if not isinstance(values, list) or x not in values]
+    if strange or not labels:
+        rule = f"must list answers that {name} has in its values"
+        log.add(place, rule, show(strange[0]) if strange else None)
 
 
 def _texts(data: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:

@@ -10,6 +10,7 @@ import warner
 from warner.collector.survey_document import survey_document
 from warner.domains import Categorical
 from warner.errors import ArgumentError, StudyError
+from warner.studies.study import Study
 from warner.studies.texts import Collect
 
 STUDY = """\
@@ -270,3 +271,42 @@ def test_each_problem_is_named(change: tuple[str, str], told: str) -> None:
 def test_a_key_of_the_table_that_stands_elsewhere_is_sent_to_it() -> None:
     with pytest.raises(StudyError, match=r"line 1: .*It goes to the table \[collect\]"):
         warner.Study.parse("contact = 'x'\n" + COLLECTED, "study.toml")
+
+
+ONLY_IF = """
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.packs]
+integers = [0, 9]
+{missing}
+only_if = {condition}
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "missing", "rule"),
+    [
+        ('{smokes = ["yes"]}', "", "needs a protected answer"),
+        ('{smokes = ["maybe"]}', 'missing = "answer"', "must list answers that smokes has"),
+        ("{smokes = []}", 'missing = "answer"', "must list answers that smokes has"),
+        ('{packs = ["yes"]}', 'missing = "answer"', "must name a question before this one"),
+        ('{drinks = ["yes"]}', 'missing = "answer"', "must name a question before this one"),
+        ("{}", 'missing = "answer"', "must name one question"),
+    ],
+)
+def test_a_condition_that_a_page_cannot_keep_is_refused(
+    condition: str, missing: str, rule: str
+) -> None:
+    """Rejects: nonresponse that shows who was asked, and a question that never is shown."""
+    with pytest.raises(StudyError, match=rule):
+        Study.parse(ONLY_IF.format(condition=condition, missing=missing))
+
+
+def test_a_condition_names_a_question_and_its_answers() -> None:
+    text = ONLY_IF.format(condition='{smokes = ["yes"]}', missing='missing = "answer"')
+    assert Study.parse(text).texts.only_if("packs") == ("smokes", ("yes",))
+    assert Study.parse(text).texts.only_if("smokes") is None

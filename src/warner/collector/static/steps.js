@@ -13,13 +13,25 @@ const every = (selector) => Array.from(document.querySelectorAll(selector));
  * @returns {HTMLElement[][]}
  */
 function pagesOf(form) {
-  const asked = every("#questions fieldset.question:not([hidden])");
+  const asked = every("#questions fieldset.question:not([hidden], .off)");
   const first = asked.filter((field) => field.dataset.question === undefined);
   const questions = asked.slice(first.length);
   const size = Number(form.dataset.perPage ?? questions.length) || 1;
   const pages = [];
   for (let at = 0; at < questions.length; at += size) pages.push(questions.slice(at, at + size));
   return [[...first, ...pages[0] ?? []], ...pages.slice(1)];
+}
+
+/** Show the questions whose condition holds; the answer to others is "does not apply". */
+function showConditions() {
+  for (const field of every("#questions [data-only-if]")) {
+    const other = document.getElementById(String(field.dataset.onlyIf));
+    const control = other?.querySelector("input:checked, select");
+    const chosen = control && "value" in control && !other?.classList.contains("off")
+      ? String(control.value) : "";
+    const holds = String(field.dataset.onlyIfChoices).split(" ").includes(chosen);
+    field.classList.toggle("off", !holds);
+  }
 }
 
 /**
@@ -64,6 +76,7 @@ export function pageOf(form, field) {
  * @param {(count: number) => string} numeral
  */
 export function showPage(form, number, numeral) {
+  showConditions();
   const pages = pagesOf(form);
   form.dataset.page = String(number);
   const shown = shownPage(form);

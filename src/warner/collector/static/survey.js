@@ -249,6 +249,8 @@ function showBlock(names) {
  */
 function answerIn(field) {
   const asked = askedBy(field);
+  // Everybody sends a report on the question, so that no report shows who was asked it.
+  if (field.classList.contains("off")) return { answer: null, shown: field.dataset.text ?? "" };
   const box = /** @type {HTMLInputElement | null} */ (field.querySelector("input[type=checkbox]"));
   const found = box?.checked
     ? { answer: null, shown: labelOf(box) }
@@ -981,6 +983,7 @@ function listen() {
     // A number and "no answer" exclude each other.
     const control = /** @type {HTMLInputElement} */ (target);
     if (control.id === "code-0") drawQuestions();
+    showPage(form, shownPage(form), numeral);
     const field = control.closest("fieldset");
     const box = /** @type {HTMLInputElement | null | undefined} */ (
       field?.querySelector("input[type=checkbox]"));
