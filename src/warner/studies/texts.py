@@ -256,28 +256,28 @@ def _check_only_if(
     data: Mapping[str, Any], path: Path, question: Mapping[str, Any], log: ProblemLog
 ) -> None:
     """Refuse a condition that a page cannot decide, or whose "no answer" would not be protected."""
-    stated, place = question.get("only_if"), (*path, "only_if")
+    stated, key = question.get("only_if"), (*path, "only_if")
     if not isinstance(stated, Mapping):
         return
     if len(stated) != 1:
-        log.add(place, "must name one question", None, 'Write only_if = {smokes = ["yes"]}')
+        log.add(key, "must name one question", None, 'Write only_if = {smokes = ["yes"]}')
         return
     if question.get("missing") != "answer":
         rule = "needs a protected answer for the people to whom the question does not apply"
-        log.add(place, rule, None, 'Write missing = "answer" beside it')
+        log.add(key, rule, None, 'Write missing = "answer" beside it')
     if data.get("ask") is not None:
-        log.add(place, "cannot be used where questions are drawn for each person", None)
+        log.add(key, "cannot be used where questions are drawn for each person", None)
     ((name, labels),) = stated.items()
     attributes = dict(_tables(data.get("attributes")))
     names = list(attributes)
     if name not in names[: names.index(str(path[1]))]:
-        log.add(place, "must name a question before this one", show(name))
+        log.add(key, "must name a question before this one", show(name))
         return
     values = attributes[name].get("values")
     strange = [x for x in labels if not isinstance(values, list) or x not in values]
     if strange or not labels:
         rule = f"must list answers that {name} has in its values"
-        log.add(place, rule, show(strange[0]) if strange else None)
+        log.add(key, rule, show(strange[0]) if strange else None)
 
 
 def _texts(data: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:

@@ -77,12 +77,12 @@ class Question:
         """The unit of a number."""
         return self.texts.unit(self.name)
 
-    def condition(self, asked: Iterable[Question]) -> tuple[str, list[int]] | None:
+    def condition(self, questions: Iterable[Question]) -> tuple[str, list[int]] | None:
         """The field that decides whether this one is shown, and which of its choices show it."""
         stated = self.texts.only_if(self.name)
         if stated is None:
             return None
-        other = next(one for one in asked if one.name == stated[0])
+        other = next(one for one in questions if one.name == stated[0])
         return other.id, [other.spec["values"].index(label) for label in stated[1]]
 
     @property
