@@ -83,6 +83,30 @@ def test_an_honest_survey_passes(checked: Any) -> None:
     assert len(checks) == 8
 
 
+_ONE = """
+[attributes.{}]
+values = ["no", "yes"]
+mechanism = "UnaryEncoding"
+epsilon = 0.5
+"""
+INVITED = "".join(map(_ONE.format, "abc")) + '[ask]\neach = "one"\n[collect]\naccess = "invited"'
+ROUNDS = (
+    "budget = 9.0"
+    + _ONE.format("a")
+    + "[repeat]\nrounds = 5\nround = 1\nforever = 2.0\nvalues = 2\n[collect]\naccess = 'open'"
+)
+
+
+@pytest.mark.parametrize("study", [INVITED, ROUNDS], ids=["drawn by codes", "in rounds"])
+def test_other_honest_surveys_pass(study: str, serve: Any, monkeypatch: Any) -> None:
+    """Rejects a check that fills no question that a code draws, or that knows no permanent reports."""
+    monkeypatch.setenv("WARNER_CHROMIUM", chromium())
+    served = serve(study)
+    checks = _apart(verify, served.url, served.study, 2_000)
+    assert [line for check in checks for line in check.violations] == []
+    assert served.people() == 0
+
+
 def _page(change: Callable[[str], str]) -> Any:
     def forged(path: str, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
         return headers, change(body.decode()).encode() if path == "/" else body

@@ -43,7 +43,8 @@ _COLOUR = rb":root \{ --accent: #[0-9a-f]{6}; --accent-pale: #[0-9a-f]{6}; \}"
 _COLOURS = re.compile(
     _COLOUR + rb"\n@media \(prefers-color-scheme: dark\) \{ " + _COLOUR + rb" \}\n"
 )
-_STORED = {"warner", "warner-note", "warner-tab"}
+# Sealed reports, permanent reports of surveys in rounds, and the names of this tab.
+_STORED = {"warner", "warner-memo", "warner-note", "warner-tab"}
 _OURS = "https://copy.invalid/"  # never asked: what it has is answered here
 _BLANK = "<!doctype html><title>warner</title>"
 
@@ -110,7 +111,7 @@ def verify(url: str, study: Study | None = None, draws: int = 1_000_000) -> list
 def _browsers() -> Iterator[Any]:
     """A function that opens browsers that were never used."""
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import Error, sync_playwright
     except ImportError:
         remedy = 'Install it: pip install "warner[verify]"'
         raise MissingExtraError("verify", "needs Playwright", None, remedy) from None
@@ -123,8 +124,14 @@ def _browsers() -> Iterator[Any]:
         raise MissingExtraError("verify", "needs Chromium", None, remedy)
     with sync_playwright() as playwright:
         # The administrator of a container has no sandbox: Chromium would not start.
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        arguments = (
+            ["--no-sandbox"] if getattr(os, "geteuid", int)() == 0 and os.name == "posix" else []
+        )
+        try:
+            browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        except Error as error:
+            rule = f"could not start Chromium ({error.message.splitlines()[0]})"
+            raise MissingExtraError("verify", rule) from None
         try:
             # Workers are compared as scripts; requests that they make could not be taken.
             yield lambda: browser.new_context(service_workers="block", locale="en")
@@ -187,9 +194,11 @@ class _Visit:
 
     def _fill(self) -> None:
         (code,) = new_codes(1)
-        _run(self.page, "answer", served=self.served, last=self.last, code=code)
+        given = {"served": self.served, "last": self.last, "code": code}
         review = self.page.locator("#review")
-        for _ in range(_MOST_PAGES):  # of a survey page by page
+        for _ in range(_MOST_PAGES):  # of a survey page by page, or whose questions a code draws
+            _run(self.page, "answer", **given)
+            self.page.wait_for_timeout(100)
             self.page.click("#continue")
             self.page.wait_for_timeout(200)
             if review.is_visible():

@@ -249,7 +249,7 @@ function showBlock(names) {
  */
 function answerIn(field) {
   const asked = askedBy(field);
-  // Everybody sends a report on the question, so that no report shows who was asked it.
+  // Everybody sends a report on the question: whether somebody was asked is as hidden as an answer.
   if (field.classList.contains("off")) return { answer: null, shown: field.dataset.text ?? "" };
   const box = /** @type {HTMLInputElement | null} */ (field.querySelector("input[type=checkbox]"));
   const found = box?.checked
