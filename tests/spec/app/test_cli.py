@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -143,6 +144,16 @@ def test_help_names_every_command_and_option() -> None:
                 f"{name} {option.name} has no help"
             )
             assert option.param_type_name == "argument" or option.opts[-1] in page
+
+
+def test_help_has_an_example_of_every_command() -> None:
+    for name, command in whole_commands().items():
+        inner = command.commands if isinstance(command, click.Group) else {}
+        for each, text in {name: command, **{f"{name} {k}": c for k, c in inner.items()}}.items():
+            has_inner = each == name and inner
+            assert (
+                has_inner or each in ("demo", "help") or f"    warner {each}" in (text.help or "")
+            ), each
 
 
 def test_the_list_of_commands_says_what_they_say() -> None:

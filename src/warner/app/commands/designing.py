@@ -443,6 +443,10 @@ def audit(
 
     The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
     are simulated with a seed.
+
+    \b
+        warner audit study.toml
+        warner audit study.toml --shuffled 10000
     """
     output.check(file)
     mechanisms, simulated, most, public, sizes, repeated, served = mechanisms_of(file)
