@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -152,6 +153,7 @@ class Relay:
         target: the address of the collector.
         requests: all that arrived, also while the collector was out of reach.
         down: whether connections are cut before anything is passed on.
+        stalls: the path whose replies stop in their middle, until another one is set.
         lost_replies: how many of the next replies to reports are lost, after they were made.
         replies: the status of each reply to a report that reached the browser.
         forged: what the headers and the body of a reply to GET become, by its path.
@@ -160,6 +162,7 @@ class Relay:
     target: str
     requests: list[Sent] = field(default_factory=list)
     down: bool = False
+    stalls: str = ""
     lost_replies: int = 0
     replies: list[int] = field(default_factory=list)
     forged: Callable[[str, Headers, bytes], tuple[Headers, bytes]] | None = None
@@ -229,6 +232,12 @@ class Relay:
             if name.lower() not in HOP_BY_HOP:
                 handler.send_header(name, value)
         handler.end_headers()
+        if self.stalls == sent.path:
+            handler.wfile.write(content[: len(content) // 2])
+            while self.stalls == sent.path:
+                time.sleep(0.05)
+            _cut(handler.connection)
+            return
         handler.wfile.write(content)
         if sent.path == "/reports":
             self.replies.append(reply.status)

@@ -103,6 +103,18 @@ def test_a_page_that_is_reloaded_in_the_middle_sends_the_same_bytes(
     assert served.people() == 1
 
 
+def test_a_page_of_which_half_arrives_is_taken_as_it_was_kept(people: Any, relayed: Any) -> None:
+    """Rejects a worker that passes on a reply as soon as its head is there."""
+    relay, _ = relayed(SMALL)
+    page = answered(people.person(), relay.url)
+    kept(page)
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    relay.stalls = "/"
+    page.reload()
+    page.wait_for_selector("#review:not([hidden])")
+    relay.stalls = ""
+
+
 @pytest.mark.parametrize(("text", "codes"), [(SMALL, 0), (INVITED, 1)])
 def test_two_tabs_of_a_browser_send_one_report(
     people: Any, relayed: Any, text: str, codes: int

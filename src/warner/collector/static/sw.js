@@ -21,30 +21,51 @@ worker.addEventListener("activate", (/** @type {any} */ event) => {
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const url = new URL(event.request.url);
   const ours = url.origin === home.origin && kept.has(url.pathname);
-  if (event.request.method === "GET" && ours) event.respondWith(fresh(event.request, url));
+  if (event.request.method === "GET" && ours) event.respondWith(fresh(event, url));
 });
 
 /**
  * A file from the server, or as it was when there was a connection.
  *
- * @param {Request} request
+ * @param {any} event
  * @param {URL} url
  */
-async function fresh(request, url) {
-  const cache = await caches.open(CACHE);
+async function fresh(event, url) {
+  const { request } = event;
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), LONGEST_WAIT);
   try {
-    const signal = AbortSignal.timeout(LONGEST_WAIT);
+    const { signal } = patience;
     // A page may not be fetched again as a navigation, so its address is.
     const reply = request.mode === "navigate"
       ? await fetch(url, { signal, credentials: "omit", cache: "no-cache" })
       : await fetch(request, { signal });
-    if (reply.ok) await cache.put(url, reply.clone()).catch(() => {});
+    // A reply can stop in its middle. Half of a page is worse than the one that was kept.
+    await reply.clone().arrayBuffer();
+    if (reply.ok) event.waitUntil(store(url, reply.clone()));
     return reply;
   } catch (error) {
     const isPage = url.pathname === home.pathname;
-    const found = await cache.match(url) ?? (isPage ? await cache.match(home) : undefined);
+    const found = await caches.match(url) ?? (isPage ? await caches.match(home) : undefined);
     if (found) return found;
     throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Keep a file for times without a connection, where the browser has room for it.
+ *
+ * @param {URL} url
+ * @param {Response} reply
+ */
+async function store(url, reply) {
+  try {
+    const cache = await caches.open(CACHE);
+    await cache.put(url, reply);
+  } catch {
+    // The page works without it, as long as there is a connection.
   }
 }
 
