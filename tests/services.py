@@ -110,12 +110,22 @@ def _has_user(name: str) -> bool:
     return True
 
 
+def _folders() -> list[Path]:
+    """The folders of PostgreSQL's programs, the newest version first."""
+    on_path = shutil.which("initdb")
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return folders + ([Path(on_path).parent] if on_path else [])
+
+
+def postgres_program(name: str) -> str:
+    """The path of a program of the version of the server."""
+    return str(_folders()[0] / name)
+
+
 @cache
 def _server() -> PostgresServer | str:
     """The server of this process, or why there is none."""
-    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    on_path = shutil.which("initdb")
-    folders += [Path(on_path).parent] if on_path else []
+    folders = _folders()
     if not folders:
         return "PostgreSQL is not installed"
     try:

@@ -128,9 +128,9 @@ def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[s
                 exists = target.exists()
                 mode = target.stat().st_mode & 0o777 if exists else 0o666 & ~_umask()
                 os.chmod(temporary, mode)
-                _to_disk(temporary)
+                to_disk(temporary)
                 (os.replace if replace else _put_first)(temporary, target)
-                _to_disk(target.parent)
+                to_disk(target.parent)
             else:
                 with open(temporary, "rb") as source, open(target, "wb") as sink:
                     shutil.copyfileobj(source, sink)
@@ -164,7 +164,7 @@ def _are_one(path: str, other: Path) -> bool:
     return other.exists() and os.path.samefile(path, other)
 
 
-def _to_disk(path: str | Path) -> None:
+def to_disk(path: str | Path) -> None:
     """Wait until a file, or the list of files in a folder, is on the disk."""
     folder = os.path.isdir(path)
     try:

@@ -397,6 +397,10 @@ class Collector:
             # After the ids were dropped nobody knows who has sent, but n people have.
             return self._n_invited, self._counts.n
 
+    def backup(self) -> str:
+        """Have the store write a whole copy of itself beside it; the name of its file."""
+        return str(self._ask(self._backup))
+
     @property
     def owner_hash(self) -> bytes | None:
         """The SHA-256 of the owner's token; None where none is kept."""
@@ -717,6 +721,11 @@ class Collector:
         n_invited = self._commit(invited)
         with self._changed:
             self._n_invited = n_invited
+
+    def _backup(self) -> str:
+        """Copy the store."""
+        self._sync()
+        return self._store.backup()
 
     def _keep(self, name: str, content: bytes) -> None:
         """Keep a fact."""

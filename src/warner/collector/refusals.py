@@ -52,6 +52,8 @@ NAMES = {
     "store_in_use": "another process has the store open",
     "store_of_another_study": "the store holds the counts of another study",
     "store_damaged": "what the store holds contradicts itself",
+    "store_restored": "the store is a copy, and lacks what was counted after it was made",
+    "no_backup": "the store is a database, which has tools for backups",
     "store_too_old": "an older version of warner wrote the store",
     "store_too_new": "a newer version of warner wrote the store",
     "ids_dropped": "the ids of counted submissions were dropped",

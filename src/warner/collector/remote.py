@@ -41,6 +41,7 @@ _REMEDIES = {
     "groups_after_closing": "The groups are many for the planned people. Close the survey first",
     "closed": "Everything that was counted before is in the result",
     "not_by_invitation": 'Say access = "invited" in [collect], and start the server again',
+    "no_backup": "pg_dump makes one while the collector runs; docs/collector.md has the commands",
     "not_invited": "Only invited people can send reports of this study",
     "too_many": "The owner's token lifts the limit: --token-file or --token-env",
 }
@@ -144,6 +145,17 @@ class Remote:
         """Close the survey; everything that was counted is then published."""
         self._ask("/live/close", b"", done=303)  # the server then leads browsers to the live page
 
+    def backup(self) -> str:
+        """Have the store copied on the collector's machine; the name of the file beside it."""
+        try:
+            return str(json.loads(self._ask("/live/backup", b""))["backup"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise self._is_no_collector() from None
+
+    def _is_no_collector(self) -> FileError:
+        rule = "does not answer as a collector of warner does"
+        return FileError(self.url, rule, None, "Give the address of the survey page")
+
     def _sent(self, path: str, body: bytes, key: str) -> int:
         """Send a body until it is taken; the number that the answer has under ``key``."""
         for attempt in range(TRIES):
@@ -155,8 +167,7 @@ class Remote:
                 self.sleep(min(_LONGEST_WAIT, max(later.seconds, 0.5 * 2**attempt)))
             except (ValueError, KeyError, TypeError, RecursionError):
                 break
-        rule = "does not answer as a collector of warner does"
-        raise FileError(self.url, rule, None, "Give the address of the survey page")
+        raise self._is_no_collector()
 
     def _ask(self, path: str, body: bytes | None = None, done: int = 200) -> bytes:
         """The body of the answer to a request; b"" where its status is ``done``."""

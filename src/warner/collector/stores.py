@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sqlite3
 import time
 from abc import ABC, abstractmethod
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from warner._core.atomic_files import require_new, temporary_file, to_disk
 from warner._core.errors import ArgumentError, MissingExtraError
 from warner.collector.refusals import Refused
 from warner.collector.submissions import ID_BYTES
@@ -64,6 +66,8 @@ class Store(ABC, Generic[_Connection]):
     name: str  # as messages name it, without a password
     rest: float  # seconds after a change until `tidy` is called, also while more changes follow
     is_shared: bool  # whether other processes may have it open too
+    goes_on_as_copy = False  # whether the owner knows that it may be a copy, and lacks reports
+    was_copy = False  # whether it was one when it was opened
     _begin: ClassVar[str]  # the statement that begins a transaction
     _errors: type[Exception]
     _connection: _Connection | None = None
@@ -205,6 +209,11 @@ class Store(ABC, Generic[_Connection]):
         for table in _IDS:
             self._run(f"DELETE FROM warner_{table}")
 
+    def backup(self) -> str:
+        """Write a whole copy of the store as of one moment; the name of its file."""
+        rule, remedy = "is a database, which has tools for that", "Use pg_dump"
+        raise Refused("no_backup", self.name, rule, None, remedy)
+
     def tidy(self, is_quiet: bool = True) -> bool:
         """Empty the log, and rewrite the tables if it is time; whether nothing is left to do."""
         if self._has_older:
@@ -269,6 +278,19 @@ class Store(ABC, Generic[_Connection]):
             "that version, go on in a new store, and add the tallies"
         )
         return Refused("store_too_old", self.name, rule, got, remedy)
+
+    def _take_copy(self, got: str) -> None:
+        """Go on with a store that is a copy, where the owner knows that."""
+        # Who has answered since then and answers again tells twice as much. Only the owner can
+        # weigh that against an end of the survey.
+        if not self.goes_on_as_copy:
+            rule = "is a copy: it lacks the reports that were accepted after it was made"
+            remedy = (
+                "To go on without them: warner collect serve --restored. Their people can answer "
+                "again, and two reports of one person tell more than one"
+            )
+            raise Refused("store_restored", self.name, rule, got, remedy)
+        self.was_copy = True
 
     def _in_use(self) -> Refused:
         rule, remedy = "is open in another process", "Stop the other one first"
@@ -349,7 +371,7 @@ def _tables(blob: str, number: str, more: str = "") -> Iterator[str]:
 # A bit that flips on the disk: the table of checks has one sum over all rows, which each commit
 # brings up to date and each start compares. A log that was damaged ends, for SQLite, at its first
 # frame that is not whole, and commits after it are lost without a word. So a small file beside the
-# store says how many commits there were.
+# store says how many commits there were. A backup has no such file: it is known as a copy.
 
 
 _APPLICATION = 0x57524E31  # "WRN1", the application id of the file
@@ -467,8 +489,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
             connection.execute(statement)
         connection.execute("CREATE TABLE warner_checks (key integer PRIMARY KEY, total integer)")
         connection.execute("INSERT INTO warner_checks VALUES (0, 0)")
-        with open(self._last_path, "wb") as file:  # of a store that was deleted
-            file.write(_sealed(0))
+        self._seal(0)  # there may be one of a store that was deleted
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {_VERSION}")
 
@@ -477,25 +498,38 @@ class SQLiteStore(Store[sqlite3.Connection]):
     def _check(self, connection: sqlite3.Connection) -> None:
         """Refuse a file whose rows are not those that were written, or that lacks the last ones."""
         remedy = "Its disk or a copy has changed it: go on with a copy from before"
-        ids = sum(
-            connection.execute(f"SELECT count(*) FROM warner_{t}").fetchone()[0] for t in _IDS
+        with open(self._last_path, "rb") as file:
+            content = file.read()
+        spent, invited = (
+            connection.execute(f"SELECT count(*) FROM warner_{table}").fetchone()[0]
+            for table in _IDS
         )
         total = connection.execute("SELECT key, total FROM warner_checks").fetchall()
-        if ids <= _QUICKLY and total != [(0, self._total(connection))]:
+        is_summed = spent + invited <= _QUICKLY or not content
+        if is_summed and total != [(0, self._total(connection))]:
             rule = "holds other rows than were written"
             raise Refused("store_damaged", self.path, rule, None, remedy)
         commits = connection.execute("SELECT sum(commits) FROM warner_shards").fetchone()[0] or 0
-        with open(self._last_path, "rb") as file:
-            content = file.read()
-        count, check = content[:8], content[8:]
-        last = int.from_bytes(count, "big")
-        if check == _sealed(last)[8:] and last > commits:
+        last = int.from_bytes(content[:8], "big")
+        is_behind = content == _sealed(last) and last > commits
+        if content and not is_behind:
+            return
+        if is_behind and not self.goes_on_as_copy:
             rule = "lacks the last commits of reports, whose people had a reply"
             remedy = (
-                "Its log or a copy was damaged or cut off: go on with a whole copy, or delete "
-                f"{self._last_path} to go on without them"
+                "Its log or a copy was damaged or cut off: go on with a whole copy, or without "
+                "them by warner collect serve --restored"
             )
             raise Refused("store_damaged", self.path, rule, f"{commits:,} of {last:,}", remedy)
+        self._take_copy(f"{spent:,} ids of reports")
+        self._seal(commits)
+
+    def _seal(self, commits: int) -> None:
+        """Write how many commits there are, and wait until it is on disk."""
+        with open(self._last_path, "wb") as file:
+            file.write(_sealed(commits))
+            file.flush()
+            os.fsync(file.fileno())
 
     @staticmethod
     def _total(connection: sqlite3.Connection) -> int:
@@ -558,6 +592,45 @@ class SQLiteStore(Store[sqlite3.Connection]):
     def _sort(self) -> None:
         self._run("VACUUM")
 
+    def backup(self) -> str:
+        path, problem = f"{self.path}-backup", None
+        folder = os.path.dirname(os.path.abspath(path))
+        try:
+            with temporary_file(folder) as temporary:
+                # Rows come into a new file in the order of their keys, so it shows no order of
+                # arrival, as a copy of the pages would.
+                self._named(self._run, "VACUUM INTO ?", temporary)
+                to_disk(temporary)
+                os.replace(temporary, path)
+                to_disk(folder)
+        except OSError as error:
+            problem = f"cannot be copied ({error.strerror})"
+        if problem is not None:
+            raise Refused("store_failed", self.path, problem)
+        return os.path.basename(path)
+
+    def restore(self, backup: str | os.PathLike[str]) -> None:
+        """Make the file from a backup, which is checked; the collector still refuses it."""
+        for end in ("", "-wal", "-last"):
+            require_new(f"{self.path}{end}")
+        failed = Refused("store_failed", self.path, "is made from a file that is no store")
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            shutil.copyfile(backup, self.path)
+            to_disk(self.path)
+            self.open()
+        except OSError as error:
+            rule = f"cannot be made from {os.fspath(backup)} ({error.strerror})"
+            failed = Refused("store_failed", self.path, rule)
+        except Refused as refused:
+            if refused.name == "store_restored":  # everything else was found to be right
+                return
+            failed = refused
+        self.close()
+        for end in ("", "-last"):
+            Path(f"{self.path}{end}").unlink(missing_ok=True)
+        raise failed
+
     def _failed(self, error: sqlite3.Error) -> Refused:
         connection = self._connection
         if connection is not None:
@@ -608,6 +681,14 @@ _SETTINGS = (
 _UNANSWERED = 15_000  # milliseconds, after which a network that a commit waits for is cut
 _SHARDS = 1000
 _SCHEMA = "schema"  # the fact that holds the version of the tables
+# The fact that holds the server and the number of the table that has it. A table that a dump makes
+# has another one. Servers that copy each other's files, as a standby does, count as one.
+_HOME = "home"
+_TABLE = "'warner_facts'::regclass::oid::bigint"
+_HERE = (
+    f"SELECT {_TABLE}, convert_to(system_identifier || ' ' || {_TABLE}, 'UTF8') "
+    "FROM pg_control_system()"
+).encode()
 # Locks have two numbers: of the schema, and of a shard or of all together.
 _LOCK = "hashtext('warner ' || current_schema())"
 _ALL = -1
@@ -621,6 +702,7 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
     name = "store"  # not the address, which may hold a password
     _pause = 60.0
     _begin = "BEGIN"
+    _table = 0  # the number of a table, by which it is known that a dump was loaded
 
     def __init__(self, address: str) -> None:
         try:
@@ -693,6 +775,15 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         version = int(row[0]) if row is not None else 0
         if version != _VERSION:
             raise self._of_another_version(version)
+        self._table, *here = connection.execute(_HERE).fetchone() or (0,)
+        row = connection.execute(query, [_HOME]).fetchone()
+        if row == tuple(here):
+            return
+        if row is not None:  # as a dump has it that was loaded elsewhere
+            ids = connection.execute(f"SELECT count(*) FROM warner_{SPENT}".encode()).fetchone()
+            self._take_copy(f"{(ids or (0,))[0]:,} ids of reports")
+        put = "INSERT INTO warner_facts VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET content = "
+        connection.execute(f"{put} excluded.content".encode(), [_HOME, *here])
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         query = statement.replace("?", "%b").encode()
@@ -701,7 +792,10 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
 
     def _keep_out(self, alone: bool) -> None:
         shared = "" if alone else "_shared"
-        self._run(f"SELECT pg_advisory_xact_lock{shared}({_LOCK}, {_ALL})")
+        query = f"SELECT {_TABLE}, pg_advisory_xact_lock{shared}({_LOCK}, {_ALL})"
+        if self._run(query)[0][0] != self._table:
+            self.close()
+            raise Refused("store_failed", self.name, "was replaced while it was open")
 
     def _add(self, counts: Mapping[bytes, int]) -> None:
         statement = (
@@ -764,20 +858,25 @@ def usual_store(study: str | os.PathLike[str]) -> str:
     return str(path.with_name(path.stem + ENDING))
 
 
+def is_database(address: str) -> bool:
+    """Whether the address of a store is that of a database, and no name of a file."""
+    return address.startswith(_POSTGRES)
+
+
 def shown_store(address: str | None, study: str | os.PathLike[str]) -> str:
     """A store as messages name it: the address of a database may hold a password.
 
     >>> shown_store(None, "smoking.toml"), shown_store("postgresql://me:secret@host/db", "x.toml")
     ('smoking.counts.sqlite', 'postgresql://...')
     """
-    if address is not None and address.startswith(_POSTGRES):
+    if address is not None and is_database(address):
         return f"{_POSTGRES[0]}..."
     return address or usual_store(study)
 
 
 def store_at(address: str) -> Store[Any]:
     """The store at an address, which is not opened yet."""
-    if address.startswith(_POSTGRES):
+    if is_database(address):
         return PostgresStore(address)
     folders = {name.lower() for name in Path(address).resolve().parent.parts}
     if published := sorted(folders & _PUBLISHED):

@@ -92,6 +92,37 @@ def test_the_owner_closes_the_survey(web: tuple[Site, str]) -> None:
     assert late.exit_code == 1 and "closed" in late.stderr
 
 
+def test_a_backup_is_made_while_it_serves_and_goes_on_where_the_owner_says_so(
+    web: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, url = web
+    made.collector.submit(made.collector.format.parse(made.body(20))).result()
+    assert run("collect", "backup", url).exit_code == 1  # without the token
+    for _ in range(2):
+        backup = run("collect", "backup", url, "--token-file", "token")
+        assert backup.exit_code == 0 and backup.stdout == "", backup.output
+        assert backup.stderr.startswith("a.sqlite-backup is a copy of the store")
+    # Who has a page of another site open is not made to make copies.
+    request = {"cookie": f"{COOKIE}={made.token}", "origin": url}
+    port = int(url.rpartition(":")[2])
+    assert ask(port, "POST", "/live/backup", b"", request)[0] == 403
+    again = run("collect", "restore", "a.sqlite-backup", "a.sqlite")
+    assert again.exit_code == 1 and "is there already" in again.stderr
+    restored = run("collect", "restore", "a.sqlite-backup", "b.sqlite")
+    assert restored.exit_code == 0 and "with --restored" in restored.stderr
+    database = run("collect", "restore", "a.sqlite-backup", "postgresql://host/database")
+    assert database.exit_code == 1 and "pg_restore" in database.stderr
+    Path("served.toml").write_text(SERVED)
+    monkeypatch.setattr(server, "run", lambda application, listen, ready, stop: ready(8000))
+    serve = ["collect", "serve", "served.toml", "--port", "0", "--store", "b.sqlite"]
+    unaware = run(*serve)
+    assert unaware.exit_code == 1 and "20 ids of reports" in unaware.stderr, unaware.output
+    aware = run(*serve, "--restored")
+    assert aware.exit_code == 0 and "20 people have answered" in aware.stderr, aware.output
+    assert "--restored" not in aware.stderr.rpartition("It goes on")[2]
+    assert run(*serve).exit_code == 0
+
+
 def test_tallies_of_one_collector_are_never_added(web: tuple[Site, str]) -> None:
     made, url = web
     for name in ("monday.json", "tuesday.json"):

@@ -303,7 +303,7 @@ def test_a_bit_that_flips_is_told_or_changes_nothing(tmp_path: Path) -> None:
     for bit in rng.integers(0, 8 * len(whole), 60).tolist():
         restored(store)
         Path(f"{store.path}-wal").write_bytes(b"")
-        Path(f"{store.path}-last").write_bytes(b"")
+        Path(f"{store.path}-last").write_bytes(stores._sealed(0))
         flipped = bytearray(whole)
         flipped[bit // 8] ^= 1 << bit % 8
         Path(store.path).write_bytes(flipped)
@@ -332,8 +332,11 @@ def test_a_log_that_lost_its_end_is_told(tmp_path: Path) -> None:
     restored(store)
     Path(f"{store.path}-wal").write_bytes(b"")
     refused(Refused, "lacks the last commits", store.open)
-    Path(f"{store.path}-last").unlink()  # as the message says
-    assert store.open()
+    store.goes_on_as_copy = True  # as the message says
+    assert store.open() and store.was_copy
+    store.close()
+    store.goes_on_as_copy = store.was_copy = False
+    assert store.open() and not store.was_copy  # it is said once
     store.close()
     # Who deletes a store starts anew, although the file beside it is left.
     restored(store)

@@ -1,4 +1,4 @@
-"""Commands for answers of real people: collect serve, invite, pull, push and close."""
+"""Commands for answers of real people: collect serve, invite, pull, push, close and backup."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from warner import io as files
 from warner._core.atomic_files import read_whole
 from warner._core.errors import ArgumentError, MissingExtraError, WarnerError, message
 from warner._core.progress import stage
+from warner._core.text import visible
 from warner.app.commands.options import options, tally_output
 from warner.app.running import Interrupted
 from warner.app.terminal import plural, show
@@ -67,7 +68,7 @@ def _require_extra() -> None:
 
 @contextlib.contextmanager
 def _collecting(
-    path: str, study: Study, store: str | None, ways: int | None
+    path: str, study: Study, store: str | None, ways: int | None, restored: bool = False
 ) -> Iterator[Collector]:
     """The collector of a study, which is stopped at the end."""
     from warner.collector.collector import Collector
@@ -75,7 +76,9 @@ def _collecting(
     from warner.collector.survey_document import survey_bytes
 
     survey_bytes(study)  # refused before a store is made
-    collector = Collector(study, store_at(store or usual_store(path)), ways)
+    opened = store_at(store or usual_store(path))
+    opened.goes_on_as_copy = restored
+    collector = Collector(study, opened, ways)
     try:
         yield collector
     finally:
@@ -145,6 +148,12 @@ def collect() -> None:
     is_flag=True,
     help="Other words of questions or choices than before mean the same, as after a corrected "
     "typing error. Otherwise a store with answers refuses them.",
+)
+@click.option(
+    "--restored",
+    is_flag=True,
+    help="Go on with a store that is a backup or another copy, and lacks the reports that were "
+    "accepted after it was made. Their people can answer again.",
 )
 @_brand
 @_own_words
@@ -295,6 +304,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             study,
             str(Path(folder) / "preview.sqlite") if preview else choices["store"],
             choices["ways"],
+            choices["restored"],
         ) as collector,
     ):
         start = Start(collector, study, path)
@@ -419,7 +429,7 @@ def _given_again(store_name: str) -> list[str]:
         if (
             not isinstance(option, click.Option)
             or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-            or name in ("new_texts", "new_token")
+            or name in ("new_texts", "new_token", "restored")
         ):
             continue
         value = context.params[name]
@@ -812,6 +822,56 @@ def close(url: str, token_file: str | None, token_env: str | None) -> None:
     """
     _as_owner("close", url, token_file, token_env).close()
     click.echo("The survey is closed.", err=True)
+
+
+@collect.command()
+@click.argument("url")
+@_token_options
+def backup(url: str, token_file: str | None, token_env: str | None) -> None:
+    """Copy the store of the collector at URL while it runs.
+
+    It needs the owner's token. The collector writes the copy beside its store, with -backup at the
+    end of the name, in place of the copy before: take it from there to another disk. It is whole,
+    and of one moment. It never travels: the store has what the live page does not show yet.
+
+    Keep few copies. Two of them, of different times, show what was counted in between.
+
+    A database is backed up by its own tools: pg_dump.
+
+    \b
+        warner collect backup https://survey.example.org --token-file token.txt
+        warner collect restore study.counts.sqlite-backup study.counts.sqlite
+    """
+    name = _as_owner("backup", url, token_file, token_env).backup()
+    click.echo(f"{visible(name)} is a copy of the store, beside it on its machine.", err=True)
+
+
+@collect.command()
+@click.argument("backup", type=_STUDY)
+@click.argument("store", type=_STUDY)
+def restore(backup: str, store: str) -> None:
+    """Make the file STORE from BACKUP, a copy of a store, and check it.
+
+    Nothing is replaced: move the files of the old store away. The reports that were accepted after
+    the copy was made are not in it. Their people had a reply, so their devices do not send again.
+    With invitations they can answer again, and a person's two reports tell together as much as
+    twice the epsilon. So serve refuses the store until --restored says that you know.
+
+    \b
+        warner collect restore study.counts.sqlite-backup study.counts.sqlite
+        warner collect serve study.toml --restored
+    """
+    from warner.collector.stores import SQLiteStore, is_database
+
+    if is_database(store):
+        rule, remedy = "is a database, which its own tools restore", "Use pg_restore"
+        raise ArgumentError("STORE", rule, None, remedy)
+    SQLiteStore(store).restore(backup)
+    click.echo(
+        f"{store} is whole. It lacks what was accepted after the copy was made: warner collect "
+        "serve goes on without that, with --restored.",
+        err=True,
+    )
 
 
 def _as_owner(command: str, url: str, token_file: str | None, token_env: str | None) -> Remote:

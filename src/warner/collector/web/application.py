@@ -279,6 +279,7 @@ class OwnerPages:
                 for n, do in changes.items()
             ),
             Route(f"{_PATH}/invite", self._invite, methods=["POST"]),
+            Route(f"{_PATH}/backup", self._backup, methods=["POST"]),
         ]
 
     async def _page(self, request: Request) -> Response:
@@ -385,6 +386,13 @@ class OwnerPages:
         ids = invitations_in(body, study.digest)
         await asyncio.to_thread(self._collector.invite, ids)
         return json_answer({"invited": self._collector.invitations[0]}, 202)
+
+    async def _backup(self, request: Request) -> Response:
+        """Have a copy of the store written beside it. It never comes here."""
+        if self._require_owner(request):
+            raise HttpRefused("forbidden")
+        # The copy has what the live page does not show yet: who has the machine alone reads it.
+        return json_answer({"backup": await asyncio.to_thread(self._collector.backup)})
 
     def _require_owner(self, request: Request) -> bool:
         """Refuse everyone but the owner; whether it was a browser, by its cookie, that asked."""

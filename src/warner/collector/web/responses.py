@@ -58,6 +58,7 @@ REASONS: Mapping[str, Reason] = {
     "other_study": Reason(409, "holds reports of another study", "Load the page anew", True),
     "ids_dropped": Reason(409, "opens a survey that was closed for good"),
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
+    "no_backup": Reason(409, "asks for a copy of a database, which has tools for that"),
     "closed": Reason(410, "comes after the survey closed", None, True),
     "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),
     "long_address": Reason(414, "has too long an address"),
@@ -79,6 +80,7 @@ _SENT_AS: Mapping[str, str] = {
     "busy": "too_many",
     "too_many_groups": "store_full",
     "store_failed": "unavailable",
+    "store_restored": "unavailable",
     "stopped": "unavailable",
 }
 # What is wrong with the reports, or with the owner's wish, is said in the collector's words. Other
