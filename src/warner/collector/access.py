@@ -1,6 +1,6 @@
-"""Who may do what: the owner's token, invitation codes, and proof that a form is the owner's.
+"""Who may do what: the tokens of owners, invitation codes, and proof that a form is an owner's.
 
-The store keeps the SHA-256 of the token, and of each code the 16 bytes that become the id of its
+The store keeps the SHA-256 of each token, and of each code the 16 bytes that become the id of its
 report. Neither the token nor a code can be computed from it: both are random and long.
 """
 
@@ -11,7 +11,7 @@ import csv
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from warner.collector.submissions import ID_BYTES
 
 TOKEN_BYTES = 32
 COOKIE = "warner_owner"
+METRICS = "metrics"  # the name of a token that reads the metrics, and may do nothing else
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # without 0 and O, 1, I and L, U
 CODE_LETTERS = 16
 MOST_INVITED = 10_000  # ids of one body
@@ -36,30 +37,39 @@ def new_token() -> str:
 
 def token_hash(token: str) -> bytes:
     """What is stored of a token: its SHA-256, 32 bytes."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(_bytes(token)).digest()
 
 
 class Owner:
-    """Knows the owner by the token."""
+    """Knows the owner, and others to whom the owner gave a token, by their tokens.
 
-    def __init__(self, stored: bytes) -> None:
+    ``stored`` gives the SHA-256 of each token by its name; "" is the owner's own.
+    """
+
+    def __init__(self, stored: Callable[[], Mapping[str, bytes]]) -> None:
         self._stored = stored
-        # Forms are checked with a key of this process alone.
-        self._key = secrets.token_bytes(32)
 
-    def is_token(self, token: str | None) -> bool:
-        """Whether this is the owner's token. The time it takes says nothing about the token."""
-        return token is not None and hmac.compare_digest(token_hash(token), self._stored)
+    def name_of(self, token: str) -> str | None:
+        """Whose token this is; None for nobody's. The time it takes says nothing about it."""
+        digest = token_hash(token)
+        names = [n for n, hashed in self._stored().items() if hmac.compare_digest(digest, hashed)]
+        return next(iter(names), None)
 
-    @property
-    def proof(self) -> str:
-        """The anti-forgery value of the forms of the owner's page."""
-        # Other sites cannot read it, so a form that they send in the owner's name lacks it.
-        return hmac.new(self._key, self._stored, hashlib.sha256).hexdigest()
 
-    def is_proof(self, value: str) -> bool:
-        """Whether a form has the value of the page."""
-        return hmac.compare_digest(value.encode("utf-8", "surrogatepass"), self.proof.encode())
+def proof_of(token: str) -> str:
+    """The anti-forgery value of the forms on the page of who has a token."""
+    # Other sites cannot read it, so a form that they make the owner's browser send lacks it. It
+    # follows from the token alone, so any process that serves the survey takes it.
+    return hmac.new(_bytes(token), b"warner form", hashlib.sha256).hexdigest()
+
+
+def is_proof(value: str, token: str) -> bool:
+    """Whether a form has the value of the page."""
+    return hmac.compare_digest(_bytes(value), proof_of(token).encode())
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def new_codes(n: int) -> list[str]:

@@ -71,6 +71,7 @@ _OTHERS = 1.0  # seconds between looks at what other processes have counted, at 
 _SHARE = 20  # to read that takes at most one second in so many
 _REASONS = 100  # different reasons of rejects
 _STUDY, _OWNER = "study", "owner"
+_RECORD = "record "  # the beginning of the names of facts, before the time of what was done
 _MARK = "mark"  # random, of the tallies of this collector
 _REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _WISH, _DROPPED = "layout", "wish", "dropped"
@@ -206,6 +207,8 @@ class Collector:
                 rule = "was made with other ways of joint tables, or attributes in another order"
                 name = self._store.name
                 raise Refused("store_of_another_study", name, rule, None, "State them as before")
+            if self._store.was_copy:
+                self._store.put(self._noted("went on with a copy of the store", ""))
             self._read()
             ids = self._store.size(SPENT)
         if not self._dropped and ids != self._counts.n:
@@ -229,7 +232,8 @@ class Collector:
         of_shard = rejects.pop(f"{_REJECTS}{shard}", {})
         with self._changed:
             self._marks = [facts[_MARK].decode()] if _MARK in facts else []
-            remembered = {k: v for k, v in facts.items() if k.startswith((_REMEMBERED, _OWNER))}
+            starts = (_REMEMBERED, _OWNER, _RECORD)
+            remembered = {name: fact for name, fact in facts.items() if name.startswith(starts)}
             self._remembered = remembered
             self._take_status(facts)
             if self._shard != shard:
@@ -370,15 +374,23 @@ class Collector:
         with self._changed:
             return self._changed.wait_for(lambda: self._version > version, timeout)
 
-    def close_survey(self) -> None:
+    def close_survey(self, who: str = "") -> None:
         """Refuse submissions from now on; those that wait are counted first."""
         # After ids were dropped, the survey cannot be opened again: a repeat would be counted
         # twice.
-        self._ask(self._close)
+        noted = self._noted("closed", who)
+        self._ask(lambda: self._close(noted))
 
-    def open_survey(self) -> None:
+    def open_survey(self, who: str = "") -> None:
         """Take submissions from now on, whatever the clock says."""
-        self._ask(self._open)
+        noted = self._noted("opened", who)
+        self._ask(lambda: self._open(noted))
+
+    @property
+    def record(self) -> list[tuple[str, str, str]]:
+        """What was done to the survey: (when, what, by whose token), the first of it first."""
+        facts = sorted(self._remembered.items())
+        return [tuple(json.loads(fact)) for name, fact in facts if name.startswith(_RECORD)]
 
     def invite(self, ids: np.ndarray) -> None:
         """Take submissions with these ids in a study for which people are invited.
@@ -397,18 +409,19 @@ class Collector:
             # After the ids were dropped nobody knows who has sent, but n people have.
             return self._n_invited, self._counts.n
 
-    def backup(self) -> str:
+    def backup(self, who: str = "") -> str:
         """Have the store write a whole copy of itself beside it; the name of its file."""
-        return str(self._ask(self._backup))
+        return str(self._ask(lambda: self._backup(who)))
 
     @property
-    def owner_hash(self) -> bytes | None:
-        """The SHA-256 of the owner's token; None where none is kept."""
-        return self._remembered.get(_OWNER)
+    def owners(self) -> dict[str, bytes]:
+        """The SHA-256 of each token, by whose it is; "" is the owner's own."""
+        facts = self._remembered.items()
+        return {n.removeprefix(_OWNER)[1:]: h for n, h in facts if n.startswith(_OWNER) and h}
 
-    def keep_owner_hash(self, digest: bytes) -> None:
-        """Keep the SHA-256 of the owner's token."""
-        self._ask(lambda: self._keep(_OWNER, digest))
+    def keep_owner(self, name: str, digest: bytes) -> None:
+        """Keep the SHA-256 of somebody's token; b"" ends it."""
+        self._ask(lambda: self._keep_owner(name, digest))
 
     def remembered(self, name: str) -> bytes | None:
         """What :meth:`remember` kept under a name; None where nothing is kept."""
@@ -416,7 +429,7 @@ class Collector:
 
     def remember(self, name: str, content: bytes) -> None:
         """Keep something beside the counts, such as the texts of the questions."""
-        self._ask(lambda: self._keep(_REMEMBERED + name, content))
+        self._ask(lambda: self._keep({_REMEMBERED + name: content}))
 
     def replace(self, name: str, before: bytes | None, content: bytes) -> bool:
         """Keep something in place of ``before``; False where another process was faster."""
@@ -490,7 +503,7 @@ class Collector:
         if task is not None:
             task.do()
         if not ending and self._is_over():
-            self._try(self._close)
+            self._try(partial(self._close, self._noted("closed", "its date")))
         if self._store.is_shared and not ending and self._began >= self._next_read:
             self._try(self._follow)
         if self._unsaved and (idle or ending):
@@ -661,13 +674,20 @@ class Collector:
 
     # Actions of the writer.
 
-    def _close(self) -> None:
+    def _noted(self, what: str, who: str) -> dict[str, bytes]:
+        """A fact that says what is done, by whose token and when; it stays for good."""
+        now = self._clock().astimezone(UTC)
+        name = f"{_RECORD}{now:%Y-%m-%d %H:%M:%S.%f} {secrets.token_hex(4)}"
+        return {name: canonical([f"{now:%Y-%m-%d %H:%M}", what, who]).encode()}
+
+    def _close(self, noted: Mapping[str, bytes]) -> None:
         """Close the survey, for good where ids are dropped."""
         dropping = self._study.collect.keep_ids == "closed"
 
         def closed() -> None:
-            self._store.put({_WISH: CLOSED.encode(), **({_DROPPED: b"1"} if dropping else {})})
+            self._store.put({_WISH: CLOSED.encode(), **noted})
             if dropping:
+                self._store.put({_DROPPED: b"1"})
                 self._store.drop_ids()
 
         self._commit(closed, alone=True)
@@ -683,7 +703,7 @@ class Collector:
             self._over_since = time.monotonic()
         return time.monotonic() - self._over_since >= _GRACE
 
-    def _open(self) -> None:
+    def _open(self, noted: Mapping[str, bytes]) -> None:
         """Open the survey."""
 
         def opened() -> None:
@@ -692,7 +712,7 @@ class Collector:
                 rule = "cannot be opened again: the ids of counted submissions were dropped"
                 remedy = 'State keep_ids = "always" in [collect] of the next survey'
                 raise Refused("ids_dropped", "survey", rule, None, remedy)
-            self._store.put({_WISH: OPEN.encode()})
+            self._store.put({_WISH: OPEN.encode(), **noted})
 
         self._commit(opened, alone=True)
         self._read_again()
@@ -722,15 +742,23 @@ class Collector:
         with self._changed:
             self._n_invited = n_invited
 
-    def _backup(self) -> str:
+    def _backup(self, who: str) -> str:
         """Copy the store."""
         self._sync()
-        return self._store.backup()
+        name = self._store.backup()
+        self._keep(self._noted("copied", who))
+        return name
 
-    def _keep(self, name: str, content: bytes) -> None:
-        """Keep a fact."""
-        self._commit(lambda: self._store.put({name: content}))
-        self._remembered[name] = content
+    def _keep_owner(self, name: str, digest: bytes) -> None:
+        """Keep somebody's token, or its end."""
+        what = "token made" if digest else "token ended"
+        facts = {f"{_OWNER} {name}".rstrip(): digest, **self._noted(what, name)}
+        self._keep(facts)
+
+    def _keep(self, facts: Mapping[str, bytes]) -> None:
+        """Keep facts."""
+        self._commit(lambda: self._store.put(facts))
+        self._remembered = {**self._remembered, **facts}  # which others may be reading
 
     def _replace(self, name: str, before: bytes | None, content: bytes) -> bool:
         """Keep a fact, if it is still as before."""
@@ -745,7 +773,7 @@ class Collector:
         if not self._commit(replaced, alone=True):
             self._read_again()
             return False
-        self._remembered[name] = content
+        self._remembered = {**self._remembered, name: content}
         return True
 
 

@@ -290,7 +290,7 @@ class Store(ABC, Generic[_Connection]):
                 "again, and two reports of one person tell more than one"
             )
             raise Refused("store_restored", self.name, rule, got, remedy)
-        self.was_copy = True
+        self.goes_on_as_copy, self.was_copy = False, True
 
     def _in_use(self) -> Refused:
         rule, remedy = "is open in another process", "Stop the other one first"

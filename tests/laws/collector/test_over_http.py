@@ -58,7 +58,7 @@ class Requests(RuleBasedStateMachine):
         live = LivePublisher(self._collector, STUDY)
         limits = Settings(Limits(rate=0))
         self._application = Application(
-            STUDY, self._collector, live, Owner(token_hash("t")), limits
+            STUDY, self._collector, live, Owner(lambda: {"": token_hash("t")}), limits
         )
 
     def _store(self) -> Store:

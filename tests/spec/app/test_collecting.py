@@ -300,9 +300,31 @@ def test_a_token_is_kept_only_when_it_is_printed(
     assert done.exit_code == 1 and "cannot be listened on" in done.stderr
     collector = Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite"))
     try:
-        assert collector.owner_hash is None
+        assert collector.owners == {}
     finally:
         collector.stop()
+
+
+def test_others_have_tokens_by_name_which_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(SERVED)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
+    serve = ("collect", "serve", "study.toml")
+    first = run(*serve, "--token-for", "anna", "--token-for", "metrics")
+    assert "Live result: http" in first.stdout and "Live result of anna: http" in first.stdout
+    assert "Token of metrics, for http://127.0.0.1:8000/live/metrics: " in first.stdout
+    assert "--token-for" not in first.stderr.rpartition("It goes on")[2]
+    again = run(*serve, "--end-token", "anna", "--token-for", "metrics")
+    assert again.exit_code == 0 and "token=" not in again.stdout
+    collector = Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite"))
+    assert sorted(collector.owners) == ["", "metrics"]
+    done = [(what, who) for _, what, who in collector.record]
+    assert done[-2:] == [("token made", "metrics"), ("token ended", "anna")]
+    collector.stop()
+    for arguments in (["--end-token", "anna"], ["--end-token", ""], ["--token-for", "a\nb"]):
+        assert run(*serve, *arguments).exit_code == 1
 
 
 def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,8 +74,8 @@ def site(
     collector = Collector(study, SQLiteStore(path) if store is None else store)
     live = LivePublisher(collector, study)
     token = new_token()
-    collector.keep_owner_hash(token_hash(token))
-    owner = Owner(collector.owner_hash or b"")
+    collector.keep_owner("", token_hash(token))
+    owner = Owner(lambda: collector.owners)
     application = Application(study, collector, live, owner, settings or Settings(Limits(rate=0)))
     try:
         yield Site(study, collector, live, application, token)

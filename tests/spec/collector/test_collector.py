@@ -116,13 +116,13 @@ def test_the_state_outlives_the_process(make: Make) -> None:
     text = body(first, 3)
     send(first, text)
     first.reject("malformed")
-    first.keep_owner_hash(b"hash")
+    first.keep_owner("", b"hash")
     state = first.state()
     first.stop()
     again = make()
     assert again.state().tallies == state.tallies
     assert again.state().rejects == {"malformed": 1}
-    assert again.owner_hash == b"hash"
+    assert again.owners == {"": b"hash"}
     assert send(again, text).new == 0
 
 
@@ -406,6 +406,9 @@ def test_processes_of_one_database_count_and_close_together(
     assert first.replace("step", None, b"1")
     assert not second.replace("step", None, b"2")
     assert second.remembered("step") == b"1"
+    first.keep_owner("anna", b"hash")
+    second.state()
+    assert second.owners == {"anna": b"hash"} and second.record == first.record
     first.close_survey()
     assert refusal(submit(second, text)).name == "closed"
     assert (second.status(), second.state().n, second.is_final) == ("closed", 4, True)

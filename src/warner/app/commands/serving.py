@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +159,21 @@ def collect() -> None:
 @_brand
 @_own_words
 @click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
+@click.option(
+    "--token-for",
+    "new_names",
+    metavar="NAME",
+    multiple=True,
+    help="Make a token for somebody else, who can do all that the owner can. The live page says "
+    "whose token closed the survey. The name metrics is for Prometheus. May be repeated.",
+)
+@click.option(
+    "--end-token",
+    "ended",
+    metavar="NAME",
+    multiple=True,
+    help="End the token of NAME. May be repeated.",
+)
 @click.option(
     "--url",
     metavar="URL",
@@ -309,10 +325,12 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     ):
         start = Start(collector, study, path)
         start.check(choices["new_texts"])
-        stored_hash = None if choices["new_token"] else collector.owner_hash
-        token = new_token() if stored_hash is None else None
-        digest = stored_hash or token_hash(token or "")
-        live, owner = LivePublisher(collector, study, BoundedEstimates(study)), Owner(digest)
+        new_names = _checked_names(collector.owners, choices["new_names"], choices["ended"])
+        if choices["new_token"] or "" not in collector.owners:
+            new_names = ["", *new_names]
+        tokens = {name: new_token() for name in new_names}
+        live = LivePublisher(collector, study, BoundedEstimates(study))
+        owner = Owner(lambda: collector.owners)
         settings = Settings(
             limits, _hosts(choices["hosts"], url or address, listen.host), own_words, preview, brand
         )
@@ -322,11 +340,13 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             nonlocal served_at
             served_at = url or listen.url(port)
             start.keep()
-            if token is not None:
-                # Not before the port is ours: a token that is kept and never printed is lost.
-                collector.keep_owner_hash(digest)
+            # Not before the port is ours: a token that is kept and never printed is lost.
+            for name, token in tokens.items():
+                collector.keep_owner(name, token_hash(token))
+            for name in choices["ended"]:
+                collector.keep_owner(name, b"")
             live.start()
-            _say_ready(served_at, token, collector, study)
+            _say_ready(served_at, tokens, collector, study)
             if preview:
                 click.echo(
                     "Preview: no report is counted, and all of it goes at the end.", err=True
@@ -429,7 +449,7 @@ def _given_again(store_name: str) -> list[str]:
         if (
             not isinstance(option, click.Option)
             or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-            or name in ("new_texts", "new_token", "restored")
+            or name in ("new_texts", "new_token", "new_names", "ended", "restored")
         ):
             continue
         value = context.params[name]
@@ -440,15 +460,37 @@ def _given_again(store_name: str) -> list[str]:
     return given
 
 
-def _say_ready(url: str, token: str | None, collector: Collector, study: Study) -> None:
-    """Print the two addresses."""
+def _checked_names(
+    owners: Mapping[str, bytes], new: Sequence[str], ended: Sequence[str]
+) -> Sequence[str]:
+    """The names of new tokens, which must be names; those that end must have a token."""
+    for name in new:
+        if not re.fullmatch(r"\w([\w .@-]{0,38}\w)?", name):
+            rule = "must be a name of at most 40 letters, digits, spaces and .@-"
+            raise ArgumentError("--token-for", rule, name)
+    for name in ended:
+        if not owners.get(name) or name == "":
+            others = ", ".join(sorted(filter(None, owners))) or "nobody"
+            raise ArgumentError("--end-token", f"must be one of: {others}", name)
+    return new
+
+
+def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:
+    """Print the addresses."""
+    from warner.collector.access import METRICS
+
     click.echo(f"Survey:      {url}/")
-    if token is None:
+    if "" not in tokens:
         click.echo(f"Live result: {url}/live (with the token of the first start)")
         click.echo("--new-token makes another token.", err=True)
-    else:
-        click.echo(f"Live result: {url}/live?token={token}")
-        click.echo("The token is not shown again. Only its SHA-256 is kept.", err=True)
+    for name, token in tokens.items():
+        of_whom = f" of {name}" if name else ""
+        if name == METRICS:
+            click.echo(f"Token of metrics, for {url}/live/metrics: {token}")
+        else:
+            click.echo(f"Live result{of_whom}: {url}/live?token={token}")
+    if tokens:
+        click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
     counted = plural(collector.n, "report is counted", "reports are counted")
     status, opens = collector.status(), study.collect.opens
     click.echo(f"The survey is {status.replace('_', ' ')}, {counted}.", err=True)

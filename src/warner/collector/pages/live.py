@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warner._core.text import of_hundred, visible
@@ -13,7 +13,7 @@ from warner.reports.public_columns import SMALLEST_GROUP
 from warner.studies.study import Study
 
 _MOST_DRAWS = 50
-FIELD = "anti_forgery"  # the name of the hidden field of both forms
+FIELD = "anti_forgery"  # the name of the hidden field of all forms
 
 
 def live_page(
@@ -22,6 +22,7 @@ def live_page(
     anti_forgery: str,
     by: str | None = None,
     groups: GroupsView | None = None,
+    record: Sequence[tuple[str, str, str]] = (),
 ) -> str:
     """The live page."""
     event = event_of(view)
@@ -40,6 +41,7 @@ def live_page(
         groups=groups,
         field=FIELD,
         anti_forgery=anti_forgery,
+        record=[(when, what, visible(who) or "-") for when, what, who in record],
     )
 
 

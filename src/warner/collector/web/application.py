@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -26,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from warner._core.errors import MissingExtraError
-from warner.collector.access import COOKIE, MOST_INVITED, Owner, invitations_in
+from warner.collector.access import COOKIE, MOST_INVITED, Owner, invitations_in, is_proof, proof_of
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
 from warner.collector.live.estimates import ESTIMATES, NotPublished, tally_json
@@ -100,7 +100,7 @@ class Application:
             Route("/", self._survey),
             Route("/healthz", self._health),
             *(Route(f"/{name}", file.answer) for name, file in files.items()),
-            *OwnerPages(owner, tokens, collector, live).routes(),
+            *OwnerPages(tokens, collector, live).routes(),
         ]
         self._pages = Starlette(
             routes=routes,
@@ -255,13 +255,19 @@ _DOWNLOADS = {
 }
 
 
-class OwnerPages:
-    """The routes below ``/live``. All of them need the owner's token."""
+class _Asker(NamedTuple):
+    """Who asks for a page of the owner."""
 
-    def __init__(
-        self, owner: Owner, tokens: Tokens, collector: Collector, live: LivePublisher
-    ) -> None:
-        self._owner, self._tokens, self._collector, self._live = owner, tokens, collector, live
+    name: str  # "" for the owner
+    token: str
+    is_browser: bool  # whether the token came as a cookie
+
+
+class OwnerPages:
+    """The routes below ``/live``. All of them need a token of the owner."""
+
+    def __init__(self, tokens: Tokens, collector: Collector, live: LivePublisher) -> None:
+        self._tokens, self._collector, self._live = tokens, collector, live
         self._held = Held(1 << 20)
         # Estimates can take minutes. In the threads of all requests they would keep health waiting.
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="warner-live-page")
@@ -278,6 +284,7 @@ class OwnerPages:
                 Route(f"{_PATH}/{n}", partial(self._change, do), methods=["POST"])
                 for n, do in changes.items()
             ),
+            Route(f"{_PATH}/leave", self._leave, methods=["POST"]),
             Route(f"{_PATH}/invite", self._invite, methods=["POST"]),
             Route(f"{_PATH}/backup", self._backup, methods=["POST"]),
         ]
@@ -286,13 +293,14 @@ class OwnerPages:
         try:
             if "token" in request.query_params:
                 return self._log_in(request)
-            self._require_owner(request)
+            asker = self._asker(request)
         except HttpRefused as refused:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
             return page(no_owner_page(), status=refused.reason.status)
         by = self._column(request)
-        text = self._text(by) if by is None else await self._in_turn(partial(self._text, by))
+        read = partial(self._text, by, asker)
+        text = read() if by is None else await self._in_turn(read)
         return page(text, "'self'")
 
     async def _in_turn(self, read: Callable[[], _T]) -> _T:
@@ -305,10 +313,11 @@ class OwnerPages:
         finally:
             self._waiting -= 1
 
-    def _text(self, by: str | None) -> str:
+    def _text(self, by: str | None, asker: _Asker) -> str:
         """The live page."""
         groups = None if by is None else self._live.groups(by)
-        return live_page(self._live.view(), self._live.study, self._owner.proof, by, groups)
+        view, proof, record = self._live.view(), proof_of(asker.token), self._collector.record
+        return live_page(view, self._live.study, proof, by, groups, record)
 
     def _column(self, request: Request) -> str | None:
         """The public column that a request asks for; None for none."""
@@ -323,26 +332,22 @@ class OwnerPages:
         if len(tokens) != 1:
             raise HttpRefused("no_owner")
         self._tokens.check(tokens[0], sender(request.scope))
-        answer = _to_the_page(request)
-        answer.set_cookie(
-            COOKIE,
-            tokens[0],
-            path=_path(request),
-            secure=request.url.scheme == "https",
-            httponly=True,
-            samesite="strict",
-        )
-        return answer
+        return _with_cookie(request, tokens[0])
+
+    async def _leave(self, request: Request) -> Response:
+        """Take the token from the browser again."""
+        await self._require_own_form(request, self._asker(request))
+        return _with_cookie(request, "")
 
     async def _events(self, request: Request) -> Response:
-        self._require_owner(request)
+        self._asker(request)
         headers = {"cache-control": NOT_STORED, "x-accel-buffering": "no"}
         return StreamingResponse(
             live_events(self._live), media_type="text/event-stream", headers=headers
         )
 
     async def _download(self, name: str, request: Request) -> Response:
-        self._require_owner(request)
+        self._asker(request)
         read = partial(self._content, name, self._column(request))
         try:
             content = await (self._in_turn(read) if name in ESTIMATES else asyncio.to_thread(read))
@@ -367,16 +372,17 @@ class OwnerPages:
             return card_page(card)
         return json.dumps(card, indent=1, ensure_ascii=False) + "\n"
 
-    async def _change(self, change: Callable[[], object], request: Request) -> Response:
+    async def _change(self, change: Callable[[str], object], request: Request) -> Response:
         """Open or close the survey, and show the page again."""
-        if self._require_owner(request):
-            await self._require_own_form(request)
-        await asyncio.to_thread(change)
+        asker = self._asker(request)
+        if asker.is_browser:
+            await self._require_own_form(request, asker)
+        await asyncio.to_thread(change, asker.name)
         return _to_the_page(request)
 
     async def _invite(self, request: Request) -> Response:
         """Invite people by the ids that their codes make. The codes never come here."""
-        if self._require_owner(request):
+        if self._asker(request).is_browser:
             raise HttpRefused("forbidden")  # a browser sends the cookie for other sites too
         study, headers = self._live.study, Headers.of(request.scope)
         headers.require_bytes()
@@ -389,21 +395,21 @@ class OwnerPages:
 
     async def _backup(self, request: Request) -> Response:
         """Have a copy of the store written beside it. It never comes here."""
-        if self._require_owner(request):
+        asker = self._asker(request)
+        if asker.is_browser:
             raise HttpRefused("forbidden")
         # The copy has what the live page does not show yet: who has the machine alone reads it.
-        return json_answer({"backup": await asyncio.to_thread(self._collector.backup)})
+        return json_answer({"backup": await asyncio.to_thread(self._collector.backup, asker.name)})
 
-    def _require_owner(self, request: Request) -> bool:
-        """Refuse everyone but the owner; whether it was a browser, by its cookie, that asked."""
+    def _asker(self, request: Request) -> _Asker:
+        """Who asks; everyone is refused who has no token."""
         bearer = Headers.of(request.scope).bearer
         token = request.cookies.get(COOKIE) if bearer is None else bearer
         if token is None:
             raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
-        self._tokens.check(token, sender(request.scope))
-        return bearer is None
+        return _Asker(self._tokens.check(token, sender(request.scope)), token, bearer is None)
 
-    async def _require_own_form(self, request: Request) -> None:
+    async def _require_own_form(self, request: Request, asker: _Asker) -> None:
         """Refuse a form that another site made the owner's browser send."""
         headers = Headers.of(request.scope)
         site, origin = headers.text(b"sec-fetch-site"), headers.text(b"origin")
@@ -418,13 +424,28 @@ class OwnerPages:
             values = parse_qs(text, max_num_fields=10).get(FIELD, [])
         except ValueError:
             values = []
-        if not self._owner.is_proof("".join(values)):
+        if not is_proof("".join(values), asker.token):
             raise HttpRefused("forbidden")
 
 
 def _path(request: Request) -> str:
     """The path of the live page, as a browser knows it."""
     return str(request.scope.get("root_path", "")) + _PATH
+
+
+def _with_cookie(request: Request, token: str) -> Response:
+    """The way to the live page for a browser that is to keep a token; "" for none."""
+    answer = _to_the_page(request)
+    answer.set_cookie(
+        COOKIE,
+        token,
+        max_age=None if token else 0,
+        path=_path(request),
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return answer
 
 
 def _to_the_page(request: Request) -> RedirectResponse:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Protocol
 
-from warner.collector.access import Owner
+from warner.collector.access import METRICS, Owner
 from warner.collector.collector import Collector
 from warner.collector.web.responses import HttpRefused
 
@@ -147,10 +147,11 @@ class Tokens:
         self._owner, self._collector = owner, collector
         self._wrong = Buckets(Limits(rate=0.1, burst=10, rate_of_all=0))
 
-    def check(self, token: str, address: str) -> None:
-        """Take the owner's token."""
-        if self._owner.is_token(token):
-            return
+    def check(self, token: str, address: str, for_metrics: bool = False) -> str:
+        """Take a token of the owner, or of somebody who has one; whose it is."""
+        name = self._owner.name_of(token)
+        if name is not None and (for_metrics or name != METRICS):
+            return name
         self._collector.reject("no_owner")
         try:
             self._wrong.take(address, 1)

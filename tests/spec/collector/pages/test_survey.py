@@ -444,11 +444,13 @@ def test_forms_carry_the_anti_forgery_value_and_fit_the_status() -> None:
         view = LiveView(1, 1000, 100, status)
         page = Parsed(live_page(view, STUDY, value))
         forms = page.every("form")
-        assert [facts["action"] for facts in forms] == ["live/close", "live/open"]
+        assert [facts["action"] for facts in forms] == [
+            f"live/{name}" for name in ("close", "open", "leave")
+        ]
         assert all(facts["method"] == "post" for facts in forms)
-        assert [facts["id"] for facts in forms if "hidden" not in facts] == shown
+        assert [facts["id"] for facts in forms if "hidden" not in facts] == [*shown, "leave"]
         hidden = [facts for facts in page.every("input") if facts["type"] == "hidden"]
-        assert [facts["value"] for facts in hidden] == [value] * 2
+        assert [facts["value"] for facts in hidden] == [value] * 3
         assert all(facts["name"] == "anti_forgery" for facts in hidden)
 
 
@@ -482,7 +484,7 @@ def test_reasons_of_rejects_are_plain_words() -> None:
 
 def test_a_survey_that_closed_for_good_is_not_offered_to_be_opened() -> None:
     page = Parsed(live_page(LiveView(1, 1000, 100, "closed", is_final=True), STUDY, "value"))
-    assert all("hidden" in facts for facts in page.every("form"))
+    assert [facts["id"] for facts in page.every("form") if "hidden" not in facts] == ["leave"]
     final = [facts for facts in page.every("p") if facts.get("id") == "final"]
     assert final and "hidden" not in final[0]
 

@@ -15,7 +15,17 @@ import pytest
 from tests.spec.collector._web import KIND, Client, Site, site
 from tests.spec.collector.web.test_application import OWNERS, refused
 from warner.collector import collector as module
-from warner.collector.access import COOKIE, Owner, new_codes, new_token, plain_code, token_hash
+from warner.collector.access import (
+    COOKIE,
+    METRICS,
+    Owner,
+    is_proof,
+    new_codes,
+    new_token,
+    plain_code,
+    proof_of,
+    token_hash,
+)
 from warner.collector.pages.live import FIELD
 from warner.reports.tally import parse_tallies
 
@@ -146,6 +156,52 @@ def test_the_survey_is_closed_and_opened_by_the_owners_own_form_alone(
     refused(client.post("/reports", content=web.body(), headers=KIND), "closed")
 
 
+def test_the_record_says_whose_token_closed_and_opened_the_survey(
+    web: Site, client: Client
+) -> None:
+    tokens = {name: new_token() for name in ("anna", "Jörg <b>", METRICS)}
+    for name, token in tokens.items():
+        web.collector.keep_owner(name, token_hash(token))
+    asked = {name: {"authorization": f"Bearer {token}"} for name, token in tokens.items()}
+    assert client.post("/live/close", headers=asked["anna"]).status_code == 303
+    assert client.post("/live/open", headers=asked["Jörg <b>"]).status_code == 303
+    assert client.post("/live/close", headers=web.bearer).status_code == 303
+    web.collector.keep_owner("anna", b"")
+    refused(client.post("/live/open", headers=asked["anna"]), "no_owner")
+    assert [(what, who) for _, what, who in web.collector.record] == [
+        ("token made", ""),
+        ("token made", "anna"),
+        ("token made", "Jörg <b>"),
+        ("token made", METRICS),
+        ("closed", "anna"),
+        ("opened", "Jörg <b>"),
+        ("closed", ""),
+        ("token ended", "anna"),
+    ]
+    times = [when for when, _, _ in web.collector.record]
+    assert times == sorted(times) and re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", times[0])
+    page = client.get("/live", headers=web.bearer).text
+    assert "<td>opened</td><td>Jörg &lt;b&gt;</td>" in page and "<td>closed</td><td>-</td>" in page
+    # A token of metrics reads nothing else, changes nothing, and lifts no limit.
+    for name in OWNERS:
+        refused(client.get(f"/live{name}", headers=asked[METRICS]), "no_owner")
+    refused(client.post("/live/open", headers=asked[METRICS]), "no_owner")
+
+
+def test_who_signs_out_has_no_token_in_the_browser(web: Site, client: Client) -> None:
+    """Another site cannot sign anybody out, nor use the form of one person for another."""
+    own = {**cookie(web), "sec-fetch-site": "same-origin", "origin": "null"}
+    for name in ("leave", "backup"):
+        refused(client.post(f"/live/{name}", headers=FORM), "no_owner")
+    web.collector.keep_owner("anna", token_hash("hers"))
+    for form in ({}, {FIELD: proof_of("hers")}):
+        refused(client.post("/live/leave", data=form, headers=own), "forbidden")
+    answer = client.post("/live/leave", data={FIELD: proof(web, client)}, headers=own)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/live")
+    stated = answer.headers["set-cookie"].lower()
+    assert stated.startswith(f'{COOKIE}=""') and "max-age=0" in stated and "path=/live" in stated
+
+
 def test_a_survey_whose_ids_are_dropped_stays_closed(tmp_path: Path) -> None:
     with site(tmp_path / "b") as web, Client(web.application) as client:
         assert client.post("/live/close", headers=web.bearer).status_code == 303
@@ -181,10 +237,11 @@ def test_events_end_when_the_server_stops(web: Site, client: Client) -> None:
 def test_tokens_and_codes_are_long_random_and_stored_as_hashes() -> None:
     token = new_token()
     assert len(token) == 43 and token != new_token()
-    owner = Owner(token_hash(token))
-    assert owner.is_token(token) and not owner.is_token(token + "=") and not owner.is_token(None)
-    assert not owner.is_token("\udc80") and not owner.is_proof("\udc80")
-    assert owner.is_proof(owner.proof) and not Owner(token_hash(token)).is_proof(owner.proof)
+    owner = Owner(lambda: {"": token_hash(token), "anna": token_hash("hers")})
+    assert (owner.name_of(token), owner.name_of("hers")) == ("", "anna")
+    assert owner.name_of(token + "=") is owner.name_of("\udc80") is owner.name_of("") is None
+    assert is_proof(proof_of(token), token) and not is_proof("\udc80", token)
+    assert not is_proof(proof_of("hers"), token)
     codes = new_codes(200)
     assert len(set(codes)) == 200
     for code in codes:
