@@ -13,7 +13,7 @@ from papers.runner import Outcome, folder_of
 from warner._core.atomic_files import write_whole
 from warner._core.errors import MissingExtraError
 from warner._core.text import duration
-from warner.results.charts import save
+from warner.results.drawing import save
 
 
 def write(outcome: Outcome, folder: Path, pictures: bool = True) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from papers.experiment import Experiment, Picture
 from papers.table import Table
-from warner.results.charts import require_altair
+from warner.results.drawing import require_altair
 from warner.results.named_summaries import encoded
 
 _WIDTH, _HEIGHT, _CELL = 300, 220, 240

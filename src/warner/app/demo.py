@@ -22,7 +22,8 @@ from warner._core.text import of_hundred
 from warner.app.terminal import show
 from warner.mechanisms.base import Mechanism
 from warner.reports.tally import save_tallies
-from warner.results.charts import chart, save
+from warner.results.charts import chart
+from warner.results.drawing import save
 from warner.results.estimate import Estimate, estimate
 from warner.results.intervals import share_columns
 from warner.results.named_summaries import table_of_estimates

@@ -39,7 +39,7 @@ from warner.estimators import Estimator
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import MECHANISMS, Mechanism
 from warner.mechanisms.headers import is_of_package
-from warner.results.charts import inline_data, require_altair, save
+from warner.results.drawing import inline_data, require_altair, save, styled
 from warner.results.named_summaries import encoded
 from warner.results.recommend import estimator_of, estimators_of
 
@@ -213,7 +213,7 @@ class Benchmark(Tabular):
             raise ArgumentError("plot", "has nothing to show", None, reason)
         picture = chart(rows, LOSSES[chosen].words, x)
         if path is not None:
-            save(picture, path)
+            save(picture, path, [self.table()])
         return picture
 
     def __repr__(self) -> str:
@@ -729,7 +729,7 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
         "mean:Q",
         title=[*textwrap.wrap(loss, _TITLE), f"mean of {rows[0]['runs']} runs"],
         scale=log if positive else alt.Undefined,
-        axis=alt.Axis(format="~g", grid=True, gridColor="#eeeeee"),
+        axis=alt.Axis(format="~g", grid=True),
     )
     series = encoded("method", list(dict.fromkeys(row["method"] for row in rows)))
     dodge = {"xOffset": "method:N"} if axis == "mechanism" else {}
@@ -754,9 +754,7 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
         facets["row"] = _facet(alt, "row", drawn)
     data = inline_data(drawn)
     whole = layers.facet(data=data, **facets) if facets else layers.properties(data=data)
-    return whole.configure_view(stroke="#dddddd").configure_axis(
-        grid=False, titleFontWeight="normal", labelLimit=300
-    )
+    return styled(whole)
 
 
 def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[str, Any]:

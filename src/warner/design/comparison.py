@@ -21,7 +21,8 @@ from warner.estimators.base import Fit, LikelihoodData
 from warner.mechanisms.headers import is_of_package
 from warner.metrics import project
 from warner.reports.tally import Tally
-from warner.results.charts import ranking, save
+from warner.results.charts import ranking
+from warner.results.drawing import save
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import advice, estimators_of, recommended
 from warner.results.summaries import Quantile, cumulative_on
@@ -327,7 +328,7 @@ class Comparison(Ranking[RankedMethod]):
         """
         picture = ranking({"methods compared": self})
         if path is not None:
-            save(picture, path)
+            save(picture, path, [self.table()])
         return picture
 
 

@@ -7,40 +7,48 @@ charts can be read in grey.
 
 from __future__ import annotations
 
-import io
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from warner._core.atomic_files import write_whole
 from warner._core.checks import distribution, integer
-from warner._core.errors import ArgumentError, MissingExtraError
-from warner._core.table import as_text
+from warner._core.errors import ArgumentError
+from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
-from warner.domains import Domain
+from warner.results.drawing import (
+    BAND,
+    CAPTION,
+    INK,
+    PLAIN,
+    QUIET,
+    TRUTH,
+    WIDTH,
+    folded,
+    inline_data,
+    labels as folded_labels,
+    page,
+    require_altair,
+    require_each,
+    shares as axis_of_shares,
+    step,
+    titled,
+)
 from warner.results.intervals import available_kind
-from warner.results.ranks import place_of
 from warner.results.solution import Solution
 from warner.results.tables import reports_of, rows
 
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
 _TOP = 20  # rows that are drawn of more labels
-SUFFIXES = (".png", ".svg", ".pdf", ".html", ".json")
-FORMATS = ".png, .svg, .pdf, .html or .json"
-_WIDTH = 460
-_CAPTION = 80  # characters that fit the width
-_HEADING = 6  # lines of a title
 _LABEL = 200  # characters of a label; to measure longer labels takes minutes
 _AT_ONCE = ", for all values at once"
 _EVERY_LOOK = ", of each value at every look"
-_TRUTH = "#b84300"
+# What stands beside an estimate.
+_SERIES = {"truth": "truth", "reports": "the reports that name the value"}
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
 
 
@@ -59,17 +67,6 @@ class Ranking(Protocol):
     def rows(self) -> list[dict[str, Any]]: ...
 
 
-def require_altair() -> Any:
-    """Return the module altair, which is optional."""
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtraError(
-            "plot", "needs altair and vl-convert-python", None, "Install warner[plot]"
-        ) from None
-    return altair
-
-
 def chart(
     estimates: Sequence[Solution],
     truth: Sequence[Any] | None = None,
@@ -78,8 +75,13 @@ def chart(
     top: int | None = None,
     title: str | None = None,
     kind: str | None = None,
+    reports: bool = False,
+    labels: Sequence[Sequence[str] | None] | None = None,
 ) -> Any:
     """A chart of shares with intervals, with one panel for each estimate; truth (K,).
+
+    With ``reports``, the share of the reports that name each value stands beside what is concluded
+    from them. ``labels`` (K,) are the texts of the values that people read, of each estimate.
 
     Of more than 60 labels the 20 largest shares are drawn, and the others together. Their intervals
     hold for all values at once, and so for those chosen.
@@ -95,6 +97,8 @@ def chart(
             )
         if truth is not None:
             distribution("truth", truth[i], e.domain.size)
+        if labels is not None:
+            require_each(labels[i], e.domain.size)
     if top is not None:
         top = integer("top", top, 1)
     single = len(estimates) == 1
@@ -104,23 +108,25 @@ def chart(
             None if truth is None else truth[i],
             IntervalOptions(level, target, kind),
             top,
+            received(e) if reports else None,
+            None if labels is None else labels[i],
         )
         for i, e in enumerate(estimates)
     ]
     return page(panels, None if single else title)
 
 
-def page(panels: list[Any], title: str | None = None) -> Any:
-    """A chart of panels, each below the previous one, and a title above them where there is one."""
-    whole = require_altair().vconcat(*panels, spacing=30).resolve_scale(color="independent")
-    if title is not None:
-        above = require_altair().TitleParams(
-            _heading(title), anchor="start", fontSize=16, offset=20
-        )
-        whole = whole.properties(title=above)
-    return whole.configure_view(stroke="#dddddd").configure_axis(
-        grid=False, labelLimit=300, labelFlush=False, labelOverlap=True, titleFontWeight="normal"
-    )
+def received(estimate: Solution) -> np.ndarray:
+    """The share (K,) of the reports that name each value, before anything is concluded.
+
+    A report of several bits names every value whose bit is set, so that the shares add up to more
+    than 1.
+    """
+    try:
+        return estimate.data.channel.support_shares(estimate.data.weights)
+    except ArgumentError:
+        rule = "cannot be drawn beside the estimate: a report of this mechanism names no value"
+        raise ArgumentError("reports", rule, None, "Leave them out") from None
 
 
 def ranking(comparisons: Mapping[str, Ranking]) -> Any:
@@ -138,22 +144,21 @@ def _ranked(name: str, comparison: Ranking) -> Any:
     rows = [
         {
             **row,
+            "method": folded(row["method"]),
             "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
             "high": row["error"] + 2 * row["margin"],
         }
         for row in comparison.rows()
     ]
     base = alt.Chart(inline_data(rows)).encode(
-        y=alt.Y("method:N", title=None, sort=alt.SortField("error"))
+        y=alt.Y("method:N", title=None, sort=alt.SortField("error"), axis=folded_labels())
     )
     scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
-    axis = alt.Axis(
-        format="~g", grid=True, gridColor="#eeeeee", labelOverlap="greedy", labelSeparation=10
-    )
-    bars = base.mark_rule(strokeWidth=2, color="#777777").encode(
+    axis = alt.Axis(format="~g", grid=True, labelOverlap="greedy", labelSeparation=10)
+    bars = base.mark_rule(strokeWidth=2, color=QUIET).encode(
         x=alt.X("low:Q", scale=scale), x2="high:Q"
     )
-    dots = base.mark_point(filled=True, size=45, color="#111111", opacity=1)
+    dots = base.mark_point(filled=True, size=45, color=INK, opacity=1)
     dots = dots.encode(
         x=alt.X(
             "error:Q",
@@ -168,11 +173,9 @@ def _ranked(name: str, comparison: Ranking) -> Any:
         "dots: mean error; bars: two standard errors to both sides; differences between methods "
         "are more precise, because all have the same tallies",
     ]
-    wrapped = [wrapped_line for line in about for wrapped_line in textwrap.wrap(line, _CAPTION)]
-    title = alt.TitleParams(
-        _heading(name), subtitle=wrapped, anchor="start", frame="group", offset=12
-    )
-    return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
+    title = titled(name, about)
+    height = step([row["method"] for row in rows])
+    return alt.layer(bars, dots).properties(title=title, width=WIDTH, height=height)
 
 
 class IntervalOptions(NamedTuple):
@@ -183,7 +186,32 @@ class IntervalOptions(NamedTuple):
     kind: str | None = None
 
 
-def _panel(estimate: Solution, truth: Any, options: IntervalOptions, top: int | None) -> Any:
+def numbers(
+    table: Table,
+    truth: Any = None,
+    reports: np.ndarray | None = None,
+    labels: Sequence[str] | None = None,
+) -> Table:
+    """The table of an estimate with the other numbers that its chart shows, and its texts."""
+    more = {"truth": (truth, "truth"), "reports": (reports, "reports that name it")}
+    more = {key: value for key, value in more.items() if value[0] is not None}
+    rows = [
+        {**row, **{key: float(values[i]) for key, (values, _) in more.items()}}
+        | ({} if labels is None else {"value": labels[i % len(labels)]})
+        for i, row in enumerate(table.rows)
+    ]
+    columns = [Column(key, title, "share") for key, (_, title) in more.items()]
+    return replace(table, columns=[*table.columns, *columns], rows=rows)
+
+
+def _panel(
+    estimate: Solution,
+    truth: Any,
+    options: IntervalOptions,
+    top: int | None,
+    reports: np.ndarray | None,
+    labels: Sequence[str] | None,
+) -> Any:
     """The panel of one estimate."""
     domain = estimate.domain
     drawn_as_labels = domain.raster is None and not domain.is_numeric
@@ -197,6 +225,10 @@ def _panel(estimate: Solution, truth: Any, options: IntervalOptions, top: int | 
         row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
+        if reports is not None:
+            row["reports"] = float(reports[i])
+        if labels is not None and domain.raster is None:
+            row["value"] = labels[i]
     if top is not None:
         return _dots(estimate, shares, options, top)
     if estimate.domain.raster is not None:
@@ -209,12 +241,6 @@ def _panel(estimate: Solution, truth: Any, options: IntervalOptions, top: int | 
 def _bounded(estimate: Solution, options: IntervalOptions) -> bool:
     """Whether the shares have intervals."""
     return available_kind(estimate, options.target, options.kind) != "none"
-
-
-def inline_data(rows: list[dict[str, Any]]) -> Any:
-    """The rows as one JSON text, because Altair takes seconds to check lists of numbers."""
-    alt = require_altair()
-    return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
 
 
 def _title(
@@ -233,16 +259,7 @@ def _title(
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
     reports = reports_of(estimate.n, estimate.data.simulated)
     lines = [f"{reports}{people}, {estimate.method}", caption, about]
-    wrapped = [wrapped_line for line in lines for wrapped_line in textwrap.wrap(line, _CAPTION)]
-    name = _heading(estimate.attribute or "estimated shares")
-    return require_altair().TitleParams(
-        name, subtitle=wrapped, anchor="start", frame="group", offset=12
-    )
-
-
-def _heading(name: str) -> list[str]:
-    """A name as a title of a few lines; it may be long, or come from a file of others."""
-    return textwrap.wrap(visible(name), 60, max_lines=_HEADING, placeholder=" ...") or [""]
+    return titled(estimate.attribute or "estimated shares", lines)
 
 
 def _dots(
@@ -256,7 +273,7 @@ def _dots(
     domain = estimate.domain
     is_bounded = _bounded(estimate, options)
     data = [
-        {**row, "value": label}
+        {**row, "value": folded(label)}
         for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)
     ]
     more = ""
@@ -269,24 +286,40 @@ def _dots(
         sort = alt.SortField("order")
     else:
         sort = alt.SortField("estimate", order="descending")
-    y = alt.Y("value:N", title=_value_title(domain), sort=sort)
+    is_against = "reports" in rows[0]
+    y = alt.Y("value:N", title=_value_title(estimate), sort=sort, axis=folded_labels())
+    y = y.scale(paddingInner=0.3, paddingOuter=0.15) if is_against else y
     base = alt.Chart(inline_data(data)).encode(y=y)
-    share = alt.X(
-        "estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee")
-    )
-    layers, caption = [], "dots: estimate"
+    share = alt.X("estimate:Q", axis=axis_of_shares())
+    layers: list[Any] = []
+    caption = "dots: estimate"
+    if is_against:  # two bars for each value, the hollow one above the filled one
+        side = alt.Scale(domain=["reports", "estimate"])
+        above, base = (
+            base.encode(yOffset=alt.YOffsetDatum(each, scale=side)) for each in side.domain
+        )
+        layers.append(
+            above.mark_bar(fill=PLAIN, stroke=INK, strokeWidth=1.2, strokeDash=[3, 2]).encode(
+                x="reports:Q"
+            )
+        )
+        layers.append(base.mark_bar(fill=BAND, stroke=QUIET, strokeWidth=1).encode(x=share))
+        caption = "dashed bars: reports that name the value; grey bars with dots: estimate"
     if is_bounded:
         layers.append(
-            base.mark_rule(strokeWidth=2, color="#777777").encode(x=alt.X("low:Q"), x2="high:Q")
+            base.mark_rule(strokeWidth=2, color=QUIET).encode(x=alt.X("low:Q"), x2="high:Q")
         )
-    layers.append(base.mark_point(filled=True, size=45, color="#111111", opacity=1).encode(x=share))
+    layers.append(base.mark_point(filled=True, size=45, color=INK, opacity=1).encode(x=share))
     if "truth" in rows[0]:
         layers.append(
-            base.mark_tick(thickness=2, height=11, color=_TRUTH, opacity=1).encode(x="truth:Q")
+            base.mark_tick(thickness=2, height=11, color=TRUTH, opacity=1).encode(x="truth:Q")
         )
         caption += ", upright ticks: truth"
+    height = step([row["value"] for row in data], 34 if is_against else 20)
     return alt.layer(*layers).properties(
-        title=_title(estimate, caption, options, "bars", more), width=_WIDTH
+        title=_title(estimate, caption, options, "lines" if is_against else "bars", more),
+        width=WIDTH,
+        height=height,
     )
 
 
@@ -324,13 +357,15 @@ def _distinct(labels: list[str]) -> list[str]:
     return [label if often[label] == 1 else f"{label} ({i})" for i, label in enumerate(cut)]
 
 
-def _value_title(domain: Domain) -> str | None:
+def _value_title(estimate: Solution) -> str | None:
     """The title of the axis of values; None where labels need none."""
+    domain = estimate.domain
     if domain.attributes:
-        return textwrap.shorten(visible(", ".join(domain.attributes)), _CAPTION, placeholder=" ...")
-    if domain.is_binned:
-        return f"value (centre of each of {domain.size} bins)"
-    return "value" if domain.is_numeric else None
+        return textwrap.shorten(visible(", ".join(domain.attributes)), CAPTION, placeholder=" ...")
+    if not domain.is_numeric:
+        return None
+    name = textwrap.shorten(visible(estimate.attribute or "value"), CAPTION, placeholder=" ...")
+    return f"{name} (centre of each of {domain.size} bins)" if domain.is_binned else name
 
 
 def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions) -> Any:
@@ -344,49 +379,48 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptio
     edges = np.linspace(first, last, len(rows) + 1).tolist()
     # Each step begins at its left edge; the last is repeated at the right end.
     data = [{**row, "edge": edge} for row, edge in zip([*rows, rows[-1]], edges, strict=True)]
-    shown = [row[key] for row in rows for key in ("estimate", "truth") if key in row]
+    series = {"truth": (TRUTH, [5, 3], "dashed"), "reports": (INK, [1, 3], "dotted")}
+    series = {key: style for key, style in series.items() if key in rows[0]}
+    shown = [row[key] for row in rows for key in ("estimate", *series)]
     bottom, top = min(0.0, *shown), max(shown)
     # A band that is much higher than the line would flatten the line, so the band is cut.
     most = 2 * top if _bounded(estimate, options) else top
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
     cut = _bounded(estimate, options) and any(row["high"] > high for row in rows)
-    unit = f"value ({len(rows)} bins)" if domain.is_binned else "value"
+    unit = textwrap.shorten(visible(estimate.attribute or "value"), CAPTION, placeholder=" ...")
+    unit = f"{unit} ({len(rows)} bins)" if domain.is_binned else unit
     x = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(inline_data(data)).encode(x=x)
-    axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
-    share = alt.Y(
-        "estimate:Q",
-        title="share of each bin" if domain.is_binned else "share",
-        axis=axis,
-    )
+    axis = axis_of_shares("share of people in each bin" if domain.is_binned else "share of people")
+    share = alt.Y("estimate:Q", axis=axis)
     share = share.scale(domain=[bottom, high], nice=False)
     layers, caption = [], "line: estimate"
     if _bounded(estimate, options):
         layers.append(
             base.mark_area(
-                interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True
+                interpolate="step-after", fill=BAND, stroke=QUIET, strokeWidth=0.6, clip=True
             ).encode(y=alt.Y("low:Q"), y2="high:Q")
         )
     layers.append(
-        base.mark_line(
-            interpolate="step-after", color="#111111", strokeWidth=1.5, clip=True
-        ).encode(y=share)
+        base.mark_line(interpolate="step-after", color=INK, strokeWidth=1.5, clip=True).encode(
+            y=share
+        )
     )
-    if "truth" in rows[0]:
+    for key, (colour, dashes, look) in series.items():
         layers.append(
             base.mark_line(
                 interpolate="step-after",
-                color=_TRUTH,
+                color=colour,
                 strokeWidth=1.5,
-                strokeDash=[5, 3],
+                strokeDash=dashes,
                 clip=True,
-            ).encode(y="truth:Q")
+            ).encode(y=f"{key}:Q")
         )
-        caption += ", dashed: truth"
+        caption += f", {look}: {_SERIES[key]}"
     title = _title(
         estimate, caption, options, "band", ", in places beyond the picture" if cut else ""
     )
-    return alt.layer(*layers).properties(title=title, width=_WIDTH, height=240)
+    return alt.layer(*layers).properties(title=title, width=WIDTH, height=240)
 
 
 def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions) -> Any:
@@ -395,8 +429,8 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOption
     cells = estimate.domain.raster
     assert cells is not None
     data = [{**row, "row": row["value"][0], "column": row["value"][1]} for row in rows]
-    fields = ["estimate", *(["truth"] if "truth" in rows[0] else [])]
-    each = _WIDTH / len(fields) - 20 * (len(fields) - 1)
+    fields = ["estimate", *(key for key in _SERIES if key in rows[0])]
+    each = WIDTH / len(fields) - 20 * (len(fields) - 1)
     cell = max(1.0, min(each / cells.columns, 400 / cells.rows, 40.0))
     ends = [
         min(0.0, *(row[f] for row in rows for f in fields)),
@@ -453,178 +487,3 @@ def _every(count: int, cell: float, **options: Any) -> Any:
     return require_altair().Axis(
         values=list(range(0, count, step)), ticks=False, domain=False, **options
     )
-
-
-class _Inert(json.JSONEncoder):
-    """JSON without ``<``, so that no tag or comment begins in the script of a page."""
-
-    def encode(self, o: Any) -> str:
-        return super().encode(o).replace("<", "\\u003c")
-
-
-def save(picture: Any, path: str) -> None:
-    """Write a chart to a file, in the format that the suffix names."""
-    suffix = Path(str(path)).suffix
-    if suffix not in SUFFIXES:
-        raise ArgumentError("path", f"must end in {FORMATS}", path)
-    buffer: Any = io.BytesIO() if suffix in (".png", ".pdf") else io.StringIO()
-    # In a page the chart is JSON in a script, which ends at the first "</script", even in a label.
-    options: dict[str, dict[str, Any]] = {
-        ".png": {"scale_factor": 2},
-        ".html": {"inline": True, "json_kwds": {"cls": _Inert}},
-    }
-    try:
-        picture.save(buffer, format=suffix[1:], **options.get(suffix, {}))
-    except ImportError:
-        raise MissingExtraError(
-            "plot", "needs vl-convert-python to make pictures", None, "Install warner[plot]"
-        ) from None
-    content = buffer.getvalue()
-    write_whole(path, content if isinstance(content, bytes) else content.encode())
-
-
-# -----------------------------------------------------------------------------------------------
-# Charts of groups: one panel for each value, with dots by group or a line over time.
-
-
-MOST_PANELS = 12  # values
-_MOST_GROUPS = 60  # with labels on one page
-_MOST_LINES = 6  # paths that can be told apart in one panel
-_PANEL = 200
-_ROW = 15  # pixels of a group
-
-
-def chart_of_groups(
-    estimate: Any,
-    level: float,
-    target: str,
-    top: int | None = None,
-    values: Sequence[Any] | None = None,
-) -> Any:
-    """A chart of an estimate of groups, with a panel for each value."""
-    names, time = estimate.names, estimate.groups.time
-    most = MOST_PANELS if top is None else integer("top", top, 1)
-    average = f", which {estimate.groups.average_text}"
-    about = average if estimate.interval_kind(target) == "posterior" else " of each group"
-    reports = reports_of(estimate.n, estimate.data.simulated)
-    caption = f"{reports}; {100 * level:.4g} % intervals{about}"
-    rows = estimate.rows(level, target)
-    if values is not None:
-        size, chosen = estimate.domain.size, _indices(estimate.domain, values)
-        rows = [rows[g * size + x] for g in range(len(estimate)) for x in chosen]
-        most = len(chosen)
-        caption += f"; {most} of {size:,} values"
-    return _facets(rows, names, time, caption, most)
-
-
-def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
-    """The indices of values that a caller names, each once."""
-    listed = [values] if isinstance(values, str) else list(values)
-    rule, remedy = "must be values of the domain", "Estimates list them under domain.labels"
-    if not listed:
-        raise ArgumentError("values", rule, "none", remedy)
-    indices = [place_of(domain, value) for value in listed]
-    if None in indices:
-        raise ArgumentError("values", rule, repr(listed[indices.index(None)]), remedy)
-    return list(dict.fromkeys(i for i in indices if i is not None))
-
-
-def _facets(
-    rows: Sequence[dict[str, Any]], names: Sequence[str], time: str | None, caption: str, most: int
-) -> Any:
-    """A panel for each value of the rows; of many, for those with the largest shares."""
-    alt = require_altair()
-    values = list(dict.fromkeys(_shown_value(row["value"]) for row in rows))
-    groups = list(dict.fromkeys(_group(row, names) for row in rows))
-    totals = dict.fromkeys(values, 0.0)
-    data = []
-    for row in rows:
-        if row["estimate"] is None:
-            continue
-        value = _shown_value(row["value"])
-        totals[value] += row["estimate"] * row["reports"]
-        figures = {name: row[name] for name in ("estimate", "low", "high")}
-        data.append({**figures, "value": value, "label": _group(row, names)})
-        if time is not None:
-            others = [visible(str(row[name])) for name in names if name != time]
-            data[-1] |= {"when": _cell(row[time]), "path": ", ".join(others)}
-    shown = values
-    if len(values) > most:
-        largest = sorted(values, key=lambda value: -totals[value])[:most]
-        shown = [value for value in values if value in largest]
-        caption += f"; the {most} values of {len(values)} with the largest shares"
-    order = {group: i for i, group in enumerate(groups)}
-    data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
-    title = alt.TitleParams(
-        f"shares by {visible(', '.join(names))}", subtitle=caption, anchor="start", offset=12
-    )
-    if time is not None:
-        drawn = _lines(data, time, ", ".join(name for name in names if name != time))
-    else:
-        drawn = _dots_of_groups(data, groups)
-    facet = drawn.facet(
-        facet=alt.Facet("value:N", title=None, sort=shown, header=alt.Header(labelFontWeight=600)),
-        columns=3 if len(shown) > 2 else len(shown),
-    )
-    return page([facet.properties(title=title)])
-
-
-def _dots_of_groups(data: list[dict[str, Any]], groups: list[str]) -> Any:
-    """Dots with bars, a row for each group."""
-    alt = require_altair()
-    many = len(groups) > _MOST_GROUPS
-    if many:
-        y = alt.Y("order:Q", title="group (its number)", scale=alt.Scale(reverse=True))
-    else:
-        y = alt.Y("label:N", title=None, sort=groups)
-    base = alt.Chart(inline_data(data)).encode(y=y)
-    share = alt.X(
-        "estimate:Q",
-        title="share",
-        axis=alt.Axis(format="~%", grid=True, gridColor="#eeeeee", tickCount=4),
-    )
-    bars = base.mark_rule(strokeWidth=1 if many else 2, color="#777777").encode(
-        x="low:Q", x2="high:Q"
-    )
-    dots = base.mark_point(filled=True, size=12 if many else 40, color="#111111", opacity=1)
-    height = 400 if many else max(40, _ROW * len(groups))
-    return alt.layer(bars, dots.encode(x=share)).properties(width=_PANEL, height=height)
-
-
-def _lines(data: list[dict[str, Any]], time: str, others: str) -> Any:
-    """A line with a band over time, for each path."""
-    alt = require_altair()
-    paths = len({row["path"] for row in data})
-    named = any(isinstance(row["when"], str) for row in data)
-    weeks = named and any("W" in str(row["when"]) for row in data)
-    axis = alt.Axis(labelOverlap=True)
-    if weeks:  # Vega-Lite reads no weeks as dates
-        x = alt.X("when:O", title=visible(time), axis=axis)
-    else:
-        scale = alt.Scale(zero=False)
-        x = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), scale=scale, axis=axis)
-    base = alt.Chart(inline_data(data)).encode(x=x)
-    if paths > 1:
-        base = base.encode(detail="path:N")
-    if 1 < paths <= _MOST_LINES:
-        base = base.encode(strokeDash=alt.StrokeDash("path:N", title=visible(others)))
-    axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee", tickCount=4)
-    band = base.mark_area(color="#999999", opacity=0.35).encode(
-        y=alt.Y("low:Q", title="share", axis=axis), y2="high:Q"
-    )
-    line = base.mark_line(color="#111111", strokeWidth=1.5).encode(y="estimate:Q")
-    dots = base.mark_point(filled=True, size=14, color="#111111", opacity=1).encode(y="estimate:Q")
-    return alt.layer(band, line, dots).properties(width=_PANEL, height=130)
-
-
-def _shown_value(value: Any) -> str:
-    return visible(as_text(value))
-
-
-def _group(row: dict[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(visible(str(row[name])) for name in names)
-
-
-def _cell(value: Any) -> Any:
-    """A time as JSON can hold it."""
-    return value if isinstance(value, str | int | float) else str(value)

@@ -52,6 +52,8 @@ from warner.estimators.base import LikelihoodData
 from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.association import pair_of
+from warner.results.charts_of_groups import forest
+from warner.results.drawing import save
 from warner.results.estimate import Estimate, group_table
 from warner.results.from_tally import GroupTable, likelihood_data, side_by_side
 from warner.results.intervals import TARGETS, normal_quantile
@@ -284,6 +286,41 @@ class Differences(Tabular):
             count = f"{MOST} of {len(table):,} rows: those with the smallest p."
             table = replace(table, rows=rows, notes=[count, *table.notes])
         return table.html()
+
+    def plot(
+        self,
+        path: str | None = None,
+        top: int | None = None,
+        title: str | None = None,
+        largest_first: bool = True,
+        labels: Sequence[str] | None = None,
+    ) -> Any:
+        """A forest plot: each difference as a dot with its interval, beside a line at 0.
+
+        Intervals are those of the rows, each by itself. A dot is filled where ``p_holm`` is below 1
+        less the level. There is a panel for each value or number; of two values the rarer has one.
+
+        Args:
+            path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
+                file.
+            top: how many of the largest differences a panel has, 60 where there is none.
+            title: the title, such as the text of the question.
+            largest_first: whether the largest difference comes first; else groups keep their order.
+            labels: (K,) the texts of the values that people read, in place of the values.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            ArgumentError: ``top`` is below 1, another number of labels, or the path has another
+                suffix.
+            FileError: the file cannot be written.
+            MissingExtraError: the extra 'plot' is not installed.
+        """
+        picture = forest(self, top, title, largest_first, labels)
+        if path is not None:
+            save(picture, path, [self.table()])
+        return picture
 
     @property
     def text(self) -> str:

@@ -27,9 +27,12 @@ from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_a
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results import charts, conditional, intervals, shown, summaries, tables
+from warner.results import conditional, intervals, shown, summaries, tables
 from warner.results.association import Association, cramers_v
+from warner.results.charts import chart, numbers, received
+from warner.results.charts_of_groups import chart_of_groups
 from warner.results.conditional import Answered
+from warner.results.drawing import save
 from warner.results.forged import ForgedBounds, forged_bounds
 from warner.results.from_tally import GroupTable, likelihood_data, possible_values, tested
 from warner.results.pooling import POOLS, GroupAxis, PooledShares, chosen_pool, pooled_axis
@@ -788,10 +791,13 @@ class Estimate(Solution):
         top: int | None = None,
         title: str | None = None,
         values: Sequence[Any] | None = None,
+        reports: bool = False,
+        labels: Sequence[str] | None = None,
     ) -> Any:
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
-        Of groups it has one panel for each value: groups as dots with bars, or a line over time.
+        Of groups it has one panel for each value: groups as dots with bars, or a line over time. A
+        page (.html) has the numbers in a table below, and follows the reader's dark mode.
 
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
@@ -802,29 +808,37 @@ class Estimate(Solution):
             top: draw this many of the largest shares, and the others together. Their intervals
                 hold for all values at once. None draws all, and 20 of more than 60 labels. Of
                 groups, the number of panels, 12 where there is none.
-            title: the title, in place of the attribute's name.
+            title: the title, such as the text of the question, in place of the attribute's name.
             values: of groups, the values to draw instead, in this order, such as ``["often"]``.
+            reports: whether the share of the reports that name each value is drawn beside the
+                estimate: what was received beside what is concluded from it.
+            labels: (K,) the texts of the values that people read, in place of the values.
 
         Returns:
             The Altair chart.
 
         Raises:
             ArgumentError: the method estimates no shares, ``truth`` is not a distribution of K
-                shares, ``top`` is below 1, values that are not in the domain, or the path has
-                another suffix.
+                shares, ``top`` is below 1, values that are not in the domain, reports that name no
+                values, another number of labels, or the path has another suffix.
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
         if self.groups is not None:
-            for name, given in (("truth", truth), ("title", title)):
-                choice(f"{name} of groups", given, (None,))
-            picture = charts.chart_of_groups(self, level, target, top, values)
+            choice("truth of groups", truth, (None,))
+            choice("reports of groups", reports, (False,))
+            picture = chart_of_groups(self, level, target, top, values, title, labels)
         else:
             choice("values of one group", values, (None,))
             truths = None if truth is None else [truth]
-            picture = charts.chart([self], truths, level, target, top, title)
+            texts = None if labels is None else [labels]
+            picture = chart([self], truths, level, target, top, title, None, reports, texts)
         if path is not None:
-            charts.save(picture, path)
+            named = self if title is None else replace(self, attribute=title)
+            table = named.table(level, target)
+            save(
+                picture, path, [numbers(table, truth, received(self) if reports else None, labels)]
+            )
         return picture
 
 

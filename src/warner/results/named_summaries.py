@@ -16,7 +16,7 @@ from warner._core.table import Column, Table
 from warner._core.text import meant
 from warner.domains import Domain
 from warner.results import summaries
-from warner.results.charts import require_altair
+from warner.results.drawing import require_altair
 from warner.results.intervals import at_every_look, share_columns, share_row
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity

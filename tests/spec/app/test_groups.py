@@ -415,6 +415,40 @@ def test_groups_are_named_after_their_files_and_estimated(here_of_groups_of_peop
     assert "Intervals hold on average over groups" in run("estimate", *FILES, "--by", "file").output
 
 
+def test_differences_are_drawn_with_the_texts_of_the_study(here_of_groups_of_people: Path) -> None:
+    options = ("--by", "file", "--compare-groups")
+    run("estimate", *FILES, *options, "--plot", "d.html", "--title", "Do you drink?", "--top", "2")
+    page = Path("d.html").read_text()
+    assert "Do you drink?" in page and "the 2 largest of 3 differences" in page
+    assert "95 % interval of each difference by itself" in page
+    assert page.count("<table") == 1 and "p (Holm)" in page
+    Path("study.toml").write_text(
+        "[attributes.value]\nlabel = 'Do you smoke?'\nvalues = ['0', '1']\n"
+        "answers = {en = ['not at all', 'every day']}\nmechanism = 'RandomizedResponse'\nepsilon = 1.0\n"
+    )
+    coin, rng = RandomizedResponse(Categorical(["0", "1"]), 1.0), np.random.default_rng(0)
+    for name in ("north", "south"):
+        coin.tally(coin.randomize(["0", "1", "0"] * 200, rng)).save(f"{name}.json")
+    for more in (options, ("--by", "file"), ()):
+        names = ("north.json", "south.json") if more else ("north.json",)
+        run("estimate", *names, *more, "--study", "study.toml", "--plot", "p.svg")
+        picture = Path("p.svg").read_text()
+        assert "Do you smoke?" in picture and ">every day<" in picture
+    beside = run("estimate", FILES[0], "--plot", "p.svg", "--with-reports")
+    assert "reports that name the value" in Path("p.svg").read_text() and not beside.exception
+
+
+def test_pictures_that_cannot_be_drawn_are_answered_by_a_sentence(
+    here_of_groups_of_people: Path,
+) -> None:
+    for options, sentence in (
+        (("--with-reports",), "--with-reports: goes with --plot"),
+        (("--plot", "p.gif"), "must end in .png, .svg, .pdf, .html or .json"),
+        (("--by", "file", "--with-reports", "--plot", "p.svg"), "does not go with --by"),
+    ):
+        assert sentence in run("estimate", FILES[0], *options, ok=False).stderr
+
+
 def test_margins_weight_the_groups(here_of_groups_of_people: Path) -> None:
     Path("census.csv").write_text("value,number\nnorth,50\nsouth,30\neast,20\n")
     out = run("estimate", *FILES, "--margins", "census.csv", "--json", "--by", "file").stdout

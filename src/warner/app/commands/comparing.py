@@ -24,7 +24,8 @@ from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
-from warner.results.charts import FORMATS, ranking, save
+from warner.results.charts import ranking
+from warner.results.drawing import FORMATS, save
 from warner.results.recommend import method
 
 _OF_STUDIES = ("mechanisms", "epsilons", "people", "seed", "store", "processes")

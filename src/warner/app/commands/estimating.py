@@ -65,8 +65,9 @@ from warner.designs import ClassShares, ListShares, from_text
 from warner.designs.texts import NAMES_OF_GROUPS, name_of
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results.charts import FORMATS, chart, save
-from warner.results.differences import compare_groups
+from warner.results.charts import chart, numbers, received
+from warner.results.differences import Differences, compare_groups
+from warner.results.drawing import FORMATS, save
 from warner.results.estimate import Estimate, estimate as estimate_groups
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows, table_of_estimates, table_of_groups
@@ -92,8 +93,7 @@ _NOT_OF_GROUPS = (
     "joint",
     "kind",
     "summaries",
-    "top",
-    "title",
+    "with_reports",
     "background",
     "forged",
     "allow_equal",
@@ -144,6 +144,7 @@ class EstimateRequest:
     summaries: tuple[str, ...]
     output: Output
     plot_path: str | None
+    with_reports: bool
     top: int | None
     title: str | None
     background: tuple[str, ...]
@@ -159,10 +160,40 @@ class EstimateRequest:
     counts: tuple[str, ...]
 
     @cached_property
+    def stated(self) -> Study | None:
+        """The study that is named."""
+        return None if self.study is None else Study.load(self.study)
+
+    @cached_property
     def design(self) -> SurveyDesign | None:
         """How people were drawn, as the options or the study say."""
-        plan = None if self.study is None else Study.load(self.study)
-        return design_of(self.weights, self.cluster, self.strata, plan)
+        return design_of(self.weights, self.cluster, self.strata, self.stated)
+
+    def texts(self, name: str | None) -> tuple[str | None, tuple[str, ...] | None]:
+        """The texts of a question and of its answers, where the study states them."""
+        if self.stated is None or name not in self.stated.domains:
+            return None, None
+        language = self.stated.languages[0]
+        is_of_labels = not self.stated.domains[name].is_numeric
+        answers = self.stated.texts.answers(name, language) if is_of_labels else None
+        return self.stated.texts.question(name, language), answers
+
+    def draw(self, results: Mapping[str, Estimate | Differences]) -> None:
+        """Write the picture of the groups of one question, or of their differences."""
+        if self.plot_path is None:
+            return
+        if len(results) > 1:
+            rule = "shows one attribute"
+            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
+        ((name, result),) = results.items()
+        question, labels = self.texts(name)
+        title = self.title or question or name
+        if isinstance(result, Estimate):
+            level, target = self.intervals
+            result.plot(self.plot_path, None, level, target, self.top, title, None, False, labels)
+        else:
+            result.plot(self.plot_path, self.top, title, labels=labels)
+        say_written(self.plot_path)
 
     @property
     def is_of_groups(self) -> bool:
@@ -196,7 +227,7 @@ class EstimateRequest:
         for name, needed in _OF_GROUPS.items():
             if is_given(name) and way != needed:
                 raise ArgumentError(str(names[name]), f"goes with {needed}")
-        for name in (*_NOT_OF_GROUPS, *(["plot_path"] if self.compare_groups else [])):
+        for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"does not go with {way}")
         if self.design is not None:
@@ -224,7 +255,7 @@ class EstimateRequest:
                 if is_given(name):
                     option = "TALLY" if name == "tallies" else str(names[name])
                     raise ArgumentError(option, "does not go with --design and --counts")
-        for name in ("top", "title"):
+        for name in ("top", "title", "with_reports"):
             if is_given(name) and self.plot_path is None:
                 raise ArgumentError(str(names[name]), "goes with --plot")
         inputs = [group_and_file(text)[1] if way else text for text in self.tallies]
@@ -310,7 +341,8 @@ class EstimateRequest:
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="The study, whose table [design] says how people were drawn.",
+    help="The study, whose table [design] says how people were drawn, and which has the texts of "
+    "questions and answers for --plot.",
 )
 @of_intervals
 @click.option(
@@ -326,12 +358,25 @@ class EstimateRequest:
 )
 @summary
 @written
-@click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the shares: {FORMATS}.")
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE",
+    help=f"Draw the shares, or with --compare-groups the differences: {FORMATS}. A page (.html) "
+    "has the numbers in a table below. With --study, questions and answers have their texts.",
+)
+@click.option(
+    "--with-reports",
+    is_flag=True,
+    help="With --plot: draw the share of the reports that name each value beside the estimate, "
+    "what was received beside what is concluded from it.",
+)
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help="Draw this many of the largest shares, and the others together. Default: all, and 20 of "
-    "more than 60 labels.",
+    help="With --plot: draw this many of the largest shares, and the others together. Default: "
+    "all, and 20 of more than 60 labels. With --by, the number of panels; with --compare-groups, "
+    "of differences in a panel.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
@@ -370,6 +415,13 @@ def estimate(**choices: Any) -> None:
         warner estimate tally.*.json --by file --margins census.csv
         warner estimate tally.json --by ward --compare-groups --reference north
         warner estimate before=spring.json after=autumn.json --compare-groups --of mean
+        warner estimate tally.json --by ward --compare-groups --plot forest.svg
+
+    A picture can show what was received beside what is concluded from it.
+
+    \b
+        warner estimate tally.json --only smokes --study study.toml --plot smokes.html
+        warner estimate tally.json --only smokes --plot smokes.svg --with-reports
 
     Of a survey that is no simple random sample, --weights, --cluster and --strata name public
     columns of the tally. Groups are then by its other public columns, or by those of --by.
@@ -494,13 +546,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
         for each in made
         for row in each.rows()
     ]
-    if request.plot_path is not None:
-        looks = at_every_look(kind)
-        picture = chart(
-            estimates, level=level, target=target, top=request.top, title=request.title, kind=looks
-        )
-        save(picture, request.plot_path)
-        say_written(request.plot_path)
+    _draw_shares(estimates, request, at_every_look(kind))
     output.write(
         show,
         data,
@@ -508,13 +554,38 @@ def _estimate_shares(request: EstimateRequest) -> None:
     )
 
 
+def _draw_shares(
+    estimates: Sequence[Estimate], request: EstimateRequest, kind: str | None = None
+) -> None:
+    """Write the picture of the shares of all people, with one panel for each question."""
+    if request.plot_path is None:
+        return
+    texts = [request.texts(result.attribute) for result in estimates]
+    named = [
+        replace(result, attribute=question or result.attribute)
+        for result, (question, _) in zip(estimates, texts, strict=True)
+    ]
+    labels, reports = [answers for _, answers in texts], request.with_reports
+    level, target = request.intervals
+    picture = chart(named, None, level, target, request.top, request.title, kind, reports, labels)
+    tables = [
+        numbers(each.table(level, target, kind), None, received(each) if reports else None, answers)
+        for each, answers in zip(named, labels, strict=True)
+    ]
+    save(picture, request.plot_path, tables)
+    say_written(request.plot_path)
+
+
 def _estimate_each_group(
     grouped: Mapping[str, Sequence[Tally]], request: EstimateRequest, summaries_of: Wanted
 ) -> None:
     """Write and print the estimates of the groups of all attributes, each group alone."""
-    if request.plot_path is not None or request.background:
-        rule, remedy = "do not go with a tally of groups", "With --by groups can be drawn"
-        raise ArgumentError("--plot and --background", rule, None, remedy)
+    if request.plot_path is not None:
+        by = ",".join(next(iter(grouped.values()))[0].names)
+        rule = "does not go with groups that are each estimated alone"
+        raise ArgumentError("--plot", rule, None, f"Add --by {by}")
+    if request.background:
+        raise ArgumentError("--background", "does not go with a tally of groups")
     if request.forged is not None:
         rule, remedy = "does not go with a tally of groups", "Count all people: warner tally"
         raise ArgumentError("--forged", rule, None, remedy)
@@ -578,17 +649,10 @@ def _estimate_survey(request: EstimateRequest) -> None:
         raise ArgumentError("--interval", rule, request.kind)
     summaries_of.check(flat_results)
     level, target, kind = *request.intervals, request.kind
-    if request.plot_path is not None:
-        if len(flat_results) == len(results):
-            top, title = request.top, request.title
-            picture = chart(flat_results, level=level, target=target, top=top, title=title)
-            save(picture, request.plot_path)
-        elif len(results) > 1:
-            rule = "shows one attribute"
-            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
-        else:
-            next(iter(results.values())).plot(request.plot_path, None, level, target)
-        say_written(request.plot_path)
+    if len(flat_results) == len(results):
+        _draw_shares(flat_results, request)
+    else:
+        request.draw(results)
 
     def show() -> None:
         for name, result in results.items():
@@ -649,12 +713,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         for name, parts, attributes in groups
         if request.margins is not None
     }
-    if request.plot_path is not None:
-        if len(results) > 1:
-            rule = "shows one attribute"
-            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
-        next(iter(results.values())).plot(request.plot_path, None, *intervals)
-        say_written(request.plot_path)
+    request.draw(results)
 
     def show() -> None:
         for name, result in results.items():
@@ -698,6 +757,8 @@ def _compare_groups(request: EstimateRequest) -> None:
         )
         for name, parts, attributes in request.groups()
     }
+
+    request.draw(results)
 
     def show() -> None:
         for name, result in results.items():

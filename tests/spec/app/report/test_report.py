@@ -21,6 +21,7 @@ from warner.app.report.content import Points, Report, Section
 from warner.app.report.sections import Question, Settings, Source, build
 from warner.app.report.writers import to_html, to_pdf
 from warner.app.requested import Wanted
+from warner.collector.pages.brand import contrast
 from warner.domains import with_missing
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian
@@ -161,6 +162,22 @@ def test_a_page_needs_no_script_no_style_attribute_and_no_request(tally: str) ->
         assert not [name for name in attributes if name.startswith("on")]
     policies = [a["content"] for _, a in outline.elements if a.get("http-equiv")]
     assert policies and str(policies[0]).startswith("default-src 'none'; style-src 'sha256-")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_can_be_read_in_light_and_in_dark(tally: str, scheme: str) -> None:
+    """A page that has a colour beside those of its scheme is rejected: it stays light in dark mode."""
+    run("report", tally, "-o", "report.html")
+    (style,) = re.findall(r"<style>(.*?)</style>", Path("report.html").read_text(), re.DOTALL)
+    schemes = re.findall(r":root {(.*?)}", style, re.DOTALL)
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", schemes[scheme == "dark"]))
+    for text in ("ink", "quiet"):
+        assert contrast(colours[text], colours["paper"]) >= 4.5
+    assert contrast(colours["line"], colours["paper"]) >= 3
+    assert not re.search(
+        r"#[0-9a-f]{3}", style.replace("".join(schemes), "").partition("body {")[2]
+    )
+    assert "@media screen and (prefers-color-scheme: dark)" in style, "paper stays white"
 
 
 def test_a_page_has_headings_in_order_and_tables_with_captions_and_scopes(tally: str) -> None:

@@ -1,0 +1,286 @@
+"""Charts of groups: their shares, one panel for each value, and the forest of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from warner._core.checks import integer
+from warner._core.errors import ArgumentError
+from warner._core.table import as_text
+from warner._core.text import visible
+from warner.domains import Domain
+from warner.results.drawing import (
+    BAND,
+    INK,
+    PLAIN,
+    QUIET,
+    WIDTH,
+    folded,
+    inline_data,
+    labels as folded_labels,
+    page,
+    require_altair,
+    require_each,
+    shares as axis_of_shares,
+    step,
+    titled,
+)
+from warner.results.ranks import place_of
+from warner.results.tables import reports_of
+
+MOST_PANELS = 12  # values
+_MOST_GROUPS = 60  # with labels on one page
+_MOST_LINES = 6  # paths that can be told apart in one panel
+_PANEL = 200
+_ROW = 15  # pixels of a group
+
+
+def chart_of_groups(
+    estimate: Any,
+    level: float,
+    target: str,
+    top: int | None = None,
+    values: Sequence[Any] | None = None,
+    title: str | None = None,
+    labels: Sequence[str] | None = None,
+) -> Any:
+    """A chart of an estimate of groups, with a panel for each value."""
+    names, time = estimate.names, estimate.groups.time
+    most = MOST_PANELS if top is None else integer("top", top, 1)
+    average = f", which {estimate.groups.average_text}"
+    about = average if estimate.interval_kind(target) == "posterior" else " of each group"
+    reports = reports_of(estimate.n, estimate.data.simulated)
+    caption = f"{reports}; {100 * level:.4g} % intervals{about}"
+    rows, size = estimate.rows(level, target), estimate.domain.size
+    require_each(labels, size)
+    if values is not None:
+        chosen = _indices(estimate.domain, values)
+        rows = [rows[g * size + x] for g in range(len(estimate)) for x in chosen]
+        most = len(chosen)
+        caption += f"; {most} of {size:,} values"
+        labels = None if labels is None else [labels[x] for x in chosen]
+    if labels is not None:
+        rows = [{**row, "value": labels[i % len(labels)]} for i, row in enumerate(rows)]
+    question = title or estimate.attribute
+    heading = f"Shares by {visible(', '.join(names))}"
+    heading += f": {question}" if question else ""
+    return _facets(rows, names, time, heading, caption, most)
+
+
+def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
+    """The indices of values that a caller names, each once."""
+    listed = [values] if isinstance(values, str) else list(values)
+    rule, remedy = "must be values of the domain", "Estimates list them under domain.labels"
+    if not listed:
+        raise ArgumentError("values", rule, "none", remedy)
+    indices = [place_of(domain, value) for value in listed]
+    if None in indices:
+        raise ArgumentError("values", rule, repr(listed[indices.index(None)]), remedy)
+    return list(dict.fromkeys(i for i in indices if i is not None))
+
+
+def _facets(
+    rows: Sequence[dict[str, Any]],
+    names: Sequence[str],
+    time: str | None,
+    heading: str,
+    caption: str,
+    most: int,
+) -> Any:
+    """A panel for each value of the rows; of many, for those with the largest shares."""
+    values = list(dict.fromkeys(_shown_value(row["value"]) for row in rows))
+    groups = list(dict.fromkeys(_group(row, names) for row in rows))
+    totals = dict.fromkeys(values, 0.0)
+    data = []
+    for row in rows:
+        if row["estimate"] is None:
+            continue
+        value = _shown_value(row["value"])
+        totals[value] += row["estimate"] * row["reports"]
+        figures = {name: row[name] for name in ("estimate", "low", "high")}
+        data.append({**figures, "value": value, "label": folded(_group(row, names))})
+        if time is not None:
+            others = [visible(str(row[name])) for name in names if name != time]
+            data[-1] |= {"when": _cell(row[time]), "path": ", ".join(others)}
+    shown = values
+    if len(values) > most:
+        largest = sorted(values, key=lambda value: -totals[value])[:most]
+        shown = [value for value in values if value in largest]
+        caption += f"; the {most} values of {len(values)} with the largest shares"
+    order = {folded(group): i for i, group in enumerate(groups)}
+    data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
+    columns = min(3, len(shown))
+    # All panels have one axis of shares, so that they can be compared.
+    ends = [row[key] for row in data for key in ("estimate", "low", "high") if row[key] is not None]
+    alt = require_altair()
+    scale = alt.Scale(domain=[min(0.0, *ends), max(ends)], nice=True)
+    panels = []
+    for i, value in enumerate(shown):
+        rows_of_value = [row for row in data if row["value"] == value]
+        if time is not None:
+            drawn = _lines(rows_of_value, time, ", ".join(n for n in names if n != time), scale)
+        else:
+            drawn = _dots_of_groups(rows_of_value, groups, scale, is_named=i % columns == 0)
+        panels.append(
+            drawn.properties(title=alt.TitleParams(folded(value).split("\n"), fontSize=12))
+        )
+    return page(panels, titled(heading, [caption]), columns)
+
+
+def _dots_of_groups(
+    data: list[dict[str, Any]], groups: list[str], scale: Any, is_named: bool
+) -> Any:
+    """Dots with bars, a row for each group; the panels of a line name the rows once."""
+    alt = require_altair()
+    many = len(groups) > _MOST_GROUPS
+    shown = [folded(group) for group in groups]
+    if many:
+        y = alt.Y("order:Q", title="group (its number)", scale=alt.Scale(reverse=True))
+    else:
+        y = alt.Y("label:N", title=None, sort=shown, axis=folded_labels(labels=is_named))
+        y = y.scale(domain=shown)
+    base = alt.Chart(inline_data(data)).encode(y=y)
+    share = alt.X("estimate:Q", axis=axis_of_shares(tickCount=4), scale=scale)
+    bars = base.mark_rule(strokeWidth=1 if many else 2, color=QUIET).encode(x="low:Q", x2="high:Q")
+    dots = base.mark_point(filled=True, size=12 if many else 40, color=INK, opacity=1)
+    height = 400 if many else step(shown, _ROW)
+    return alt.layer(bars, dots.encode(x=share)).properties(width=_PANEL, height=height)
+
+
+def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any) -> Any:
+    """A line with a band over time, for each path."""
+    alt = require_altair()
+    paths = len({row["path"] for row in data})
+    named = any(isinstance(row["when"], str) for row in data)
+    weeks = named and any("W" in str(row["when"]) for row in data)
+    # Between two whole numbers of weeks or years there is no tick.
+    whole = all(isinstance(row["when"], int) for row in data)
+    axis = alt.Axis(labelOverlap=True, **({"tickMinStep": 1, "format": "d"} if whole else {}))
+    if weeks:  # Vega-Lite reads no weeks as dates
+        x = alt.X("when:O", title=visible(time), axis=axis)
+    else:
+        x = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), axis=axis)
+        x = x.scale(zero=False)
+    base = alt.Chart(inline_data(data)).encode(x=x)
+    if paths > 1:
+        base = base.encode(detail="path:N")
+    if 1 < paths <= _MOST_LINES:
+        base = base.encode(strokeDash=alt.StrokeDash("path:N", title=visible(others)))
+    band = base.mark_area(fill=BAND, fillOpacity=0.7, stroke=QUIET, strokeWidth=0.6).encode(
+        y=alt.Y("low:Q", axis=axis_of_shares(tickCount=4), scale=scale), y2="high:Q"
+    )
+    line = base.mark_line(color=INK, strokeWidth=1.5).encode(y="estimate:Q")
+    dots = base.mark_point(filled=True, size=14, color=INK, opacity=1).encode(y="estimate:Q")
+    return alt.layer(band, line, dots).properties(width=_PANEL, height=130)
+
+
+def _shown_value(value: Any) -> str:
+    return visible(as_text(value))
+
+
+def _group(row: dict[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(visible(str(row[name])) for name in names)
+
+
+def _cell(value: Any) -> Any:
+    """A time as JSON can hold it."""
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+# -----------------------------------------------------------------------------------------------
+# The forest of differences: a panel for each quantity, with a row for each pair of groups.
+
+
+def forest(
+    differences: Any,
+    top: int | None = None,
+    title: str | None = None,
+    largest_first: bool = True,
+    labels: Sequence[str] | None = None,
+) -> Any:
+    """A chart of differences between groups, with a line at 0.
+
+    Of two values the rarer is drawn: the difference of the other one is its mirror image. Of many
+    values those with the largest differences are drawn.
+    """
+    require_each(labels, differences.domain.size)
+    rows = differences.rows()
+    most = _MOST_GROUPS if top is None else integer("top", top, 1)
+    panels = {value: [row for row in rows if row["value"] == value] for value in _values(rows)}
+    about = [
+        f"lines: {100 * differences.level:.4g} % interval of each difference by itself; "
+        f"{'largest first' if largest_first else 'in the order of the groups'}",
+        f"filled dots: p < {1 - differences.level:.3g}, corrected (Holm) for all comparisons; "
+        "hollow dots: not",
+    ]
+    if any("low_if_kept" in row for row in rows):
+        about.append("thick lines: the interval if all people answered alike both times")
+    if differences.of == "shares" and len(panels) == 2:
+        share = {value: sum(row["estimate"] for row in panels[value]) for value in panels}
+        del panels[max(share, key=lambda value: share[value])]
+    elif differences.of == "shares" and len(panels) > MOST_PANELS:
+        furthest = {v: max(abs(row["difference"]) for row in panels[v]) for v in panels}
+        chosen = sorted(panels, key=lambda value: -furthest[value])[:MOST_PANELS]
+        about.append(f"the {MOST_PANELS} of {len(panels):,} values with the largest differences")
+        panels = {value: panels[value] for value in panels if value in chosen}
+    if (longest := max(map(len, panels.values()))) > most:
+        about.append(f"the {most} largest of {longest:,} differences in each panel")
+    if differences.simulated:
+        about.append("of simulated reports")
+    scale = _around_0(row for of_value in panels.values() for row in of_value if row["is_share"])
+    names = {} if labels is None else dict(zip(differences.domain.labels, labels, strict=True))
+    drawn = []
+    for value, of_value in panels.items():
+        largest = sorted(of_value, key=lambda row: -abs(row["difference"]))[:most]
+        ordered = [row for row in of_value if row in largest]
+        if largest_first:
+            ordered.sort(key=lambda row: -row["difference"])
+        name = names.get(value, _shown_value(value)) if differences.of == "shares" else str(value)
+        drawn.append(_of_differences(name, ordered, differences.level, scale))
+    return page(drawn, titled(title or "Differences between groups", about))
+
+
+def _values(rows: Sequence[dict[str, Any]]) -> list[Any]:
+    return list(dict.fromkeys(row["value"] for row in rows))
+
+
+def _around_0(rows: Iterable[dict[str, Any]]) -> Any:
+    """The scale of points of all panels of shares, with 0 on it; numbers have their own."""
+    ends = [100 * end for row in rows for end in (row["low"], row["high"])]
+    alt = require_altair()
+    return alt.Scale(domain=[min(0.0, *ends), max(0.0, *ends)], nice=True) if ends else alt.Scale()
+
+
+def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, scale: Any) -> Any:
+    """The panel of one quantity; a dot is filled where the corrected p is small."""
+    alt = require_altair()
+    is_share = rows[0]["is_share"]
+    references = {row["reference"] for row in rows}
+    keys = [key for key in ("low", "high", "low_if_kept", "high_if_kept") if key in rows[0]]
+    data = []
+    for row in rows:
+        pair = row["group"] if len(references) == 1 else f"{row['group']} less {row['reference']}"
+        figures = {key: row[key] * (100 if is_share else 1) for key in ("difference", *keys)}
+        differs = row["p_holm"] < 1 - level
+        data.append({**figures, "pair": folded(visible(pair)), "differs": differs})
+    shown = [row["pair"] for row in data]
+    y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
+    unit = "difference in percentage points" if is_share else "difference"
+    less = f"{unit} (group less {references.pop()})" if len(references) == 1 else unit
+    x = alt.X("difference:Q", title=folded(visible(less), 2 * _PANEL // 6).split("\n"))
+    x = x.axis(grid=True).scale(scale if is_share else alt.Scale())
+    base = alt.Chart(inline_data(data)).encode(y=y)
+    zero = alt.Chart(inline_data([{"at": 0}])).mark_rule(color=INK, strokeWidth=1)
+    layers = [
+        zero.encode(x="at:Q"),
+        base.mark_rule(strokeWidth=2, color=QUIET).encode(x=alt.X("low:Q"), x2="high:Q"),
+    ]
+    if "low_if_kept" in keys:
+        thick = base.mark_rule(strokeWidth=6, color=BAND)
+        layers.append(thick.encode(x=alt.X("low_if_kept:Q"), x2="high_if_kept:Q"))
+    dots = base.mark_point(size=50, stroke=INK, strokeWidth=1.5, opacity=1)
+    fill = alt.condition("datum.differs", alt.value(INK), alt.value(PLAIN))
+    layers.append(dots.encode(x=x, fill=fill))
+    question = alt.TitleParams(folded(visible(name)).split("\n"), anchor="start", fontSize=12)
+    return alt.layer(*layers).properties(title=question, width=WIDTH, height=step(shown))

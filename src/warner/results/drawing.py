@@ -1,0 +1,306 @@
+"""How every chart looks, and how it is saved: one palette, one style, and text beside the picture.
+
+A chart is one of Altair, in the colours of ``PALETTE``. An SVG has a title, a description and the
+colours for dark mode inside it. A page has the chart for wide and for narrow windows, and its
+tables. It needs no script and no request.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from warner._core.atomic_files import write_whole
+from warner._core.errors import ArgumentError, MissingExtraError
+from warner._core.table import Table
+from warner._core.text import visible
+
+SUFFIXES = (".png", ".svg", ".pdf", ".html", ".json")
+FORMATS = ".png, .svg, .pdf, .html or .json"
+WIDTH = 460  # of the panel of a chart
+CAPTION = 80  # characters that fit the width
+_HEADING = 6  # lines of a title
+_ACROSS = 60  # characters of a line of a title
+_NARROW = 0.42  # in a window of a phone, the part of a wide chart's widths
+_LABEL = 30  # characters of a line of a label
+_LINES = 3  # of a label
+_FONTS = "Arial, Helvetica, Liberation Sans, sans-serif"  # all as wide as the one that measures
+
+# {colour: the one in dark mode}. Lightness, shape and dashes carry what hue does.
+PAPER, INK, QUIET, BAND = "#ffffff", "#111111", "#6b6b6b", "#d4d4d4"
+FRAME, GRID, TRUTH, PLAIN = "#dddddd", "#eeeeee", "#b84300", "#fefefe"
+PALETTE = {
+    PAPER: "#16181c",
+    INK: "#f0f0f0",
+    QUIET: "#a3a7ad",
+    BAND: "#474b52",
+    FRAME: "#3b3f45",
+    GRID: "#2a2d32",
+    TRUTH: "#ff9e5e",
+    PLAIN: "#17191d",  # the inside of hollow marks
+}
+
+
+def require_altair() -> Any:
+    """Return the module altair, which is optional."""
+    try:
+        import altair
+    except ImportError:
+        raise MissingExtraError(
+            "plot", "needs altair and vl-convert-python", None, "Install warner[plot]"
+        ) from None
+    return altair
+
+
+def require_each(labels: Sequence[str] | None, size: int) -> None:
+    """Refuse texts of values that are not one for each value."""
+    if labels is not None and len(labels) != size:
+        rule = f"must be {size:,} texts, one for each value"
+        raise ArgumentError("labels", rule, str(len(labels)))
+
+
+def inline_data(rows: list[dict[str, Any]]) -> Any:
+    """The rows as one JSON text, because Altair takes seconds to check lists of numbers."""
+    alt = require_altair()
+    return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
+
+
+def heading(name: str) -> list[str]:
+    """A name as a title of a few lines; it may be long, or come from a file of others."""
+    lines = textwrap.wrap(visible(name), _ACROSS, max_lines=_HEADING, placeholder=" ...")
+    return lines or [""]
+
+
+def titled(name: str, about: Sequence[str]) -> Any:
+    """The title of a panel, with sentences below it."""
+    lines = [line for sentence in about for line in textwrap.wrap(sentence, CAPTION)]
+    return require_altair().TitleParams(
+        heading(name), subtitle=lines, anchor="start", frame="bounds", offset=12
+    )
+
+
+def folded(label: str, across: int = _LABEL) -> str:
+    """A label on as many lines as a chart has room for; :func:`labels` draws them."""
+    lines = textwrap.wrap(label, across, max_lines=_LINES, placeholder=" ...") or [label]
+    return "\n".join(lines)
+
+
+def labels(**options: Any) -> Any:
+    """An axis of folded labels."""
+    return require_altair().Axis(
+        labelExpr="split(datum.label, '\\n')", labelLineHeight=12, **options
+    )
+
+
+def step(shown: Sequence[str], least: float = 20) -> Any:
+    """The height of a row with room for the longest folded label."""
+    lines = max((label.count("\n") for label in shown), default=0) + 1
+    # ``for``, because a row may have two bars side by side.
+    return require_altair().Step(max(least, 12 * lines + 8 * (lines > 1)), **{"for": "position"})
+
+
+def shares(title: str = "share of people", **options: Any) -> Any:
+    """The axis of shares."""
+    return require_altair().Axis(format="~%", grid=True, title=title, **options)
+
+
+def page(panels: Sequence[Any], title: str | None = None, columns: int = 1) -> Any:
+    """A chart of panels, below each other or in columns, and a title above them where there is one.
+
+    ``title`` may be a text, or what :func:`titled` made.
+    """
+    alt = require_altair()
+    whole = alt.vconcat(*panels) if columns == 1 else alt.concat(*panels, columns=columns)
+    whole = whole.properties(spacing=30).resolve_scale(color="independent")
+    if title is not None:
+        if isinstance(title, str):
+            title = alt.TitleParams(heading(title), anchor="start", fontSize=16, offset=20)
+        whole = whole.properties(title=title)
+    return styled(whole)
+
+
+def styled(chart: Any) -> Any:
+    """A chart in the colours of the palette."""
+    text = {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
+    return (
+        # Fonts that were not measured may be wider, so labels have room on their left.
+        chart.configure(
+            background=PAPER, padding={"left": 28, "top": 8, "right": 12, "bottom": 8}, font=_FONTS
+        )
+        .configure_view(stroke=FRAME)
+        .configure_axis(
+            **text,
+            grid=False,
+            gridColor=GRID,
+            domainColor=QUIET,
+            tickColor=QUIET,
+            labelLimit=300,
+            labelFlush=False,
+            labelOverlap=True,
+        )
+        .configure_title(color=INK, subtitleColor=INK)
+        .configure_legend(**text)
+        .configure_header(labelColor=INK, titleColor=INK)
+    )
+
+
+def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
+    """Write a chart to a file, in the format that the suffix names.
+
+    ``tables`` have its numbers: a page shows them below the chart, and the description of an SVG
+    reads them.
+    """
+    suffix = Path(str(path)).suffix
+    if suffix not in SUFFIXES:
+        raise ArgumentError("path", f"must end in {FORMATS}", path)
+    if suffix == ".svg":
+        content: str | bytes = _svg(picture.to_dict(), tables, dark_colours())
+    elif suffix == ".html":
+        content = _html(picture.to_dict(), tables)
+    else:
+        buffer: Any = io.StringIO() if suffix == ".json" else io.BytesIO()
+        try:
+            picture.save(
+                buffer, format=suffix[1:], **({"scale_factor": 2} if suffix == ".png" else {})
+            )
+        except ImportError:
+            raise _no_converter() from None
+        content = buffer.getvalue()
+    write_whole(path, content if isinstance(content, bytes) else content.encode())
+
+
+def _no_converter() -> MissingExtraError:
+    rule = "needs vl-convert-python to make pictures"
+    return MissingExtraError("plot", rule, None, "Install warner[plot]")
+
+
+def dark_colours() -> str:
+    """The style sheet that replaces the colours of a chart where somebody prefers dark pages."""
+    rules = "".join(
+        f'[{attribute}="{light}"]{{{attribute}:{dark}}}'
+        for light, dark in PALETTE.items()
+        for attribute in ("fill", "stroke")
+    )
+    return f"@media (prefers-color-scheme: dark) {{{rules}}}"
+
+
+def _svg(spec: dict[str, Any], tables: Sequence[Table], style: str = "") -> str:
+    """A chart as an SVG that a screen reader reads as its title and its numbers."""
+    try:
+        import vl_convert
+    except ImportError:
+        raise _no_converter() from None
+    drawn: str = vl_convert.vegalite_to_svg(spec)
+    titles = _titles(spec)
+    described = "\n".join([*titles, *(table.text() for table in tables)])
+    head = f"<title>{escape(visible(titles[0] if titles else 'chart'))}</title>"
+    head += f"<desc>{escape(visible(described))}</desc>"
+    head += f"<style>{style}</style>" if style else ""
+    start, _, rest = drawn.partition(">")
+    return f'{start} role="img">{head}{rest}'
+
+
+def _titles(spec: Any) -> list[str]:
+    """The titles and captions in a chart, in their order."""
+    if isinstance(spec, list):
+        return [line for inner in spec for line in _titles(inner)]
+    if not isinstance(spec, dict):
+        return []
+    title = spec.get("title")
+    shown = (
+        [] if not isinstance(title, dict) else [title.get("text", ""), title.get("subtitle", "")]
+    )
+    lines = [line if isinstance(line, str) else " ".join(line) for line in shown]
+    inner = (_titles(spec[key]) for key in ("vconcat", "concat", "hconcat", "spec") if key in spec)
+    return [line for line in lines if line] + [line for each in inner for line in each]
+
+
+_PAGE = """:root { color-scheme: light dark; }
+body { margin: 0 auto; max-width: 46rem; padding: .6rem; background: #ffffff; color: #111111;
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial,
+    sans-serif; }
+figure { margin: 0; }
+figure svg { display: block; max-width: 100%; height: auto; }
+table { border-collapse: collapse; margin: .3rem 0 .5rem; font-size: .9rem;
+  font-variant-numeric: tabular-nums; }
+h2 { font-size: 1rem; margin: 1rem 0 0; }
+th, td { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; font-weight: 400;
+  border-bottom: 1px solid #cccccc; white-space: nowrap; }
+tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 10em; }
+.numbers { overflow-x: auto; }
+.numbers svg { max-width: 8rem; }
+.numbers p { font-size: .9rem; }
+.narrow { display: none; }
+@media (max-width: 38rem) {
+  .wide { display: none; }
+  .narrow { display: block; }
+  tbody th { min-width: 5.5em; }
+}
+@media (prefers-color-scheme: dark) {
+  body { background: #16181c; color: #f0f0f0; }
+  th, td { border-color: #474b52; }
+}
+"""
+
+
+def _html(spec: dict[str, Any], tables: Sequence[Table]) -> str:
+    """A chart as a page without scripts, with its numbers in tables below."""
+    style = _PAGE + dark_colours()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    wide, narrow = _svg(spec, tables), _svg(_narrowed(spec), tables)
+    numbers = "\n".join(
+        f'<h2>{escape(visible(table.title))}</h2>\n<div class="numbers">'
+        f"{replace(table, title='').html()}</div>"
+        for table in tables
+    )
+    title = escape(visible(next(iter(_titles(spec)), "chart")))
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<figure>
+<div class="wide">{wide}</div>
+<div class="narrow">{narrow}</div>
+</figure>
+{numbers}
+</main>
+</body>
+</html>
+"""
+
+
+def _narrowed(spec: Any) -> Any:
+    """A chart for a narrow window: panels below each other, and captions on shorter lines."""
+    if isinstance(spec, list):
+        return [_narrowed(inner) for inner in spec]
+    if not isinstance(spec, dict):
+        return spec
+    changed = {key: _narrowed(inner) for key, inner in spec.items()}
+    if isinstance(spec.get("width"), int | float) and spec["width"] > WIDTH / 2:
+        changed["width"] = spec["width"] * _NARROW
+    if "hconcat" in changed:
+        changed["vconcat"] = changed.pop("hconcat")
+    if "columns" in spec and "concat" in spec:
+        changed["columns"] = 1
+    for key, across in (("text", 38), ("subtitle", 50), ("title", 30)):
+        if key in spec and isinstance(spec[key], list):
+            changed[key] = [cut for line in spec[key] for cut in textwrap.wrap(line, across)]
+    if spec.get("labels") is False:  # panels that stood in one line are named each
+        changed["labels"] = True
+    return changed
