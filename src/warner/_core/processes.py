@@ -224,7 +224,7 @@ def _answer_calls(
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if hasattr(os, "nice"):
-        os.nice(5)
+        os.nice(10)
     if resource is not None:
         most = resource.getrlimit(resource.RLIMIT_DATA)[1]
         limit = memory if most == resource.RLIM_INFINITY else min(memory, most)

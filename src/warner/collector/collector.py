@@ -56,7 +56,7 @@ from warner.studies.study import Study
 _T = TypeVar("_T")
 
 OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
-PACE = 0.02  # seconds from the beginning of one commit to that of the next, unless many wait
+PACE = 0.01  # seconds from the beginning of one commit to that of the next, unless many wait
 MANY = 1000  # submissions, which are not made to wait
 _GROUP = 2**23  # bytes of submissions, about the most of one commit
 _WAITING = 2**26  # bytes of submissions, the most that wait

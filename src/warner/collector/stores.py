@@ -37,7 +37,7 @@ _IDS = (SPENT, INVITED)
 _PATIENCE = 1.0  # seconds to wait for another process that is ending
 _SHARE = 50  # to rewrite the tables takes at most one second in so many
 _AGAIN = 10.0  # seconds after which it is tried again
-_LONG = 0.05  # seconds; what takes longer to rewrite waits for a quiet moment
+_LONG = 0.02  # seconds; what takes longer to rewrite waits for a quiet moment
 
 _Connection = TypeVar("_Connection")
 _T = TypeVar("_T")

@@ -36,7 +36,7 @@ from warner.collector.pages.survey import chosen_language, survey_page
 from warner.collector.pages.wording import WordsFile
 from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
-from warner.collector.web.intake import Body, Headers, Intake, sender
+from warner.collector.web.intake import Answered, Body, Headers, Intake, sender
 from warner.collector.web.limits import Held, Limits, Tokens
 from warner.collector.web.responses import (
     NOT_STORED,
@@ -114,10 +114,12 @@ class Application:
             return
         answer = _Answer(send)
         try:
-            headers = self._checked(scope)
+            headers = Headers.of(scope["headers"])
             root = scope.get("root_path", "")
             if not scope["path"].startswith(f"{root}{_PATH}"):  # which is for the owner alone
                 answer.of_origin(headers.text(b"origin"), self._study.collect.origins)
+            self._require_address(scope)
+            self._require_host(headers)
             if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers.stated:
                 await self._preflight(answer)
             elif scope["path"] in (f"{root}/reports", f"{root}/spent"):
@@ -130,14 +132,30 @@ class Application:
         except ConnectionError:
             return  # nobody is left to answer
         except Exception as error:
-            # A traceback can show the error's text, and that a part of the request. So the log has
-            # the type of the error and where it happened.
-            frames = traceback.extract_tb(error.__traceback__)
-            where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-            _LOG.error("a request could not be answered: %s%s", type(error).__name__, where)
+            failed = failure(error)
             if not answer.started:
-                await send_refusal(answer.as_it_is, HttpRefused("error"))
+                await send_refusal(answer.as_it_is, failed)
             # Else the server closes a connection whose answer is not whole.
+
+    def check_plain(self, raw: RawHeaders) -> None:
+        """Refuse a plain request to ``/reports`` for its headers, see ``intake.is_plain``."""
+        headers = Headers.of(raw)
+        self._require_host(headers)
+        headers.require_bytes()
+
+    def take(self, address: str, body: bytes, answer: Answered) -> int:
+        """Take the body of a plain request, see ``Intake.take``."""
+        return self._intake.take(address, body, answer)
+
+    def refusal(self, error: BaseException) -> HttpRefused:
+        """What is answered to a plain request that ended in an error."""
+        return self._intake.refusal(error) if isinstance(error, Refused) else failure(error)
+
+    @property
+    def headers_of_all(self) -> RawHeaders:
+        """The headers of answers to plain requests, beyond those of every answer."""
+        # A cache keeps the answers to different origins apart.
+        return [(b"vary", b"origin")] if self._study.collect.origins else []
 
     async def _preflight(self, answer: _Answer) -> None:
         """Tell a browser that a page of an origin of the study may send bytes."""
@@ -150,17 +168,19 @@ class Application:
         ]
         await send_raw(answer.as_it_is, 204, secured(headers), b"")
 
-    def _checked(self, scope: Scope) -> Headers:
-        """The headers of a request."""
-        headers = Headers.of(scope)
+    def _require_address(self, scope: Scope) -> None:
+        """Refuse a request that names too long an address."""
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_ADDRESS:
             raise HttpRefused("long_address")
-        if self._hosts:
-            host = headers.text(b"host").lower()
-            name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
-            if name not in self._hosts:
-                raise HttpRefused("other_host")
-        return headers
+
+    def _require_host(self, headers: Headers) -> None:
+        """Refuse a request that names a host of others."""
+        if not self._hosts:
+            return
+        host = headers.text(b"host").lower()
+        name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+        if name not in self._hosts:
+            raise HttpRefused("other_host")
 
     def _survey_page(self, language: str) -> StaticFile:
         chosen = self._settings
@@ -182,6 +202,16 @@ class Application:
             except Refused:
                 raise HttpRefused("unavailable") from None
         return json_answer({"status": self._collector.status()})
+
+
+def failure(error: BaseException) -> HttpRefused:
+    """What is answered to a request that failed; the log says where."""
+    # A traceback can show the error's text, and that a part of the request. So the log has the type
+    # of the error and where it happened.
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    _LOG.error("a request could not be answered: %s%s", type(error).__name__, where)
+    return HttpRefused("error")
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -384,7 +414,7 @@ class OwnerPages:
         """Invite people by the ids that their codes make. The codes never come here."""
         if self._asker(request).is_browser:
             raise HttpRefused("forbidden")  # a browser sends the cookie for other sites too
-        study, headers = self._live.study, Headers.of(request.scope)
+        study, headers = self._live.study, Headers.of(request.scope["headers"])
         headers.require_bytes()
         if study.collect.access != "invited":
             raise HttpRefused("not_by_invitation")
@@ -403,7 +433,7 @@ class OwnerPages:
 
     def _asker(self, request: Request) -> _Asker:
         """Who asks; everyone is refused who has no token."""
-        bearer = Headers.of(request.scope).bearer
+        bearer = Headers.of(request.scope["headers"]).bearer
         token = request.cookies.get(COOKIE) if bearer is None else bearer
         if token is None:
             raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
@@ -411,7 +441,7 @@ class OwnerPages:
 
     async def _require_own_form(self, request: Request, asker: _Asker) -> None:
         """Refuse a form that another site made the owner's browser send."""
-        headers = Headers.of(request.scope)
+        headers = Headers.of(request.scope["headers"])
         site, origin = headers.text(b"sec-fetch-site"), headers.text(b"origin")
         # Our pages send no referrer, and browsers then write the origin of their forms as "null".
         host = headers.text(b"host") if origin in ("", "null") else origin.partition("://")[2]

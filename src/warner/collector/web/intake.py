@@ -6,15 +6,17 @@ body, since addresses of requests are what proxies log.
 
 Requests that wait at one moment are checked and counted as one batch, because checking a thousand
 reports at once takes little longer than checking one. A bad request among them is refused alone.
-The endpoints are written for the server's interface itself (ASGI), without a request object.
+The endpoints are written for the server's interface itself (ASGI), without a request object. Plain
+requests, nearly all that devices send, need not even that: the server hands over their bodies.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.types import Receive, Scope, Send
 
@@ -42,6 +44,34 @@ _ONCE = frozenset(
     ]
 )
 _BEARER = "bearer "
+# A request with no other headers than these means what its body says, whoever reads it.
+_PLAIN = frozenset(
+    [
+        b"accept",
+        b"accept-encoding",
+        b"accept-language",
+        b"connection",
+        b"content-length",
+        b"content-type",
+        b"forwarded",
+        b"host",
+        b"user-agent",
+        b"x-forwarded-for",
+        b"x-forwarded-host",
+        b"x-forwarded-proto",
+        b"x-real-ip",
+    ]
+)
+
+
+Answered = Callable[[BaseException | None], None]
+"""What is called when reports are stored, with None, or when they are not, with the reason."""
+
+
+def is_plain(headers: RawHeaders) -> bool:
+    """Whether a request with these headers, in small letters, may be taken without ASGI."""
+    names = {name for name, _ in headers}
+    return len(names) == len(headers) and names <= _PLAIN
 
 
 def sender(scope: Scope) -> str:
@@ -57,10 +87,10 @@ class Headers:
     stated: Mapping[bytes, bytes]  # by names in lower case
 
     @classmethod
-    def of(cls, scope: Scope) -> Headers:
+    def of(cls, headers: Iterable[tuple[bytes, bytes]]) -> Headers:
         """The headers of a request."""
         stated: dict[bytes, bytes] = {}
-        for name, value in scope["headers"]:
+        for name, value in headers:
             if name in _ONCE and name in stated:
                 raise HttpRefused("duplicate_header")
             stated[name] = value
@@ -175,16 +205,17 @@ class _Waiting:
     """The body of a request that waits for its answer."""
 
     body: bytes
-    done: asyncio.Future[None]
+    answer: Answered
 
-    def answer(self, error: BaseException | None = None) -> None:
-        """Accept the reports, or refuse them with an error."""
-        if self.done.done():
-            return
-        if error is None:
-            self.done.set_result(None)
-        else:
-            self.done.set_exception(error)
+
+def _settle(stored: asyncio.Future[None], error: BaseException | None) -> None:
+    """Tell who waits for a future how it ended, unless nobody waits any longer."""
+    if stored.done():
+        return
+    if error is None:
+        stored.set_result(None)
+    else:
+        stored.set_exception(error)
 
 
 class Together:
@@ -198,14 +229,11 @@ class Together:
         self._form, self._submit = form, submit
         self._waiting: list[_Waiting] = []
 
-    def add(self, body: bytes) -> asyncio.Future[None]:
+    def add(self, body: bytes, answer: Answered) -> None:
         """Count the submissions of a body of this study."""
-        loop = asyncio.get_running_loop()
-        request = _Waiting(body, loop.create_future())
-        self._waiting.append(request)
+        self._waiting.append(_Waiting(body, answer))
         if len(self._waiting) == 1:
-            loop.call_later(_PAUSE, self._start)
-        return request.done
+            asyncio.get_running_loop().call_later(_PAUSE, self._start)
 
     def _start(self) -> None:
         """Check those who wait, and hand them over."""
@@ -285,9 +313,31 @@ class Intake:
         except ConnectionError:
             return  # nobody is left to answer
         except Refused as refused:
-            await self._refuse(HttpRefused.of(refused), body, send)
+            await self._refuse(self.refusal(refused), body, send)
         else:
             await send_raw(send, status, *answer)
+
+    def take(self, address: str, body: bytes, answer: Answered) -> int:
+        """The number of reports in a whole body; ``answer`` is called when they are stored."""
+        self._require_open()
+        if len(body) > self._limits.body:
+            raise HttpRefused("too_large")
+        count = self._count(body)
+        self._buckets.take(address, count)
+        self._together.add(body, answer)
+        return count
+
+    def refusal(self, refused: Refused) -> HttpRefused:
+        """What a refused sender is told; refused reports are counted by its name."""
+        answer = HttpRefused.of(refused)
+        if answer.reason.of_reports:
+            self._collector.reject(answer.name)
+        return answer
+
+    def _require_open(self) -> None:
+        """Refuse everything while the survey takes no reports."""
+        if (status := self._collector.status()) != OPEN:
+            raise HttpRefused(status)
 
     async def _answer(
         self, scope: Scope, headers: Headers, body: Body
@@ -297,8 +347,7 @@ class Intake:
             raise HttpRefused("wrong_method", {"allow": "POST"})
         headers.require_bytes()
         address = self._address(scope, headers)
-        if (status := self._collector.status()) != OPEN:
-            raise HttpRefused(status)
+        self._require_open()
         if address is not None:
             self._buckets.take(address, 0)
         content = await body.read(self._limits, self._held)
@@ -310,7 +359,9 @@ class Intake:
             # Both answers have one length, so that a network cannot tell them apart.
             spent = await asyncio.to_thread(self._collector.is_spent, self._id(content))
             return 200, raw_json({"spent": int(spent)})
-        await self._together.add(content)
+        stored = asyncio.get_running_loop().create_future()
+        self._together.add(content, partial(_settle, stored))
+        await stored
         return 202, accepted(count)
 
     def _address(self, scope: Scope, headers: Headers) -> str | None:
@@ -336,10 +387,8 @@ class Intake:
         return body[HEAD_BYTES:]
 
     async def _refuse(self, refused: HttpRefused, body: Body, send: Send) -> None:
-        """Answer a refused request, and count it by its name."""
-        if refused.reason.of_reports:
-            self._collector.reject(refused.name)
-        headers, content = raw_json(refused.content, refused.headers)
+        """Answer a refused request."""
+        headers, content = refused.raw
         status = refused.reason.status
         if body.is_whole:
             await send_raw(send, status, headers, content)

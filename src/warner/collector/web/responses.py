@@ -22,6 +22,8 @@ from starlette.types import Send
 from warner.collector.refusals import Refused
 from warner.collector.scripts import packaged_files
 
+RawHeaders = list[tuple[bytes, bytes]]
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -124,6 +126,11 @@ class HttpRefused(Refused):
         body: dict[str, str | int] = {"error": self.name, "message": self._text}
         return body if self.position is None else {**body, "position": self.position}
 
+    @property
+    def raw(self) -> tuple[RawHeaders, bytes]:
+        """The headers and the body of the answer."""
+        return raw_json(self.content, self.headers)
+
 
 # -----------------------------------------------------------------------------------------------
 # Headers and bodies.
@@ -156,8 +163,6 @@ SECURITY: Mapping[str, str] = {
 NOT_STORED = "no-store"
 ASKED_AGAIN = "no-cache"  # kept, and asked whether it is still the same before each use
 _SECURITY_RAW = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
-
-RawHeaders = list[tuple[bytes, bytes]]
 
 
 def secured(headers: RawHeaders) -> RawHeaders:
@@ -194,7 +199,7 @@ async def send_raw(send: Send, status: int, headers: RawHeaders, body: bytes) ->
 
 async def send_refusal(send: Send, refusal: HttpRefused) -> None:
     """Send the answer to a refused request."""
-    await send_raw(send, refusal.reason.status, *raw_json(refusal.content, refusal.headers))
+    await send_raw(send, refusal.reason.status, *refusal.raw)
 
 
 def json_answer(

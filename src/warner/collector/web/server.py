@@ -1,6 +1,8 @@
 """Runs the application with uvicorn, without a log of requests, until a signal ends it.
 
-HTTP is as uvicorn speaks it, with limits on heads of requests and errors that are JSON.
+HTTP is as uvicorn speaks it, with limits on heads of requests and errors that are JSON. A plain
+request with reports that arrives in one piece is answered where it is parsed, which takes a third
+of the time of an answer by ASGI; all others, and all pages, are the application's.
 
 SIGTERM, SIGINT and SIGHUP end it gracefully: no new connections, streams end, requests that are
 being answered are answered. A second SIGINT does not wait for them.
@@ -20,11 +22,12 @@ from asyncio.sslproto import SSLProtocol
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
     HttpToolsProtocol,
@@ -33,8 +36,9 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from warner._core.errors import ArgumentError
 from warner.collector.web.application import Application
+from warner.collector.web.intake import is_plain
 from warner.collector.web.limits import Connections
-from warner.collector.web.responses import HttpRefused, raw_json
+from warner.collector.web.responses import HttpRefused, RawHeaders, accepted
 
 try:
     import resource
@@ -91,17 +95,70 @@ class ListenAddress:
         raise ArgumentError(where, f"cannot be listened on ({reason})", None, remedy)
 
 
-class LimitedProtocol(HttpToolsProtocol):
+class _Answering:
+    """A request with reports that waits for its answer, with the fields that uvicorn reads."""
+
+    __slots__ = ("count", "disconnected", "keep_alive", "message_event", "response_complete")
+
+    def __init__(self, keep_alive: bool) -> None:
+        self.keep_alive, self.count = keep_alive, 0
+        self.response_complete = self.disconnected = False
+        self.message_event = _NOBODY_WAITS
+
+
+@lru_cache(maxsize=64)
+def joined(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """Headers as they are sent."""
+    return b"".join([b"%s: %s\r\n" % header for header in headers])
+
+
+class _NoEvent:
+    """An event for which nobody waits."""
+
+    def set(self) -> None:
+        pass
+
+
+_NOBODY_WAITS = _NoEvent()
+
+
+class _Senders:
+    """The addresses from which plain requests come."""
+
+    def __init__(self, proxies: str | None) -> None:
+        # As uvicorn reads the headers of proxies for the application.
+        self._read = None if proxies is None else ProxyHeadersMiddleware(_no_application, proxies)
+
+    def of(self, client: tuple[str, int] | None, headers: RawHeaders) -> str:
+        """The address from which a request came, also where proxies passed it on."""
+        if self._read is not None:
+            scope: Any = {"type": "http", "client": client, "headers": headers}
+            nobody: Any = None
+            with contextlib.suppress(StopIteration):  # nothing in it waits
+                self._read(scope, nobody, nobody).send(None)
+            client = scope["client"]
+        return client[0] if client else ""
+
+
+async def _no_application(scope: Any, receive: Any, send: Any) -> None:
+    """Answers nothing."""
+
+
+class Connection(HttpToolsProtocol):
     """One connection, whose requests must have a short head that arrives soon."""
 
     # Otherwise an endless header would fill the memory, and silent connections would use up all
     # that the system has.
 
-    def __init__(self, connections: Connections, **made: Any) -> None:
+    def __init__(
+        self, application: Application, connections: Connections, senders: _Senders, **made: Any
+    ) -> None:
         super().__init__(**made)
-        self._connections = connections
+        self._application, self._connections, self._senders = application, connections, senders
 
     _wire: asyncio.Transport | None = None
+    _pieces: list[bytes] | None = None  # of the body of a request that may be plain
+    _checked: RawHeaders | None = None  # of the last plain request
     _refusal = "bad_request"
     _head_size = 0
     _is_in_head = True
@@ -148,6 +205,9 @@ class LimitedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self.transport.is_closing():
             return  # it was refused
+        if self._pieces is not None:
+            # The rest of the body comes later, perhaps slowly: the application waits for it.
+            self._give_to_application()
         if not self._is_in_head:
             self._wait_no_longer()
             return
@@ -175,10 +235,76 @@ class LimitedProtocol(HttpToolsProtocol):
             raise ValueError("head")
         self._is_in_head = False
         self._connections.is_asked(self)
+        if self._may_be_plain():
+            self._pieces = []
+        else:
+            self._give_to_application()
+
+    def _may_be_plain(self) -> bool:
+        """Whether the request whose head is there brings reports, and no other one waits."""
+        return (
+            self.url == b"/reports"
+            and self.parser.get_method() == b"POST"
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.parser.should_upgrade()
+            # A device sends the same headers again and again.
+            and (self.headers == self._checked or is_plain(self.headers))
+        )
+
+    def _give_to_application(self) -> None:
+        """Let the application answer the request whose head is there."""
+        pieces, self._pieces = self._pieces or (), None
         super().on_headers_complete()
         while self._unanswered and self._unanswered[0].response_complete:
             self._unanswered.popleft()
         self._unanswered.append(self.cycle)
+        for piece in pieces:
+            super().on_body(piece)
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body."""
+        if self._pieces is None:
+            super().on_body(body)
+        else:
+            self._pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        """A request is whole."""
+        if self._pieces is None:
+            super().on_message_complete()
+            return
+        body, self._pieces = b"".join(self._pieces), None
+        self.cycle = waiting = _Answering(self.parser.should_keep_alive())  # type: ignore[assignment]
+        try:
+            if self.headers != self._checked:
+                self._application.check_plain(self.headers)
+                self._checked = self.headers
+            sender = self._senders.of(self.client, self.headers)
+            waiting.count = self._application.take(sender, body, partial(self._stored, waiting))
+        except Exception as error:
+            self._stored(waiting, error)
+
+    def _stored(self, waiting: _Answering, error: BaseException | None) -> None:
+        """Answer a request whose reports are stored, or that is refused."""
+        waiting.response_complete = True
+        if waiting.disconnected or self.transport.is_closing():
+            return
+        refused = None if error is None else self._application.refusal(error)
+        status, (headers, body) = (
+            (202, accepted(waiting.count))
+            if refused is None
+            else (refused.reason.status, refused.raw)
+        )
+        self._send(status, [*headers, *self._application.headers_of_all], body, waiting.keep_alive)
+        self.on_response_complete()
+
+    def _send(self, status: int, headers: RawHeaders, body: bytes, keep_alive: bool) -> None:
+        """Write an answer, and close the connection after one that is the last."""
+        last = [] if keep_alive else [(b"connection", b"close")]
+        head = joined((*headers, *self.server_state.default_headers, *last))
+        self.transport.write(STATUS_LINE[status] + head + b"\r\n" + body)
+        if not keep_alive:
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """An answer was sent; the next one, or a wait for a request, begins."""
@@ -208,12 +334,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._wait_no_longer()
         self._give_up_on_body()
         if self.cycle is None or self.cycle.response_complete:
-            headers: list[Any]
-            headers, body = raw_json(refused.content, refused.headers)
-            headers += [*self.server_state.default_headers, (b"connection", b"close")]
-            head = b"".join(b"%s: %s\r\n" % header for header in headers)
-            status = STATUS_LINE[refused.reason.status]
-            self.transport.write(status + head + b"\r\n" + body)
+            self._send(refused.reason.status, *refused.raw, keep_alive=False)
         self.transport.close()
 
     def _give_up_on_body(self) -> None:
@@ -227,7 +348,7 @@ class LimitedProtocol(HttpToolsProtocol):
 class _Secured(SSLProtocol):
     """TLS below a connection, which is counted before the handshake and not after it."""
 
-    def __init__(self, inner: LimitedProtocol, context: ssl.SSLContext) -> None:
+    def __init__(self, inner: Connection, context: ssl.SSLContext) -> None:
         nobody: Any = None  # waits for the end of the handshake
         super().__init__(
             inner.loop, inner, context, nobody, server_side=True, ssl_handshake_timeout=HEAD_SECONDS
@@ -241,15 +362,6 @@ class _Secured(SSLProtocol):
     def connection_lost(self, exc: BaseException | None) -> None:
         self._inner.closed()
         super().connection_lost(exc)
-
-
-def protocols(
-    connections: Connections, context: ssl.SSLContext | None
-) -> Callable[..., asyncio.BaseProtocol]:
-    """What makes the protocol of each connection, from what uvicorn gives."""
-    if context is None:
-        return partial(LimitedProtocol, connections)
-    return lambda **made: _Secured(LimitedProtocol(connections, **made), context)
 
 
 class _Server(uvicorn.Server):
@@ -345,7 +457,9 @@ def server_of(
     )
     config.load()
     proxies = getattr(config.loaded_app, "trusted_hosts", ())
-    made: Any = protocols(Connections(most, proxies), config.ssl)
+    plain = partial(Connection, application, Connections(most, proxies), _Senders(address.proxy))
+    context = config.ssl
+    made: Any = plain if context is None else lambda **more: _Secured(plain(**more), context)
     config.http_protocol_class, config.ssl = made, None
     return _Server(config, ready, stop)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tests.spec.collector._web import HAS_CROWDS, KIND, SERVED, Crowd, ask, served, site
@@ -133,6 +135,74 @@ def test_requests_of_one_moment_are_one_batch_and_a_bad_one_is_refused_alone(
         assert [a.json()["accepted"] for a in answers[:30]] == [1 + i % 3 for i in range(30)]
         assert answers[30].json()["position"] == 0
         assert web.collector.n == sum(1 + i % 3 for i in range(30))
+
+
+def answer_on_its_own(port: int, request: bytes) -> tuple[int, list[str], bytes, bool]:
+    """The status, the headers without the date, and the body of the answer to one request, and
+    whether the connection is closed after an answer that accepts."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request)
+        reply = http.client.HTTPResponse(connection)
+        reply.begin()
+        # Who refuses a request by its head does not wait for its body, and ends the connection.
+        varies = ("date", "connection")
+        headers = sorted(
+            f"{k}: {v}".lower() for k, v in reply.getheaders() if k.lower() not in varies
+        )
+        body = reply.read()
+        return reply.status, headers, body, reply.status == 202 and reply.will_close
+
+
+@pytest.mark.parametrize(
+    "origins", ["", 'access = "open"\norigins = ["https://app.example.org"]\n']
+)
+def test_a_request_in_one_piece_is_answered_as_by_the_application(
+    tmp_path: Path, origins: str
+) -> None:
+    """Rejects two ways of reading a request that differ: a status, a header, a length, a bad body
+    that is counted, a limit that one way forgets, and a connection that stays open in one alone."""
+    settings = Settings(Limits(rate=1e-9, burst=6, body=200), hosts=("a.example",))
+
+    def post(
+        body: bytes, more: bytes = b"", host: bytes = b"a.example", kind: bytes = b""
+    ) -> bytes:
+        typed = kind or b"application/octet-stream"
+        head = b"POST /reports HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n"
+        return head % (host, typed, len(body), more) + body
+
+    seen, counted = [], []
+    for name, long_way in (("plain", b""), ("ASGI", b"X-Other: 1\r\n")):
+        with (
+            site(tmp_path / name, origins, settings) as web,
+            served(web.application, ListenAddress(port=0)) as port,
+        ):
+            other = bytearray(web.body())
+            other[20] ^= 1  # a digest of another study
+            ids = np.zeros((1, 16), np.uint8)
+            sent = [
+                post(web.body(1, ids), long_way),
+                post(web.body(1, ids), long_way),
+                post(b"nothing", long_way),
+                post(bytes(other), long_way),
+                post(web.body()[:-1], long_way),
+                post(b"", long_way),
+                post(web.body(), long_way, host=b"b.example"),
+                post(web.body(), long_way, kind=b"text/plain"),
+                post(web.body(20), long_way),
+                post(web.body(), long_way),
+                post(web.body(4), long_way),
+                post(web.body(), b"Connection: close\r\n" + long_way),
+                post(web.body(), long_way),
+            ]
+            one_by_one = [answer_on_its_own(port, one) for one in sent[:-1]]
+            in_pieces = raw(port, sent[0][:-3], sent[0][-3:] + sent[-2], pause=0.05)
+            seen.append((one_by_one, in_pieces.count(b"HTTP/1.1 202"), web.collector.n))
+            counted.append(web.collector.state().rejects)
+    assert seen[0] == seen[1] and counted[0] == counted[1]
+    statuses = [status for status, *_ in seen[0][0]]
+    assert [closed for *_, closed in seen[0][0]] == [False] * 11 + [True]
+    assert statuses == [202, 202, 400, 409, 400, 400, 421, 415, 413, 202, 429, 202]
+    assert seen[0][1:] == (2, 3)
 
 
 def test_below_a_path_of_a_proxy(tmp_path: Path) -> None:
