@@ -18,6 +18,7 @@ help:
 	@echo "make test-r  build, check and test the package for R (installs R of Debian)"
 	@echo "make test-clients  build and test the clients in Go, Rust and Kotlin (installs compilers of Debian)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
+	@echo "make release  build the wheel, the sources and the npm package twice, compare, install and check them"
 	@echo "make check   format, lint, types"
 	@echo "make reproduce  the experiments of the five papers, the quick form (about five minutes)"
 	@echo "make vectors  the known answers for devices in other languages, tests/vectors"
@@ -131,6 +132,17 @@ test-clients: $(READY)
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)
 
+# Everything that is published, in dist/, built twice and compared; see .ci/release.py.
+.PHONY: release
+release: $(READY) .ci/.venv/.ready tests/browser/node_modules/.ready
+	@$(BIN)/python .ci/release.py $(RELEASE)
+
+.ci/.venv/.ready: .ci/requirements.lock
+	@rm -rf .ci/.venv
+	@$(PYTHON) -m venv .ci/.venv
+	@.ci/.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r .ci/requirements.lock
+	@touch $@
+
 # The browser half as one file, from its modules.
 .PHONY: browser-module
 browser-module: tests/browser/node_modules/.ready
@@ -194,6 +206,8 @@ lock:
 	  -c requirements.lock docs/requirements.in -o docs/requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  tests/spark/requirements.in -o tests/spark/requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  -c requirements.lock .ci/requirements.in -o .ci/requirements.lock
 
 clean:
-	rm -rf $(VENV) tests/spark/.venv reproduced bench/.venv bench/out docs/.venv docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) .ci/.venv dist tests/spark/.venv reproduced bench/.venv bench/out docs/.venv docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
