@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from textwrap import fill, wrap
 from typing import TextIO
 
@@ -30,6 +33,36 @@ def plural(n: int, one: str, many: str) -> str:
     ('1 person', '2,000 people')
     """
     return f"{n:,} {one if n == 1 else many}"
+
+
+class _Events(io.TextIOBase):
+    """A stream whose lines become events in JSON, one on each line of another stream."""
+
+    encoding, errors = "utf-8", "backslashreplace"
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._line = stream, ""
+
+    def write(self, text: str) -> int:
+        *lines, self._line = (self._line + text).split("\n")
+        for line in filter(str.strip, lines):
+            level, _, rest = line.partition(": ")
+            is_logged = level in ("INFO", "WARNING", "ERROR", "CRITICAL")
+            event = {
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "level": level.lower() if is_logged else "info",
+                "event": rest if is_logged else line,
+            }
+            self._stream.write(json.dumps(event) + "\n")
+        self._stream.flush()
+        return len(text)
+
+
+@contextlib.contextmanager
+def events_as_json() -> Iterator[None]:
+    """Write each line on standard error as an event in JSON within the block."""
+    with contextlib.redirect_stderr(_Events(sys.stderr)):
+        yield
 
 
 def show(*blocks: Table | str, err: bool = False) -> None:

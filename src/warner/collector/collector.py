@@ -29,6 +29,7 @@ dump right after the last reply, and 2 after 500 more. Counts stay in memory.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import secrets
 import threading
@@ -54,6 +55,8 @@ from warner.reports.tally import Tally
 from warner.studies.study import Study
 
 _T = TypeVar("_T")
+
+_LOG = logging.getLogger(__name__)
 
 OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
 PACE = 0.01  # seconds from the beginning of one commit to that of the next, unless many wait
@@ -409,6 +412,18 @@ class Collector:
             # After the ids were dropped nobody knows who has sent, but n people have.
             return self._n_invited, self._counts.n
 
+    @property
+    def waiting(self) -> int:
+        """How many submissions wait to be written."""
+        return self._waiting
+
+    def store_bytes(self) -> int:
+        """How many bytes the store has; refused where it takes no reports."""
+        if (problem := self._written[1]) is not None:
+            raise problem.with_traceback(None)
+        size: Any = self._ask(self._bytes)
+        return int(size)
+
     def backup(self, who: str = "") -> str:
         """Have the store write a whole copy of itself beside it; the name of its file."""
         return str(self._ask(lambda: self._backup(who)))
@@ -657,10 +672,10 @@ class Collector:
                     self._store.put({name: canonical(rejects).encode()})
         except Refused as error:
             if size is not None and error.name.startswith("store"):
-                self._written = (time.monotonic(), error.with_traceback(None), size)
+                self._wrote(error.with_traceback(None), size)
             raise
         if size is not None:
-            self._written = (time.monotonic(), None, 0)
+            self._wrote(None, 0)
         with self._news:
             for reason, count in unsaved.items():
                 self._unsaved[reason] -= count
@@ -671,6 +686,14 @@ class Collector:
                 self._version += 1
                 self._changed.notify_all()
         return result
+
+    def _wrote(self, problem: Refused | None, size: int) -> None:
+        """Remember how a try to write reports went, and log where that has changed."""
+        before, self._written = self._written[1], (time.monotonic(), problem, size)
+        if problem is not None and before is None:
+            _LOG.error("the store takes no reports: %s", problem.name)
+        elif problem is None and before is not None:
+            _LOG.info("the store takes reports again")
 
     # Actions of the writer.
 
@@ -691,6 +714,7 @@ class Collector:
                 self._store.drop_ids()
 
         self._commit(closed, alone=True)
+        _LOG.info("the survey was closed")
         self._read_again()
         self._dirty = not self._try(self._store.rewrite)
 
@@ -715,6 +739,7 @@ class Collector:
             self._store.put({_WISH: OPEN.encode(), **noted})
 
         self._commit(opened, alone=True)
+        _LOG.info("the survey was opened")
         self._read_again()
 
     def _is_spent(self, ids: np.ndarray) -> bool:
@@ -742,10 +767,16 @@ class Collector:
         with self._changed:
             self._n_invited = n_invited
 
+    def _bytes(self) -> int:
+        """The size of the store."""
+        self._sync()
+        return self._store.disk_bytes()
+
     def _backup(self, who: str) -> str:
         """Copy the store."""
         self._sync()
         name = self._store.backup()
+        _LOG.info("the store was copied")
         self._keep(self._noted("copied", who))
         return name
 

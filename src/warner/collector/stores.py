@@ -114,6 +114,10 @@ class Store(ABC, Generic[_Connection]):
         """How many ids a table has."""
         return int(self._named(self._run, f"SELECT count(*) FROM warner_{table}")[0][0])
 
+    @abstractmethod
+    def disk_bytes(self) -> int:
+        """How many bytes the store has on disk."""
+
     def facts(self, *names: str) -> dict[str, bytes]:
         """The facts of these names."""
         marks = ", ".join("?" * len(names))
@@ -592,6 +596,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
     def _sort(self) -> None:
         self._run("VACUUM")
 
+    def disk_bytes(self) -> int:
+        return sum(os.path.getsize(f"{self.path}{end}") for end in ("", "-wal"))
+
     def backup(self) -> str:
         path, problem = f"{self.path}-backup", None
         folder = os.path.dirname(os.path.abspath(path))
@@ -820,6 +827,13 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
             self._run(f"INSERT INTO warner_{table} SELECT id FROM warner_copy ORDER BY id")
             self._run("DROP TABLE warner_copy")
         self._run("COMMIT")
+
+    def disk_bytes(self) -> int:
+        tables = ", ".join(f"('warner_{t}')" for t in ("facts", "counts", "shards", *_IDS))
+        query = (
+            f"SELECT sum(pg_total_relation_size(t::regclass))::bigint FROM (VALUES {tables}) v (t)"
+        )
+        return int(self._named(self._run, query)[0][0])
 
     def _failed(self, error: psycopg.Error) -> Refused:
         connection = self._connection

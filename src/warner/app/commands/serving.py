@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import re
 import shlex
@@ -23,7 +24,7 @@ from warner._core.progress import stage
 from warner._core.text import visible
 from warner.app.commands.options import options, tally_output
 from warner.app.running import Interrupted
-from warner.app.terminal import plural, show
+from warner.app.terminal import events_as_json, plural, show
 from warner.app.what_files_hold import refuse_overwriting, write_tallies, write_text
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import parse_tallies
@@ -225,6 +226,13 @@ def collect() -> None:
     show_default=True,
     help="Reports a second from all addresses together; 0 for no limit.",
 )
+@click.option(
+    "--log",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: each line on standard error is one event in JSON, with its time.",
+)
 def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count the answers of real people.
 
@@ -250,7 +258,9 @@ def serve(study: str, **choices: Any) -> None:
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     _require_extra()
-    _serve(study, _with_options(Study.load(study), choices["people"], choices["step"]), choices)
+    plan = _with_options(Study.load(study), choices["people"], choices["step"])
+    with events_as_json() if choices["log"] == "json" else contextlib.nullcontext():
+        _serve(study, plan, choices)
 
 
 def _with_options(study: Study, people: int | None, step: int | None) -> Study:
@@ -345,6 +355,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 collector.keep_owner(name, token_hash(token))
             for name in choices["ended"]:
                 collector.keep_owner(name, b"")
+            if choices["log"] == "json":
+                logging.getLogger("warner.collector").setLevel(logging.INFO)
             live.start()
             _say_ready(served_at, tokens, collector, study)
             if preview:

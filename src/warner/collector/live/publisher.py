@@ -200,6 +200,7 @@ class LivePublisher:
                     self._follow()
                     return
                 self._stored = content
+                _LOG.info("step %s is published", step.number)
                 self._show(step)
         else:
             self._change(status=status, is_final=self._collector.is_final)

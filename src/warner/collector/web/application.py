@@ -38,6 +38,7 @@ from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
 from warner.collector.web.intake import Answered, Body, Headers, Intake, sender
 from warner.collector.web.limits import Held, Limits, Tokens
+from warner.collector.web.metrics import TYPE, Metrics, Times
 from warner.collector.web.responses import (
     NOT_STORED,
     TYPES,
@@ -100,7 +101,7 @@ class Application:
             Route("/", self._survey),
             Route("/healthz", self._health),
             *(Route(f"/{name}", file.answer) for name, file in files.items()),
-            *OwnerPages(tokens, collector, live).routes(),
+            *OwnerPages(tokens, collector, live, self._intake.times).routes(),
         ]
         self._pages = Starlette(
             routes=routes,
@@ -296,8 +297,11 @@ class _Asker(NamedTuple):
 class OwnerPages:
     """The routes below ``/live``. All of them need a token of the owner."""
 
-    def __init__(self, tokens: Tokens, collector: Collector, live: LivePublisher) -> None:
+    def __init__(
+        self, tokens: Tokens, collector: Collector, live: LivePublisher, times: Times
+    ) -> None:
         self._tokens, self._collector, self._live = tokens, collector, live
+        self._metrics = Metrics(collector, live, times)
         self._held = Held(1 << 20)
         # Estimates can take minutes. In the threads of all requests they would keep health waiting.
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="warner-live-page")
@@ -309,6 +313,7 @@ class OwnerPages:
         return [
             Route(_PATH, self._page),
             Route(f"{_PATH}/events", self._events),
+            Route(f"{_PATH}/metrics", self._measured),
             *(Route(f"{_PATH}/{n}", partial(self._download, n)) for n in _DOWNLOADS),
             *(
                 Route(f"{_PATH}/{n}", partial(self._change, do), methods=["POST"])
@@ -376,6 +381,11 @@ class OwnerPages:
             live_events(self._live), media_type="text/event-stream", headers=headers
         )
 
+    async def _measured(self, request: Request) -> Response:
+        self._asker(request, for_metrics=True)
+        text = await asyncio.to_thread(self._metrics.text)
+        return Response(text, headers={"cache-control": NOT_STORED, "content-type": TYPE})
+
     async def _download(self, name: str, request: Request) -> Response:
         self._asker(request)
         read = partial(self._content, name, self._column(request))
@@ -431,13 +441,14 @@ class OwnerPages:
         # The copy has what the live page does not show yet: who has the machine alone reads it.
         return json_answer({"backup": await asyncio.to_thread(self._collector.backup, asker.name)})
 
-    def _asker(self, request: Request) -> _Asker:
+    def _asker(self, request: Request, for_metrics: bool = False) -> _Asker:
         """Who asks; everyone is refused who has no token."""
         bearer = Headers.of(request.scope["headers"]).bearer
         token = request.cookies.get(COOKIE) if bearer is None else bearer
         if token is None:
             raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
-        return _Asker(self._tokens.check(token, sender(request.scope)), token, bearer is None)
+        name = self._tokens.check(token, sender(request.scope), for_metrics)
+        return _Asker(name, token, bearer is None)
 
     async def _require_own_form(self, request: Request, asker: _Asker) -> None:
         """Refuse a form that another site made the owner's browser send."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,7 @@ from warner.collector.collector import OPEN, Accepted, Collector
 from warner.collector.refusals import Refused
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, MOST, Batch, SubmissionFormat
 from warner.collector.web.limits import Buckets, Held, Limits, Tokens
+from warner.collector.web.metrics import Times
 from warner.collector.web.responses import HttpRefused, RawHeaders, accepted, raw_json, send_raw
 
 CONTENT_TYPE = "application/octet-stream"
@@ -206,6 +208,7 @@ class _Waiting:
 
     body: bytes
     answer: Answered
+    began: float  # when the body was whole
 
 
 def _settle(stored: asyncio.Future[None], error: BaseException | None) -> None:
@@ -228,10 +231,11 @@ class Together:
     ) -> None:
         self._form, self._submit = form, submit
         self._waiting: list[_Waiting] = []
+        self.times = Times()  # until bodies are stored
 
     def add(self, body: bytes, answer: Answered) -> None:
         """Count the submissions of a body of this study."""
-        self._waiting.append(_Waiting(body, answer))
+        self._waiting.append(_Waiting(body, answer, time.perf_counter()))
         if len(self._waiting) == 1:
             asyncio.get_running_loop().call_later(_PAUSE, self._start)
 
@@ -292,8 +296,11 @@ class Together:
             for request in group:  # one of them is the reason
                 self._hand_over([request], self._form.parse(request.body))
             return
+        now = time.perf_counter()
         for request in group:
             request.answer(error)
+            if error is None:
+                self.times.add(now - request.began)
 
 
 class Intake:
@@ -304,6 +311,7 @@ class Intake:
         self._form = collector.format
         self._together = Together(self._form, collector.submit)
         self._buckets, self._held = Buckets(limits), Held(limits.held)
+        self.times = self._together.times
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Answer a request, whose headers were read."""
