@@ -303,6 +303,15 @@ def at_most(value: float, digits: int = 3) -> str:
     return f"{up:,.{max(digits - 1 - exponent, 0)}f}".removesuffix(".00")
 
 
+def lead(heading: str) -> str:
+    """A heading before a sentence.
+
+    >>> lead("Do you smoke?"), lead("smokes")
+    ('Do you smoke?', 'smokes:')
+    """
+    return heading if heading[-1:] in "?.!:" else f"{heading}:"
+
+
 def of_hundred(share: float) -> str:
     """A share as a number of 100 people, with decimals only near 0 and 100.
 

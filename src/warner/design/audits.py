@@ -16,6 +16,8 @@ from warner._core.names import explained
 from warner._core.sampling import Source
 from warner._core.table import Column, Table, Tabular, entry
 from warner._core.text import canonical
+from warner.design.charts import odds, table_of_odds
+from warner.design.privacy_words import Example, example_of
 from warner.design.shuffling import Shuffled, shuffled as of_crowd
 from warner.mechanisms import Device, Mechanism, Permanent
 from warner.mechanisms.composite import Combined
@@ -32,7 +34,10 @@ from warner.privacy.report_laws import (
 )
 from warner.reports.counting import unique_rows
 from warner.reports.reports import Reports
+from warner.results.drawing import save
 from warner.theory.inversion import max_influence, total_influence
+
+_NO_COLUMNS = ("shuffled", "example")
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,6 +69,8 @@ class Audit(Tabular):
         shuffled: what is promised against who sees only the published counts of many people, with
             ``people``, ``delta``, ``epsilon``, ``rounds`` and ``local``, the epsilon against who
             sees the reports of a person arrive; None where it was not asked for.
+        example: of labels, the report that tells two answers apart most, for :meth:`plot`; None
+            where there is no such report.
     """
 
     mechanism: str
@@ -80,16 +87,17 @@ class Audit(Tabular):
     influence: float | None = None
     influence_of_all: float | None = None
     shuffled: Shuffled | None = None
+    example: Example | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """The audit as a table of one row: the attributes by name."""
         crowd = {} if self.shuffled is None else vars(self.shuffled)
         of_crowd = {f"shuffled_{name}": value for name, value in crowd.items()}
-        return [{k: v for k, v in vars(self).items() if k != "shuffled"} | of_crowd]
+        return [{k: v for k, v in vars(self).items() if k not in _NO_COLUMNS} | of_crowd]
 
     def table(self) -> Table:
         """The audit for people: the verdict, and all that was found."""
-        in_title = ("mechanism", "holds", "violation")
+        in_title = ("mechanism", "holds", "violation", "example")
         rows = [
             {"name": name.replace("_", " "), "value": entry(value)}
             for name, value in vars(self).items()
@@ -97,6 +105,41 @@ class Audit(Tabular):
         ]
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
         return Table([Column("name", self.mechanism), Column("value", verdict)], rows)
+
+    def plot(self, path: str | None = None, title: str | None = None) -> Any:
+        """A picture for a consent form: of 100 people with an answer, how many send a report.
+
+        There are 100 dots for each of the two answers that a report tells apart best, and below
+        the title what somebody can conclude who sees the report. An .svg or .pdf can be printed; a
+        screen reader reads its numbers.
+
+        Args:
+            path: the file to save the picture to (.png, .svg, .pdf, .html or .json); None saves no
+                file.
+            title: the title, such as the text of the question.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            ArgumentError: no report is an example, as of numbers, of many labels and of several
+                questions; or the path has another suffix.
+            FileError: the file cannot be written.
+            MissingExtraError: the extra 'plot' is not installed.
+
+        >>> from warner import Categorical, RandomizedResponse, audit
+        >>> audited = audit(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
+        >>> print(audited.example.conclusions()[0].partition(", is then ")[2])
+        at most 73.2\N{NO-BREAK SPACE}% sure of \u201cyes\u201d: the odds are at most 2.72 to 1.
+        """
+        if self.example is None:
+            rule = "has no picture of odds: no report stands for one of a few answers"
+            raise ArgumentError("plot", rule, self.mechanism)
+        name = title or "What one report tells"
+        picture = odds({name: self.example})
+        if path is not None:
+            save(picture, path, [table_of_odds(name, self.example)])
+        return picture
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else "BROKEN"
@@ -568,7 +611,8 @@ def audit(
             remedy = "Leave rounds out; permanent.of_rounds says what they tell"
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
-        return replace(audit_exact(mechanism, samples), shuffled=crowd)
+        audited = audit_exact(mechanism, samples)
+        return replace(audited, shuffled=crowd, example=example_of(mechanism))
     for name, value in (("samples", samples), ("shuffled", shuffled)):
         if value is not None:
             rule = "does not go with a claim, which is checked by enumeration"

@@ -14,6 +14,7 @@ from warner._core.checks import choice, distribution, integer
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
 from warner._core.progress import steps
 from warner._core.table import Column
+from warner.design.charts import ranking
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
@@ -21,7 +22,6 @@ from warner.estimators.base import Fit, LikelihoodData
 from warner.mechanisms.headers import is_of_package
 from warner.metrics import project
 from warner.reports.tally import Tally
-from warner.results.charts import ranking
 from warner.results.drawing import save
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import advice, estimators_of, recommended

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -225,25 +225,84 @@ def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> li
     ]
 
 
-def _example(mechanism: Mechanism) -> list[str]:
-    """The report that tells two answers apart most, as numbers of people; [] where none is listed.
+class Example(NamedTuple):
+    """The report that tells two answers apart most, and how often each answer sends it."""
+
+    answer: str  # the answer for which the report speaks
+    other: str
+    sent: float  # the probability that ``answer`` sends the report
+    sent_by_other: float  # the same of ``other``
+    is_value: bool  # whether reports are values, so that this one is ``answer``
+    is_one_of_two: bool  # whether there are two reports
+
+    @property
+    def report(self) -> str:
+        """Which report it is, in words."""
+        is_value = self.is_value
+        return (
+            f"the report {_quoted(self.answer)}"
+            if is_value
+            else "the report that speaks most for it"
+        )
+
+    def in_words_of(self, texts: Mapping[str, str]) -> Example:
+        """The example with the texts of answers, {value: text}, in place of the values."""
+        answer, other = (texts.get(each, each) for each in (self.answer, self.other))
+        return self._replace(answer=answer, other=other)
+
+    def conclusions(self) -> list[str]:
+        """What somebody can conclude who held both answers to be equally likely."""
+        pairs = [(self.answer, self.sent, self.sent_by_other, "this report")]
+        if self.is_one_of_two:
+            pairs.append((self.other, 1 - self.sent_by_other, 1 - self.sent, "the other report"))
+        who, sentences = "Somebody who held both answers to be equally likely, and sees", []
+        for answer, high, low, seen in pairs:
+            if low <= 0:
+                sentences.append(f"{who} {seen}, knows that the answer is not the other one.")
+                continue
+            ratio = math.log(high / low)
+            sentences.append(
+                f"{who} {seen}, is then at most {certainty(ratio)} sure of {_quoted(answer)}: the "
+                f"odds are at most {at_most(high / low)} to 1."
+            )
+            who = "Who sees"
+        return sentences
+
+
+def example_of(mechanism: Mechanism) -> Example | None:
+    """The report that tells two answers apart most; None where none is listed.
 
     Metric privacy has no such pair: the two most distant answers are hidden least.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> example = example_of(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
+    >>> example.answer, example.report, round(100 * example.sent)
+    ('yes', 'the report \u201cyes\u201d', 73)
     """
     promised = mechanism.guarantee
     if promised.sensitive is not None or promised.is_metric or promised.delta is not None:
-        return []
+        return None
     answers = mechanism.domain.answered
     if mechanism.takers or not mechanism.is_enumerable or answers.points is not None:
-        return []  # of several questions, people do not think as of one answer
+        return None  # of several questions, people do not think as of one answer
     # Backwards, so that of "no" and "yes", which are alike, "yes" is the example.
     table = np.asarray(mechanism.probabilities())[::-1, : answers.size][:, ::-1]
     worst = worst_pair(table)
     high, low = (float(table[worst.report, x]) for x in (worst.likely, worst.unlikely))
     if high < _TOO_RARE:
-        return []
+        return None
     labels = [name_of(label) for label in reversed(answers.labels)]
     first, second = labels[worst.likely], labels[worst.unlikely]
+    is_value = mechanism.channel().reports_are_values
+    return Example(first, second, high, low, is_value, len(table) == 2)
+
+
+def _example(mechanism: Mechanism) -> list[str]:
+    """The example as a sentence about numbers of people; [] where there is none."""
+    example = example_of(mechanism)
+    if example is None:
+        return []
+    first, second, high, low, _, _ = example
     return [
         f"Of 100 people whose answer is {_quoted(first)}, {of_hundred(high)} send the report that "
         f"speaks most for it. Of 100 whose answer is {_quoted(second)}, {of_hundred(low)} send the "

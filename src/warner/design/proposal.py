@@ -21,8 +21,10 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.progress import steps
+from warner._core.table import Column, Table
 from warner._core.text import canonical
 from warner.channels import Channel, LikelihoodOperator
+from warner.design.charts import widths
 from warner.design.default_errors import (
     can_simulate,
     distance_of_values,
@@ -45,6 +47,7 @@ from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, threads_for
 from warner.mechanisms import Mechanism, from_header
+from warner.results.drawing import page, save
 from warner.results.intervals import (
     available_kind,
     interval,
@@ -285,6 +288,8 @@ _OF_NUMBERS = ("SquareWave", "Piecewise")
 _RUNS, _FEWER, _LEAST = 6, 3, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
 _NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
+_TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of people, in a picture of widths
+_LEAST_DRAWN = 20  # people in that picture
 # Their errors are at least those of another candidate: UnaryEncoding with variant='oue'
 # for LocalHashing, whose reports cannot be listed, and Laplace for noise on integers. Exponential
 # spends half of its epsilon on its normaliser.
@@ -366,6 +371,44 @@ class Proposal:
         """
         return _people(self.mechanism, self.scenarios, self.n, self.best.expected, width)
 
+    def width_rows(self) -> list[dict[str, Any]]:
+        """The widths of the interval of the share by epsilon and number of people.
+
+        Returns:
+            One dict per epsilon and number: ``"epsilon"``, ``"mechanism"``, the one with the least
+            error at this epsilon, ``"people"``, from a tenth of ``n`` to ten times as many, and
+            ``"width"``. Widths that the reports do not bound are left out.
+        """
+        rows = []
+        for offer in steps(self.offers, "drawing widths"):
+            mask = offer.mechanism.sensitive_mask
+            scenarios = tuple(_of_protected(each, mask) for each in self.scenarios)
+            width_of = _share_widths(offer.mechanism, scenarios[0], self.n, offer.expected)
+            for times in _TIMES:
+                people = min(max(_LEAST_DRAWN, round(times * self.n)), MAX_PEOPLE)
+                row = {"epsilon": offer.epsilon, "mechanism": offer.name, "people": people}
+                if width := width_of(people):
+                    rows.append({**row, "width": width})
+        return rows
+
+    def plot(self, path: str | None = None, title: str | None = None) -> Any:
+        """How wide the interval of a share is, by the number of people, with a line per epsilon.
+
+        Args:
+            path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
+                file.
+            title: the title, such as the text of the question.
+
+        Returns:
+            The Altair chart.
+
+        Raises:
+            ArgumentError: reports bound no share, or the path has another suffix.
+            FileError: the file cannot be written.
+            MissingExtraError: the extra 'plot' is not installed.
+        """
+        return draw_widths({title or "How many people are needed": self}, path)
+
     def to_json(self) -> dict[str, Any]:
         """The proposal as JSON data."""
         return {
@@ -377,6 +420,40 @@ class Proposal:
             "best": self.best.row(),
             "offers": [offer.row() for offer in self.offers],
         }
+
+
+def draw_widths(proposals: Mapping[str, Proposal], path: str | None = None) -> Any:
+    """The picture of :meth:`Proposal.plot` with a panel for each question, by its text."""
+    panels, tables = [], []
+    for question, each in proposals.items():
+        rows = each.width_rows()
+        if not rows:
+            raise ArgumentError("plot", "has nothing to show: reports bound no share", question)
+        about = (
+            f"width of the {100 * each.level:.4g} % interval of a share of {100 * each.share:.3g} "
+            "%, with the mechanism that errs least at each epsilon; dashed: "
+            f"{each.n:,} people, and the wanted width of {100 * each.width:.3g} points"
+        )
+        panels.append(widths(rows, question, [about], each.n, each.width))
+        tables.append(_table_of_widths(question, rows))
+    picture = page(panels)
+    if path is not None:
+        save(picture, path, tables)
+    return picture
+
+
+def _table_of_widths(question: str, rows: list[dict[str, Any]]) -> Table:
+    """The widths with a row for each number of people and a column for each epsilon."""
+    by_people: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        line = by_people.setdefault(row["people"], {"people": f"{row['people']:,}"})
+        line[str(row["epsilon"])] = f"{100 * row['width']:.3g}"
+    used = {row["epsilon"]: row["mechanism"] for row in rows}
+    columns = [Column("people"), *(Column(str(e), f"epsilon {e:.3g}") for e in used)]
+    named = [f"{name} at epsilon {e:.3g}" for e, name in used.items()]
+    named = [*set(used.values())] if len(set(used.values())) == 1 else named
+    notes = ["Widths of the interval in percentage points.", f"Mechanism: {'; '.join(named)}."]
+    return Table(columns, list(by_people.values()), notes, question)
 
 
 def propose(
@@ -411,6 +488,9 @@ def propose(
 
     Source: METHODS 5, 6.
 
+    ``propose(domain, n, epsilons=(0.5, 1, 2)).plot("people.svg")`` draws how the width depends on
+    the number of people and on epsilon.
+
     Shapes: share (0, 1), width (0, 1), theta (K,).
 
     >>> from warner import Categorical, Integers
@@ -440,6 +520,22 @@ def propose(
     best = meeting[0] if meeting else offers[-1]
     scenarios = scenarios_of(domain, guess, share, level, best.mechanism.sensitive_mask)
     return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting), scenarios)
+
+
+def around(
+    mechanism: Mechanism, n: int, share: float = 0.1, width: float = DEFAULT_WIDTH
+) -> Proposal:
+    """What is proposed at half, once and twice the epsilon of a mechanism, for its values."""
+    if mechanism.distance_unit is not None or mechanism.guarantee.delta is not None:
+        rule = "compares budgets of any two values, without a delta"
+        raise ArgumentError("plot", rule, type(mechanism).__name__)
+    mask, epsilon = mechanism.sensitive_mask, mechanism.requested
+    labels = mechanism.domain.labels
+    sensitive = None if mask is None else [labels[x] for x in np.flatnonzero(mask)]
+    budgets = [epsilon * times for times in (0.5, 1.0, 2.0)]
+    return propose(
+        mechanism.domain, n, sensitive=sensitive, share=share, width=width, epsilons=budgets
+    )
 
 
 def _meets(offer: Offer, domain: Domain, width: float) -> bool:

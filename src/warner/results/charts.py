@@ -1,4 +1,4 @@
-"""Charts of estimates and of comparisons of methods, made from rows that other modules compute.
+"""Charts of estimates, made from rows that other modules compute.
 
 Estimates are drawn as a dot with a bar for each value, as a line with a band for many numbers in
 order, or as a map for the cells of a grid. Position, shape and lightness carry the meaning, so that
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,21 +50,6 @@ _EVERY_LOOK = ", of each value at every look"
 # What stands beside an estimate.
 _SERIES = {"truth": "truth", "reports": "the reports that name the value"}
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
-
-
-class Ranking(Protocol):
-    """A comparison of methods by their errors, with the attributes that a chart needs."""
-
-    @property
-    def loss_name(self) -> str: ...
-
-    @property
-    def runs(self) -> int: ...
-
-    @property
-    def n(self) -> int: ...
-
-    def rows(self) -> list[dict[str, Any]]: ...
 
 
 def chart(
@@ -127,55 +112,6 @@ def received(estimate: Solution) -> np.ndarray:
     except ArgumentError:
         rule = "cannot be drawn beside the estimate: a report of this mechanism names no value"
         raise ArgumentError("reports", rule, None, "Leave them out") from None
-
-
-def ranking(comparisons: Mapping[str, Ranking]) -> Any:
-    """Return a chart of methods by their errors, with one panel for each comparison.
-
-    A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
-    to both sides. The methods are sorted from the least error to the largest.
-    """
-    return page([_ranked(name, comparison) for name, comparison in comparisons.items()])
-
-
-def _ranked(name: str, comparison: Ranking) -> Any:
-    """The panel of one comparison."""
-    alt = require_altair()
-    rows = [
-        {
-            **row,
-            "method": folded(row["method"]),
-            "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
-            "high": row["error"] + 2 * row["margin"],
-        }
-        for row in comparison.rows()
-    ]
-    base = alt.Chart(inline_data(rows)).encode(
-        y=alt.Y("method:N", title=None, sort=alt.SortField("error"), axis=folded_labels())
-    )
-    scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
-    axis = alt.Axis(format="~g", grid=True, labelOverlap="greedy", labelSeparation=10)
-    bars = base.mark_rule(strokeWidth=2, color=QUIET).encode(
-        x=alt.X("low:Q", scale=scale), x2="high:Q"
-    )
-    dots = base.mark_point(filled=True, size=45, color=INK, opacity=1)
-    dots = dots.encode(
-        x=alt.X(
-            "error:Q",
-            title=f"{comparison.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}",
-            scale=scale,
-            axis=axis,
-        )
-    )
-    about = [
-        f"{comparison.runs} tallies of {comparison.n:,} reports, simulated from an estimate of "
-        "this one",
-        "dots: mean error; bars: two standard errors to both sides; differences between methods "
-        "are more precise, because all have the same tallies",
-    ]
-    title = titled(name, about)
-    height = step([row["method"] for row in rows])
-    return alt.layer(bars, dots).properties(title=title, width=WIDTH, height=height)
 
 
 class IntervalOptions(NamedTuple):

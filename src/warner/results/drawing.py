@@ -32,7 +32,7 @@ _ACROSS = 60  # characters of a line of a title
 _NARROW = 0.42  # in a window of a phone, the part of a wide chart's widths
 _LABEL = 30  # characters of a line of a label
 _LINES = 3  # of a label
-_FONTS = "Arial, Helvetica, Liberation Sans, sans-serif"  # all as wide as the one that measures
+_FONTS = "Verdana, DejaVu Sans, sans-serif"  # one as wide as the other, and hardly any is wider
 
 # {colour: the one in dark mode}. Lightness, shape and dashes carry what hue does.
 PAPER, INK, QUIET, BAND = "#ffffff", "#111111", "#6b6b6b", "#d4d4d4"
@@ -81,7 +81,11 @@ def heading(name: str) -> list[str]:
 
 def titled(name: str, about: Sequence[str]) -> Any:
     """The title of a panel, with sentences below it."""
-    lines = [line for sentence in about for line in textwrap.wrap(sentence, CAPTION)]
+    lines = []
+    for sentence in about:
+        *first, last = textwrap.wrap(sentence, CAPTION - 1) or [""]
+        # A blank at the end says that a sentence goes on, see :func:`_narrowed`.
+        lines += [*(f"{line} " for line in first), last]
     return require_altair().TitleParams(
         heading(name), subtitle=lines, anchor="start", frame="bounds", offset=12
     )
@@ -131,10 +135,7 @@ def styled(chart: Any) -> Any:
     """A chart in the colours of the palette."""
     text = {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
     return (
-        # Fonts that were not measured may be wider, so labels have room on their left.
-        chart.configure(
-            background=PAPER, padding={"left": 28, "top": 8, "right": 12, "bottom": 8}, font=_FONTS
-        )
+        chart.configure(background=PAPER, padding=8, font=_FONTS)
         .configure_view(stroke=FRAME)
         .configure_axis(
             **text,
@@ -198,7 +199,9 @@ def _svg(spec: dict[str, Any], tables: Sequence[Table], style: str = "") -> str:
         import vl_convert
     except ImportError:
         raise _no_converter() from None
-    drawn: str = vl_convert.vegalite_to_svg(spec)
+    # The whole is read as one picture, so that its dots and ticks need no names of their own.
+    config = {**spec.get("config", {}), "aria": False}
+    drawn: str = vl_convert.vegalite_to_svg({**spec, "config": config})
     titles = _titles(spec)
     described = "\n".join([*titles, *(table.text() for table in tables)])
     head = f"<title>{escape(visible(titles[0] if titles else 'chart'))}</title>"
@@ -300,7 +303,8 @@ def _narrowed(spec: Any) -> Any:
         changed["columns"] = 1
     for key, across in (("text", 38), ("subtitle", 50), ("title", 30)):
         if key in spec and isinstance(spec[key], list):
-            changed[key] = [cut for line in spec[key] for cut in textwrap.wrap(line, across)]
+            sentences = "".join(f"{line}\n" for line in spec[key]).replace(" \n", " ").splitlines()
+            changed[key] = [cut for each in sentences for cut in textwrap.wrap(each, across)]
     if spec.get("labels") is False:  # panels that stood in one line are named each
         changed["labels"] = True
     return changed

@@ -11,7 +11,7 @@ import numpy as np
 
 from warner._core.checks import choice, confidence_level
 from warner._core.table import Column, Table, as_text
-from warner._core.text import visible
+from warner._core.text import lead, visible
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
 from warner.metrics import project
@@ -380,7 +380,7 @@ def title(result: Any) -> str:
         reports += f" ({words})"
     if result.data.survey is not None:
         reports += f", {result.data.survey.drawn.text}"
-    return f"{result.attribute or 'value'}: {reports}"
+    return f"{lead(result.attribute or 'value')} {reports}"
 
 
 def about_intervals(kind: str, target: str) -> str:

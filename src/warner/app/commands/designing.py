@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
+from warner._core.table import as_text
 from warner._core.text import visible
 from warner.app import terminal
 from warner.app.commands.options import Output, smallest_group, table_of_rows, written
@@ -31,19 +33,27 @@ from warner.app.show_designs import (
     unusual_budgets,
     why_one,
 )
-from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechanisms_of, read_totals
+from warner.app.what_files_hold import (
+    grouped_mechanisms,
+    is_tally_file,
+    mechanisms_of,
+    read_totals,
+    say_written,
+)
 from warner.collector.scripts import scripts_digest
 from warner.design.audits import audit as audit_mechanism
+from warner.design.charts import odds, table_of_odds
 from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
 from warner.design.planning import Plan, plan as make_plan
-from warner.design.privacy_words import patterns_of
-from warner.design.proposal import DEFAULT_WIDTH
+from warner.design.privacy_words import Example, patterns_of
+from warner.design.proposal import DEFAULT_WIDTH, Proposal, around, draw_widths
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
 from warner.designs import from_text
 from warner.designs.texts import NAMES_OF_GROUPS, name_of
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
+from warner.results.drawing import FORMATS, save
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
 from warner.studies.study import Study
 
@@ -157,6 +167,13 @@ from warner.studies.study import Study
     help="For a complete study: also say what its mechanisms promise against who sees only the "
     "published counts of --people people.",
 )
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE",
+    help="Draw the width of the interval of a share (--share) by the number of people, with a line "
+    f"for each epsilon: {FORMATS}. The dashed lines are --people and --width.",
+)
 @written
 def plan(study: str | None, design: str | None, output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
@@ -168,6 +185,7 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
 
     \b
         warner plan draft.toml --people 2000 --write study.toml
+        warner plan draft.toml --people 2000 --plot people.svg
 
     In a complete study each attribute keeps its budget, its guarantee and its sensitive values.
     Labels are ranked by the error of the unbiased estimate, where all values are equally frequent.
@@ -195,11 +213,15 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
     if (study is None) == (design is None):
         rule = "is one of a study file and --design"
         raise ArgumentError("STUDY", rule, None, "For example warner plan --design crosswise:1/4")
+    plot_path = choices["plot_path"]
+    if plot_path is not None and (design is not None or is_tally_file(str(study))):
+        rule = "is for a study file or a draft, whose questions may spend other epsilons"
+        raise ArgumentError("--plot", rule)
     if design is not None:
         _plan_on_paper(design, output, choices)
         return
     assert study is not None
-    output.check(study)
+    output.check(study, plot=plot_path)
     if is_tally_file(study):
         _group_attributes(study, output, choices["threshold"], choices["largest"], choices["level"])
         return
@@ -236,6 +258,18 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
         for name, mechanism in steps(of_study.items(), "hiding people among others")
     }
 
+    if plot_path is not None:
+        aims = choices["share"], choices["width"]
+        questions = {name: chosen[name] for name in plans}
+        _draw(
+            draft,
+            plot_path,
+            {
+                name: around(mechanism, people.get(name, choices["people"]), *aims)
+                for name, mechanism in steps(questions.items(), "planning")
+            },
+        )
+
     def show() -> None:
         for question, draw in draws.items():
             show_blocks(draw, choices["people"], question)
@@ -258,6 +292,15 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
             {"attribute": name, **row} for name, result in plans.items() for row in result.rows()
         ),
     )
+
+
+def _draw(draft: Draft, path: str, proposals: Mapping[str, Proposal]) -> None:
+    """Write the picture of the widths of all questions, with the texts of those that have one."""
+    if not proposals:
+        raise ArgumentError("--plot", "has nothing to show: no question is planned")
+    texts = draft.study.labels
+    draw_widths({texts.get(name, name): each for name, each in proposals.items()}, path)
+    say_written(path)
 
 
 def _plan_on_paper(text: str, output: Output, choices: Mapping[str, Any]) -> None:
@@ -300,6 +343,17 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
             draft = drawn
     if not reason:
         planned = draft.proposals(*aims)
+    if choices["plot_path"] is not None:
+        _draw(
+            draft,
+            choices["plot_path"],
+            {
+                name: each.proposal
+                if len(each.proposal.offers) > 1
+                else around(each.proposal.mechanism, each.proposal.n, *aims[1:])
+                for name, each in planned.items()
+            },
+        )
 
     def data() -> dict[str, Any]:
         return {
@@ -426,6 +480,13 @@ def _planned(
     help="With --shuffled: how often the same people report.",
 )
 @smallest_group
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE",
+    help="Draw for a consent form, of 100 people with an answer, how many send the report that "
+    f"speaks for it: {FORMATS}. Questions of labels have such a picture.",
+)
 @written
 def audit(
     file: str,
@@ -434,6 +495,7 @@ def audit(
     delta: float,
     rounds: int,
     smallest_group: int,
+    plot_path: str | None,
     output: Output,
 ) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
@@ -447,13 +509,16 @@ def audit(
     \b
         warner audit study.toml
         warner audit study.toml --shuffled 10000
+        warner audit study.toml --plot consent.svg
     """
-    output.check(file)
+    output.check(file, plot=plot_path)
     mechanisms, simulated, most, public, sizes, repeated, served = mechanisms_of(file)
     results = {
         attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
     }
+    if plot_path is not None:
+        _draw_odds(file, plot_path, {n: each.example for n, each in results.items()})
     if simulated:
         reason = "the reports are simulated, and the seed undoes the randomisation"
         results = {
@@ -514,6 +579,37 @@ def audit(
     )
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
+
+
+def _draw_odds(file: str, path: str, examples: Mapping[str, Example | None]) -> None:
+    """Write the odds of all questions that have an example, and name those without one."""
+    drawn = {name: each for name, each in examples.items() if each is not None}
+    if not drawn:
+        rule = (
+            "has no picture of odds: no report of these questions stands for one of a few answers"
+        )
+        raise ArgumentError("--plot", rule, ", ".join(examples))
+    if Path(file).suffix == ".toml":
+        study = Study.load(file)
+        drawn = {
+            study.labels.get(name, name): each.in_words_of(_answers(study, name))
+            for name, each in drawn.items()
+        }
+    save(odds(drawn), path, [table_of_odds(name, each) for name, each in drawn.items()])
+    say_written(path)
+    if without := [name for name, each in examples.items() if each is None]:
+        click.echo(
+            f"Not in the picture: {', '.join(without)}. No report of theirs is an example.",
+            err=True,
+        )
+
+
+def _answers(study: Study, name: str) -> dict[str, str]:
+    """{value: the text that people read}, of a question of labels."""
+    if name not in study.domains:
+        return {}
+    texts = study.texts.answers(name, study.languages[0])
+    return dict(zip(map(as_text, study.domains[name].labels), texts, strict=False))
 
 
 def _group_attributes(

@@ -13,7 +13,7 @@ import numpy as np
 from warner._core.errors import MethodWarning, WarnerError
 from warner._core.progress import steps
 from warner._core.table import Table
-from warner._core.text import decimals_of_percent, percent, percent_interval, visible
+from warner._core.text import decimals_of_percent, lead, percent, percent_interval, visible
 from warner.app.report.content import (
     Block,
     Points,
@@ -439,15 +439,6 @@ def _to_name(rows: Sequence[Row]) -> list[Row]:
     """The answers that a summary names: of two the rarer, else the three most frequent."""
     ordered = sorted(rows, key=lambda row: -row["estimate"])
     return ordered[1:] if len(rows) == 2 else ordered[:3]
-
-
-def lead(heading: str) -> str:
-    """A heading before a sentence.
-
-    >>> lead("Do you smoke?"), lead("smokes")
-    ('Do you smoke?', 'smokes:')
-    """
-    return heading if heading[-1:] in "?.!:" else f"{heading}:"
 
 
 def _figures(row: Row, is_bounded: bool = True) -> str:

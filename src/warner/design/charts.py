@@ -1,0 +1,198 @@
+"""Charts before a survey: methods by their errors, widths of intervals, odds for a consent form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from warner._core.table import Column, Table
+from warner._core.text import of_hundred, visible
+from warner.design.privacy_words import Example
+from warner.results.drawing import (
+    CAPTION,
+    INK,
+    PLAIN,
+    QUIET,
+    TRUTH,
+    WIDTH,
+    folded,
+    inline_data,
+    labels as folded_labels,
+    page,
+    require_altair,
+    step,
+    titled,
+)
+
+_HEIGHT = 260
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])  # of lines of several epsilons
+_ROW = 20  # people in a row of the picture of odds
+_APART = 11  # pixels between two of them
+
+
+class Compared(Protocol):
+    """A comparison of methods by their errors, with the attributes that a chart needs."""
+
+    @property
+    def loss_name(self) -> str: ...
+
+    @property
+    def runs(self) -> int: ...
+
+    @property
+    def n(self) -> int: ...
+
+    def rows(self) -> list[dict[str, Any]]: ...
+
+
+def ranking(comparisons: Mapping[str, Compared]) -> Any:
+    """Return a chart of methods by their errors, with one panel for each comparison.
+
+    A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
+    to both sides. The methods are sorted from the least error to the largest.
+    """
+    return page([_ranked(name, comparison) for name, comparison in comparisons.items()])
+
+
+def _ranked(name: str, comparison: Compared) -> Any:
+    """The panel of one comparison."""
+    alt = require_altair()
+    rows = [
+        {
+            **row,
+            "method": folded(row["method"]),
+            "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
+            "high": row["error"] + 2 * row["margin"],
+        }
+        for row in comparison.rows()
+    ]
+    base = alt.Chart(inline_data(rows)).encode(
+        y=alt.Y("method:N", title=None, sort=alt.SortField("error"), axis=folded_labels())
+    )
+    scale = alt.Scale(type="log", nice=False, padding=12) if rows[0]["error"] > 0 else alt.Scale()
+    axis = alt.Axis(format="~g", grid=True, labelOverlap="greedy", labelSeparation=10)
+    bars = base.mark_rule(strokeWidth=2, color=QUIET).encode(
+        x=alt.X("low:Q", scale=scale), x2="high:Q"
+    )
+    dots = base.mark_point(filled=True, size=45, color=INK, opacity=1)
+    dots = dots.encode(
+        x=alt.X(
+            "error:Q",
+            title=f"{comparison.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}",
+            scale=scale,
+            axis=axis,
+        )
+    )
+    about = [
+        f"{comparison.runs} tallies of {comparison.n:,} reports, simulated from an estimate of "
+        "this one",
+        "dots: mean error; bars: two standard errors to both sides; differences between methods "
+        "are more precise, because all have the same tallies",
+    ]
+    title = titled(name, about)
+    height = step([row["method"] for row in rows])
+    return alt.layer(bars, dots).properties(title=title, width=WIDTH, height=height)
+
+
+# -----------------------------------------------------------------------------------------------
+# People, epsilon and the width of an interval: what a survey must be to say something.
+
+
+def widths(
+    rows: Sequence[Mapping[str, Any]],
+    title: str,
+    about: Sequence[str],
+    n: int,
+    width: float | None,
+) -> Any:
+    """The panel of one question: the width by the number of people, with a line for each epsilon.
+
+    Dashed lines mark the planned number of people and the wanted width, where there is one.
+    """
+    alt = require_altair()
+    budgets = list(dict.fromkeys(row["epsilon"] for row in rows))
+    names = [f"\N{GREEK SMALL LETTER EPSILON} {epsilon:.3g}" for epsilon in budgets]
+    data = [
+        {
+            "people": row["people"],
+            "points": 100 * row["width"],
+            "line": names[budgets.index(row["epsilon"])],
+        }
+        for row in rows
+    ]
+    x = alt.X("people:Q", title=["people who answer the question", "(logarithmic scale)"])
+    x = x.scale(type="log", nice=False).axis(
+        format="~s", grid=True, labelOverlap="greedy", labelSeparation=8
+    )
+    y = alt.Y("points:Q", title=["width of the interval,", "percentage points (logarithmic)"])
+    y = y.scale(type="log", nice=False, padding=14).axis(format="~g", grid=True)
+    look = {
+        "strokeDash": alt.StrokeDash("line:N", title=None, sort=names, legend=None).scale(
+            domain=names, range=[_DASHES[i % len(_DASHES)] for i in range(len(names))]
+        )
+    }
+    base = alt.Chart(inline_data(data)).encode(x=x, y=y)
+    lines = base.mark_line(color=INK, strokeWidth=1.6).encode(**look)
+    dots = base.mark_point(filled=True, size=22, color=INK, opacity=1)
+    # Each line has its name where it begins: all begin at the same number of people.
+    first = [next(row for row in data if row["line"] == name) for name in names]
+    named = alt.Chart(inline_data(first)).encode(x=x, y=y, text="line:N")
+    named = named.mark_text(align="left", dx=6, dy=-6, fontWeight="bold", color=INK)
+    marks = [alt.Chart(inline_data([{"people": n}])).encode(x="people:Q")]
+    if width is not None:
+        marks.append(alt.Chart(inline_data([{"points": 100 * width}])).encode(y="points:Q"))
+    rules = [mark.mark_rule(color=TRUTH, strokeDash=[5, 3], strokeWidth=1.5) for mark in marks]
+    return alt.layer(*rules, lines, dots, named).properties(
+        title=titled(title, about), width=WIDTH, height=_HEIGHT
+    )
+
+
+# -----------------------------------------------------------------------------------------------
+# Odds for a consent form: of 100 people with an answer, how many send a report.
+
+
+def odds(examples: Mapping[str, Example]) -> Any:
+    """A picture for a consent form, with a panel for each question."""
+    return page([_odds(question, example) for question, example in examples.items()])
+
+
+def table_of_odds(question: str, example: Example) -> Table:
+    """The numbers of the picture, and what somebody can conclude."""
+    rows = [
+        {"answer": example.answer, "people": of_hundred(example.sent)},
+        {"answer": example.other, "people": of_hundred(example.sent_by_other)},
+    ]
+    columns = [Column("answer"), Column("people", "of 100 people send the report")]
+    return Table(columns, rows, example.conclusions(), question)
+
+
+def _odds(question: str, example: Example) -> Any:
+    """100 people with each of the two answers that a report tells apart best, as dots."""
+    alt = require_altair()
+    panels = []
+    for answer, sent in ((example.answer, example.sent), (example.other, example.sent_by_other)):
+        dots = [{"x": i % _ROW, "y": i // _ROW, "sends": i < round(100 * sent)} for i in range(100)]
+        said = f"Of 100 people whose answer is \N{LEFT DOUBLE QUOTATION MARK}{answer}"
+        said += f"\N{RIGHT DOUBLE QUOTATION MARK}, {of_hundred(sent)} send {example.report}."
+        blank = {"axis": None, "scale": alt.Scale(padding=8)}
+        drawn = (
+            alt.Chart(inline_data(dots))
+            .mark_point(shape="circle", size=60, stroke=INK, strokeWidth=1.2, opacity=1)
+            .encode(
+                x=alt.X("x:Q", **blank),
+                y=alt.Y("y:Q", **blank).sort("descending"),
+                fill=alt.condition("datum.sends", alt.value(INK), alt.value(PLAIN)),
+            )
+            .properties(
+                width=_ROW * _APART,
+                height=100 // _ROW * _APART,
+                view={"stroke": None},
+                title=alt.TitleParams(
+                    folded(visible(said), CAPTION).split("\n"), fontWeight="normal", anchor="start"
+                ),
+            )
+        )
+        panels.append(drawn)
+    legend = "Filled: sends this report. Hollow: sends another one."
+    about = [legend, *example.conclusions()]
+    return alt.vconcat(*panels, spacing=14).properties(title=titled(question, about))

@@ -1,0 +1,133 @@
+"""Pictures before a survey: widths by people and epsilon, and odds for a consent form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spec.app._command import run
+from warner import Categorical, Integers, RandomizedResponse, SquareWave, UtilityOptimizedRR, audit
+from warner.design import propose
+from warner.design.privacy_words import example_of
+from warner.errors import ArgumentError
+
+COIN = Categorical(["no", "yes"])
+
+
+def test_widths_are_those_of_the_offers_and_fall_with_people_and_epsilon() -> None:
+    """Widths of another mechanism, or of another share, are rejected."""
+    proposal = propose(COIN, 2000, share=0.2, epsilons=(0.5, 1.0, 2.0))
+    rows = proposal.width_rows()
+    width = {(row["epsilon"], row["people"]): row["width"] for row in rows}
+    for offer in proposal.offers:
+        assert width[offer.epsilon, 2000] == pytest.approx(offer.expected.share, rel=0.02)
+        of_epsilon = [w for (epsilon, _), w in sorted(width.items()) if epsilon == offer.epsilon]
+        assert len(of_epsilon) == 7 and of_epsilon == sorted(of_epsilon, reverse=True)
+    assert width[0.5, 2000] > width[1.0, 2000] > width[2.0, 2000]
+    needed = proposal.people(width[proposal.epsilon, 4000])
+    assert needed == pytest.approx(4000, rel=0.03)
+
+
+def test_the_picture_of_widths_has_a_line_for_each_epsilon_and_both_aims(tmp_path: Path) -> None:
+    path = tmp_path / "p.html"
+    picture = (
+        propose(COIN, 500, epsilons=(0.5, 1.0, 2.0)).plot(str(path), "Do you smoke?").to_dict()
+    )
+    (panel,) = picture["vconcat"]
+    shown = [_rows(layer, panel, picture) for layer in panel["layer"]]
+    assert shown[:2] == [[{"people": 500}], [{"points": 10.0}]]
+    lines = shown[2]
+    epsilons = {row["line"] for row in lines}
+    assert epsilons == {f"\N{GREEK SMALL LETTER EPSILON} {e}" for e in ("0.5", "1", "2")}
+    page = path.read_text()
+    assert page.count("<table") == 1 and all(f"epsilon {e}" in page for e in ("0.5", "1", "2"))
+    assert all(f"{row['points']:.3g}" in page for row in lines)
+
+
+def test_of_numbers_widths_are_of_the_largest_ones() -> None:
+    picture = propose(Integers(0, 20), 400, 1.0, among={"SquareWave": SquareWave}).plot()
+    assert "share of 10 %" in " ".join(picture.to_dict()["vconcat"][0]["title"]["subtitle"])
+
+
+@pytest.mark.parametrize("size, epsilon", [(2, 1.0), (2, 0.1), (5, 3.0)])
+def test_dots_and_odds_are_those_of_the_realised_law(size: int, epsilon: float) -> None:
+    """Odds that are understated, and dots of the nominal law of another budget, are rejected."""
+    mechanism = RandomizedResponse(Categorical([f"v{i}" for i in range(size)]), epsilon)
+    law = mechanism.probabilities().astype(float)
+    audited = audit(mechanism)
+    panels = audited.plot().to_dict()
+    example = audited.example
+    assert example is not None
+    x, z = (mechanism.domain.labels.index(each) for each in (example.answer, example.other))
+    assert (example.sent, example.sent_by_other) == (law[x, x], law[x, z])
+    dots = [
+        sum(row["sends"] for row in _rows(inner, inner, panels))
+        for inner in panels["vconcat"][0]["vconcat"]
+    ]
+    assert dots == [round(100 * law[x, x]), round(100 * law[x, z])]
+    sentences = example.conclusions()
+    assert len(sentences) == (2 if size == 2 else 1)
+    said = float(
+        sentences[0].partition("odds are ")[2].partition(" to 1")[0].removeprefix("at most ")
+    )
+    exact = law[x, x] / law[x, z]
+    assert exact <= said * (1 + 1e-9) and said <= 1.02 * exact
+    sure = float(sentences[0].partition("at most ")[2].partition("\N{NO-BREAK SPACE}%")[0]) / 100
+    assert exact / (1 + exact) <= sure <= exact / (1 + exact) + 0.002
+
+
+def test_what_has_no_such_picture_is_refused() -> None:
+    some = UtilityOptimizedRR(Categorical(["a", "b", "c"]), 1.0, sensitive=["a"])
+    for mechanism in (SquareWave(Integers(0, 9), 1.0), some):
+        assert example_of(mechanism) is None
+        with pytest.raises(ArgumentError, match="no report stands for one of a few answers"):
+            audit(mechanism).plot()
+
+
+STUDY = """
+[attributes.smokes]
+label = "Do you smoke?"
+values = ["0", "1"]
+answers = {en = ["not at all", "every day"]}
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.hours]
+integers = [0, 9]
+mechanism = "SquareWave"
+epsilon = 1.0
+"""
+
+
+def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    Path("hours.toml").write_text("[attributes.hours]" + STUDY.partition("[attributes.hours]")[2])
+    Path("draft.toml").write_text('[attributes.a]\nlabel = "Ever?"\nvalues = ["no", "yes"]\n')
+    out = run("audit", "study.toml", "--plot", "consent.svg")
+    picture = Path("consent.svg").read_text()
+    assert "Not in the picture: hours." in out.stderr
+    assert "Do you smoke?" in picture and "answer is \u201cevery day\u201d, 73 send" in picture
+    assert "of 100 people send the report" in picture.partition("</desc>")[0]
+    run("plan", "draft.toml", "--people", "300", "--plot", "people.svg")
+    assert "Ever?" in Path("people.svg").read_text()
+    for command, sentence in (
+        (("audit", "hours.toml", "--plot", "p.svg"), "no report of these questions stands for"),
+        (
+            ("plan", "--design", "crosswise:1/4", "--plot", "p.svg"),
+            "is for a study file or a draft",
+        ),
+        (("plan", "draft.toml", "--plot", "p.gif"), "must end in .png"),
+        (("plan", "draft.toml", "--plot", "draft.toml"), "must not be one of the inputs"),
+    ):
+        assert sentence in run(*command, ok=False).stderr
+    assert not Path("p.svg").exists()
+
+
+def _rows(layer: dict[str, Any], panel: dict[str, Any], whole: dict[str, Any]) -> Any:
+    data = layer.get("data") or panel.get("data") or whole["data"]
+    return json.loads(data["values"])
