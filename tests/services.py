@@ -26,34 +26,49 @@ class PostgresServer:
 
     def __init__(self, binaries: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="warner-pg-", dir="/tmp"))
-        user: str | None = None
+        self._user: str | None = None
         if os.geteuid() == 0:  # the server refuses to be run by root
-            user = "postgres" if _has_user("postgres") else "nobody"
-            os.chown(self._folder, pwd.getpwnam(user).pw_uid, -1)
-        data, environment = self._folder / "data", {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+            self._user = "postgres" if _has_user("postgres") else "nobody"
+            os.chown(self._folder, pwd.getpwnam(self._user).pw_uid, -1)
+        self._binaries, data = binaries, self._folder / "data"
         make = [binaries / "initdb", "-D", data, "-A", "trust", "-U", "warner", "--no-sync"]
         made = subprocess.run(
             [*make, "-E", "UTF8", "--locale=C"],
-            user=user,
-            env=environment,
+            user=self._user,
+            env=self._environment,
             cwd=self._folder,
             capture_output=True,
             check=False,
         )
         if made.returncode:
             raise RuntimeError(made.stderr.decode())
+        self._process_id = os.getpid()
+        atexit.register(self.stop)
+        self._start()
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+
+    def _start(self) -> None:
+        """Start the server, and wait until it answers."""
         options = ["-c", "fsync=off", "-c", "listen_addresses=", "-c", "max_connections=20"]
+        data = self._folder / "data"
         self._process = subprocess.Popen(
-            [binaries / "postgres", "-D", data, "-k", self._folder, *options],
-            user=user,
-            env=environment,
+            [self._binaries / "postgres", "-D", data, "-k", self._folder, *options],
+            user=self._user,
+            env=self._environment,
             cwd=self._folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self._process_id = os.getpid()
-        atexit.register(self.stop)
         self._wait()
+
+    def restart(self, at_once: bool) -> None:
+        """End the server, at once as after a crash or in its own way, and start it again."""
+        self._process.send_signal(signal.SIGQUIT if at_once else signal.SIGINT)
+        self._process.wait()
+        self._start()
 
     def _wait(self) -> None:
         """Wait until the server answers."""
@@ -146,6 +161,13 @@ def postgres_address() -> str:
             pytest.fail(f"{server}. {_REMEDY}.")
         pytest.skip(server)
     return server.address()
+
+
+def restart_postgres(at_once: bool) -> None:
+    """End the server of :func:`postgres_address`, and start it again."""
+    server = _server()
+    assert not isinstance(server, str)
+    server.restart(at_once)
 
 
 def postgres_files() -> bytes:
