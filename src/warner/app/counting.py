@@ -375,7 +375,7 @@ def count_foreign(
 ) -> CountedFile:
     """The tallies of a file that another program wrote."""
     if plan.groups:
-        rule = "does not say of which group of the study it is"
+        rule = "does not tell which group of the study sent its rows"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(source.name, rule, None, remedy)
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}

@@ -358,8 +358,7 @@ _TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
     "Intervals are of 95 %, those of many labels on average over the labels. Their widths are "
-    "averages over made distributions. For your answers they may be different, mostly by less "
-    "than a fifth."
+    "averages over invented answers; yours will differ, mostly by less than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -581,8 +580,8 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)
         out.append(
-            f"Of 100 people who answer {as_text(odds.answer)}, {sent} send the report that speaks "
-            f"most for it; of 100 who answer {as_text(odds.other)}, {by_other} send it too."
+            f"Of 100 people who answer {as_text(odds.answer)}, {sent} send the report that points "
+            f"to it; so do {by_other} of 100 who answer {as_text(odds.other)}."
         )
     return out
 

@@ -214,13 +214,13 @@ def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> li
         return [
             f"The probability that {subject[:1].lower()}{subject[1:]} is one of a given set is at "
             f"most {odds(total)} as large for one answer as for any other, plus "
-            f"{at_most(promised.delta, 2)}. Somebody who held two answers to be equally likely, "
-            f"and guesses between them, is right in at most {certainty(total, promised.delta)} of "
-            "cases. In rare cases much more is told."
+            f"{at_most(promised.delta, 2)}. Somebody who thought two answers equally likely, and "
+            f"guesses between them, is right in at most {certainty(total, promised.delta)} of "
+            "cases. In rare cases a report tells much more."
         ]
     return [
         f"{subject} is at most {odds(total)} as likely from one answer as from any other. Somebody "
-        "who held two answers to be equally likely is afterwards at most "
+        "who thought two answers equally likely can afterwards be at most "
         f"{certainty(total)} sure of one of them."
     ]
 
@@ -305,8 +305,7 @@ def _example(mechanism: Mechanism) -> list[str]:
     first, second, high, low, _, _ = example
     return [
         f"Of 100 people whose answer is {_quoted(first)}, {of_hundred(high)} send the report that "
-        f"speaks most for it. Of 100 whose answer is {_quoted(second)}, {of_hundred(low)} send the "
-        "same report."
+        f"points to it. So do {of_hundred(low)} of 100 whose answer is {_quoted(second)}."
     ]
 
 

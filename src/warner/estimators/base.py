@@ -226,8 +226,8 @@ class Status(Enum):
     EXACT = "exact: computed directly, without iteration"
     CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
     COMPLETED = (
-        "completed: the method ended by its own rule. It does not maximise the likelihood. A gap, "
-        "where one is given, bounds how far its log-likelihood is below the largest"
+        "completed: the method has done all its steps. Its aim is not the largest likelihood; a "
+        "gap, where one is given, says how far below the largest its log-likelihood can be"
     )
     STOPPED = (
         "stopped early, after the steps or at the tolerance asked for, not at the maximum of the "

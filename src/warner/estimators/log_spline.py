@@ -744,9 +744,9 @@ class LogSpline(Estimator):
     references = ("eilers1996", "gelman2006")
 
     summary: ClassVar[str] = (
-        "penalised maximum of the likelihood, the penalty chosen by marginal likelihood: smoother "
-        "than the maximum of the likelihood; if values next to each other should not be alike, use "
-        "MaximumLikelihood() instead"
+        "the curve is smoothed as much as the reports ask for (a penalty chosen by marginal "
+        "likelihood). If you expect jumps, such as ages ending in 0 or 5, use MaximumLikelihood() "
+        "instead"
     )
 
     def _fit(self, data: LikelihoodData) -> Fit:

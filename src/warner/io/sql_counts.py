@@ -513,7 +513,7 @@ class CountsTable:
         """
         marks = {name: rows[0] for (a, name), rows in self._rows.items() if _is_mark(a, name)}
         if not marks:
-            rule = "does not say of which study it is"
+            rule = "does not name its study"
             remedy = f"{_WHOLE_RESULT}. Run a statement of this version of 'warner sql'"
             raise FileError(self.path, rule, None, remedy)
         expected = {mark_of(study, simulated): simulated for simulated in (False, True)}

@@ -640,7 +640,7 @@ class Mechanism(Hinting, ABC):
                 None keeps them as long as they are few, up to some 100,000, where they say at
                 least 5 % more (:meth:`keeps_reports`). Frames, streams and databases are
                 then counted by bit sums. The sum of a tally with reports and one without has bit
-                sums. Tallies of other reports do not change.
+                sums. It has no effect on other mechanisms.
             ways: for PerAttribute, the number of attributes that each table combines.
             column: of a frame, the columns of the reports; as in :meth:`reports`. Where a frame
                 says which mechanism made them (:meth:`warner.Reports.to_frame`), that is compared.
@@ -651,7 +651,7 @@ class Mechanism(Hinting, ABC):
         Raises:
             FrameWarning: a frame does not say which mechanism made its reports. Only their ranges
                 are checked, and the warning has the order of codes.
-            SmallGroupWarning: groups of fewer than 10 people, which can point at one of them.
+            SmallGroupWarning: groups of fewer than 10 people, in which somebody may be recognised.
             MismatchError: reports of another mechanism, budget, domain or version.
             ReportError: reports that this mechanism cannot have sent, a frame without the columns
                 of its reports, or public values of a frame that are missing or were never declared.
@@ -929,7 +929,7 @@ def _alternatives(words: Sequence[str]) -> str:
 def refuse_column(column: ColumnNames) -> None:
     """Refuse the name of a column where there is no frame."""
     if column is not None:
-        rule = "names a column of a data frame, and the reports are none"
+        rule = "only applies when the reports are a data frame"
         raise ArgumentError("column", rule, None, "Leave it out")
 
 

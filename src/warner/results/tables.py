@@ -48,10 +48,10 @@ _PROMISES = {
 _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
-    "score": "Each holds for its value, also for one that is read because its share is large.",
-    "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
+    "score": "Each holds for one answer, also if you look at it because its share is large.",
+    "wald": "Each is around the unbiased estimate, and holds for one answer, not for all.",
     "likelihood": (
-        "Each has the shares that a likelihood-ratio test does not reject. It holds for its value."
+        "Each has the shares that a likelihood-ratio test does not reject, one answer at a time."
     ),
     "average": (
         "Together they hold as many of the values' shares as the percentage says, on average over "
@@ -63,7 +63,7 @@ INTERVALS = {
         "They are around the unbiased estimates. Each holds for its value at all numbers of "
         "reports together, for somebody who looks again and again."
     ),
-    "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
+    "bootstrap": "Each is from the bootstrap, and holds for one answer, not for all.",
     "posterior": (
         "Each is from a posterior of smooth shares with heaps at round numbers. It holds for its "
         "value, not for all at once."

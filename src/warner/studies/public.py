@@ -111,10 +111,10 @@ def audit_text(
     data = audit_of(columns, smallest, sizes)
     listed = ", ".join(f"{name} ({described(domain)})" for name, domain in columns.items())
     text = (
-        f"Public columns: {listed}. They are NOT protected: they travel in the clear beside each "
-        "report, and no epsilon is of them.\n"
+        f"Public columns: {listed}. They are NOT protected: they are sent and stored beside each "
+        "report as they are.\n"
     )
-    risk = f"A group of fewer than {smallest:,} people can point at one of them."
+    risk = f"In a group of fewer than {smallest:,} people somebody may be recognised."
     if sizes is not None:
         return (
             f"{text}WARNING: {data['small']:,} of {data['groups']:,} groups have fewer than "

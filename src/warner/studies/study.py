@@ -139,7 +139,7 @@ class Study(Hinting):
             self.public = next(iter(self.groups.values())).public
             return
         if "group_column" in stated:
-            rule = "goes with groups, and there are none"
+            rule = "needs a study with groups"
             log.add(("group_column",), rule, None, "Add [[groups]] tables")
         for name, table in self._tables.items():
             with log.within(*self._places[name]):
@@ -541,7 +541,7 @@ class Study(Hinting):
                 rule = f"must be attributes of the study: {', '.join(self.mechanisms)}"
                 raise ArgumentError("reports", rule, show(name))
         if not is_frame and given:
-            rule = "name columns of a data frame, and the reports are none"
+            rule = "only apply when the reports are a data frame"
             raise ArgumentError("columns", rule, None, "Leave them out")
 
     @property

@@ -399,7 +399,7 @@ def _check_answers(
     if not isinstance(table, Mapping):
         return
     if values is None:
-        rule, remedy = "are the displayed texts of values, and there are none", "Remove them"
+        rule, remedy = "belong to listed values, and this question has no list", "Remove them"
         log.add(path, rule, None, remedy)
         return
     _check_keys(table, path, languages, log, spared=1)

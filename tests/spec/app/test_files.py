@@ -249,7 +249,7 @@ def test_the_commands_say_the_weight_and_that_answers_randomised_again_spend_aga
     )
     assert spent.exit_code == 0, spent.output
     assert (
-        "epsilon = 0.3 in all. Randomising the same answers again spends as much again"
+        "epsilon = 0.3 in all. Do this once: a second run on the same answers costs as much again"
         in spent.stderr
     )
     for command in ("audit", "plan"):

@@ -613,7 +613,7 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
         (None, "also for one that is read because its share is large"),
         ("score", "also for one that is read because its share is large"),
         ("average", "on average over the values"),
-        ("wald", "It holds for its value, not for all at once"),
+        ("wald", "holds for one answer, not for all"),
         ("simultaneous", "hold for all values at once"),
     ],
 )

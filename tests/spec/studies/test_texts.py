@@ -141,7 +141,7 @@ LABEL = '{ en = "Do you smoke?", de = "Rauchen Sie?" }'
         (('["nein", "ja"]', '["ja", ""]'), ["answers.de[2]: must not be empty"]),
         (('{ de = ["nein", "ja"] }', "{}"), ["answers: must have a text in en and de"]),
         (('{ de = ["nein", "ja"] }', '["nein", "ja"]'), ["answers: must be a table"]),
-        (("unit =", 'answers = { de = ["a"] }\nunit ='), ["of values, and there are none"]),
+        (("unit =", 'answers = { de = ["a"] }\nunit ='), ["belong to listed values"]),
         (("unit = ", "units = "), ["line 14: ", "Is 'unit' meant?"]),
         (("introduction", "introductoin"), ["Is 'introduction' meant?"]),
         (("unit =", "introduction ="), ["weight.introduction", "above the first table"]),

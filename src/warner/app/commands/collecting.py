@@ -125,7 +125,7 @@ def randomize(
     report.
 
     The reports are written in random order, because the order of people can reveal who answered
-    what. Randomising the same answers again spends the budget again.
+    what. Do this once: a second run on the same answers costs people's privacy again.
 
     Where the study states rows_per_person, VALUES may have up to that many rows of one person. Not
     more: each row spends its part of the budget. Rows do not name people, so this is not checked.
@@ -240,11 +240,11 @@ def randomize(
         click.echo(said, err=True)
     if plan.public:
         names = ", ".join(plan.public)
-        click.echo(f"Beside the reports, in the clear and not protected: {names}", err=True)
+        click.echo(f"Not protected, written beside the reports as it is: {names}", err=True)
     if seed is not None:
         click.echo(
-            "This is a simulation: the seed undoes the randomisation. The reports are marked as "
-            "simulated.",
+            "Simulation only: anyone who knows the seed can undo the noise. The reports are marked "
+            "as simulated.",
             err=True,
         )
 
@@ -314,7 +314,7 @@ def _spent(study: Study) -> str:
             f" For {', '.join(metric)} this is between the most distant values; closer values are "
             "protected more."
         )
-    return f"{spent} Randomising the same answers again spends as much again."
+    return f"{spent} Do this once: a second run on the same answers costs as much again."
 
 
 @click.command(epilog=f"Report files end in {formats.suffixes()}.")
@@ -398,8 +398,8 @@ def tally(
     In folders that are named after values, such as ward=north, the files have this value where
     they lack the column. That holds for public columns, and never for reports.
 
-    Files with the same content are refused. So are two REPORTS with equal counts, and two files of
-    folders whose counts are not equal by chance. They are most likely copies of the same reports.
+    The same reports are not counted twice: files with the same content, and files whose counts
+    agree too well to be different reports, are refused.
 
     Reports of the groups of a study go to a tally file for each group: tally.NAME.json for
     -o tally.json. warner estimate takes them together.
@@ -516,8 +516,8 @@ def merge(
     """Add tallies of the same study, or of the same group of a study.
 
     Any order and any grouping of the files gives the same tally, bit for bit. Equal tallies are
-    refused, because they are most likely copies. A tally that is already part of another tally
-    cannot be recognised.
+    refused, because they are most likely copies. If a tally was added to another one before,
+    warner cannot tell.
 
     Tallies of different budgets or mechanisms are not added: warner estimate takes them together.
 
@@ -631,7 +631,7 @@ def sql(
 def _whole(path: str, plan: Study) -> Study:
     """The study, which must have no groups: a table does not say of which group it is."""
     if plan.groups:
-        rule = "has groups, and a table does not say of which group its rows are"
+        rule = "has groups; a table cannot tell which group sent a row"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(path, rule, None, remedy)
     return plan
@@ -668,8 +668,8 @@ def tallies_of_counts(
         click.echo(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
             "of this study, every report is one that its mechanisms can send, and all counts "
-            f"agree. Which mechanism and budget made the reports{unknown}, no database says, so it "
-            "was not checked.",
+            f"agree. Not checked, because no database says it: which mechanism and epsilon made "
+            f"the reports{unknown}.",
             err=True,
         )
         if first.simulated:

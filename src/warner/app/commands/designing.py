@@ -178,16 +178,16 @@ from warner.studies.study import Study
 def plan(study: str | None, design: str | None, output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
 
-    A draft is a study file in which attributes lack a mechanism or an epsilon. Both are proposed,
-    judged by the estimate that warner estimate makes: the intervals to expect, the people that a
-    width needs, and what epsilon means in odds. A budget of the draft is split over the attributes.
-    --write writes the completed study.
+    A draft is a study file in which questions lack a mechanism or an epsilon. Both are proposed,
+    and it says how wide the intervals of warner estimate will be, how many people a width needs,
+    and what epsilon means in odds. A budget of the draft is split over the questions. --write
+    writes the completed study.
 
     \b
         warner plan draft.toml --people 2000 --write study.toml
         warner plan draft.toml --people 2000 --plot people.svg
 
-    In a complete study each attribute keeps its budget, its guarantee and its sensitive values.
+    In a complete study only the mechanisms are varied; epsilon and sensitive values stay.
     Labels are ranked by the error of the unbiased estimate, where all values are equally frequent.
     Beside it stands the error of the estimate that warner estimate makes, which is mostly smaller:
     it is simulated at shares like those of a typical question. Numbers and places are ranked by
@@ -520,7 +520,7 @@ def audit(
     if plot_path is not None:
         _draw_odds(file, plot_path, {n: each.example for n, each in results.items()})
     if simulated:
-        reason = "the reports are simulated, and the seed undoes the randomisation"
+        reason = "the reports are simulated: anyone who knows the seed can undo the noise"
         results = {
             attribute: replace(result, holds=False, violation=reason)
             for attribute, result in results.items()

@@ -350,11 +350,11 @@ class EstimateRequest:
     "kind",
     type=IntervalKind(),
     help="What the intervals hold: score each share, also the largest ones; wald each share by "
-    "itself, around its unbiased estimate; likelihood each share, by the likelihood ratio; average "
-    "the stated part of all shares on average; simultaneous all shares together; anytime:N each "
-    "share, mean and quantile at every look while reports come in, of which N were planned. Charts "
-    "have anytime:N or the default. Default: posterior for smooth numbers, likelihood for designs "
-    "on paper, else score.",
+    "itself, around its unbiased estimate; likelihood each share, by the likelihood ratio; "
+    "average 95 % of all shares, on average; simultaneous all shares together; anytime:N each "
+    "share, mean and quantile even if you look again and again while reports arrive (N: the "
+    "planned number). Charts have anytime:N or the default. Default: posterior for smooth "
+    "numbers, likelihood for designs on paper, else score.",
 )
 @summary
 @written
@@ -436,8 +436,8 @@ def estimate(**choices: Any) -> None:
     \b
         warner estimate tally.json --only alcohol --summary mean,median,above:14
 
-    The shares of tags ("@home") are given back to values in a second table: as --background says,
-    and otherwise in proportion to the values that are not sensitive.
+    A second table spreads tags ("@home") over the real values: as --background says, or else in
+    proportion to the values that are not sensitive.
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()

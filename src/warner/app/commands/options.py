@@ -63,8 +63,8 @@ several_reports = click.option(
     "--reports-per-person",
     type=click.IntRange(1, MOST_PER_PERSON),
     metavar="T",
-    help="One person sent up to T of these reports, of different values. Intervals for the "
-    "population then count people. Reports made with rows_per_person in the study say so "
+    help="Each person sent up to T reports, about different values; intervals for the population "
+    "then count people, not reports. Reports made with rows_per_person in the study say so "
     "themselves.",
 )
 smallest_group = click.option(

@@ -241,8 +241,8 @@ def serve(study: str, **choices: Any) -> None:
 
     Answers are randomised in the browser. What is kept of the reports: counts, and the random ids
     of the reports that are counted. Neither reports, nor addresses, nor times, nor an order are
-    kept, and requests are not logged. Limits of rates are in memory alone, by a salted hash of the
-    address, which is thrown away every ten minutes.
+    kept, and requests are not logged. To limit abuse, a salted hash of each address is kept in
+    memory for ten minutes.
 
     Ctrl-C or SIGTERM ends it, after all requests were answered. It goes on where it stopped when it
     is started again, also after a crash. Once somebody has answered, the words of questions and
@@ -687,11 +687,11 @@ def invite(
 ) -> None:
     """Make invitation codes for STUDY, each good for one report.
 
-    The study says access = "invited" in [collect]. Send each person one code, by a mail merge for
-    example. The store keeps 16 bytes of a hash of each code, from which the code does not follow,
-    and later that it was used, never when. OUTPUT is the only place where the codes stand: who has
-    it and one copy of the store can tell which codes were used. Who has two copies, the store's log
-    or the running server can tell which report came with a code: then epsilon alone protects it.
+    The study says access = "invited" in [collect]. Send each person one code, by a mail merge
+    for example. The store keeps only a hash of each code, and later that it was used, never
+    when. OUTPUT is the only place where the codes stand: who has it and one copy of the store
+    can tell which codes were used. Who has two copies, the store's log or the running server
+    can tell which report came with a code: then epsilon alone protects it.
 
     In a link the code stands behind "#", which browsers do not send to servers.
 

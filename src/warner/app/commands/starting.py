@@ -168,10 +168,10 @@ def new(
     It looks at the file ANSWERS, one that warner randomize reads, and asks on a terminal. Without
     ANSWERS and --secret it asks for everything.
 
-    Nothing that a person answered reaches the study or a message, unless --values-from-data or
-    --copy says so. The study states the kind of each column: labels, whole numbers, numbers,
-    dates, cells. The kind is that of at least 9 in 10 answers, so that a single answer hardly
-    ever changes it. --kind states it, and the column is not looked at.
+    No answer is copied into the study or a message, unless you say --values-from-data or --copy.
+    The study states the kind of each column: labels, whole numbers, numbers, dates, cells. A
+    column is of a kind if 9 in 10 of its cells are: one odd cell does not change that. With --kind
+    the column is not looked at.
 
     Labels and limits are stated with --values and --range, or asked on the terminal. Otherwise
     the study says TO DECIDE there, and warner audit names the lines.

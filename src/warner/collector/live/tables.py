@@ -271,12 +271,12 @@ def about_small_steps(size: int) -> str:
     """What steps of few reports give up.
 
     >>> about_small_steps(1)[:57]
-    'Each result adds as few as 1 report. This is for trials: '
+    'This is for trials: the page shows a new result after 1 r'
     """
     return (
-        f"Each result adds as few as {_reports(size)}. This is for trials: whoever watches the "
-        "live page sees what the newest reports say, and can know of whom they are. Epsilon alone "
-        "then protects each answer."
+        f"This is for trials: the page shows a new result after {_reports(size)}, so whoever "
+        "watches it can link a report to the person who has just sent it. Epsilon alone then "
+        "protects each answer."
     )
 
 

@@ -379,9 +379,9 @@ class EmpiricalBayes(Estimator):
     references = ("kurihara2007", "stein1981")
 
     summary: ClassVar[str] = (
-        "the shares are posterior means under a prior that is learnt from the reports. This "
-        "shrinks them, and makes the error of all shares together least. Inversion() gives each "
-        "share without bias"
+        "the shares are drawn towards each other, because noise makes them look more different "
+        "than they are: posterior means under a prior learnt from the reports. The table as a "
+        "whole is then more accurate; Inversion() gives each share undrawn, without bias"
     )
 
     loss: str = "squared"
