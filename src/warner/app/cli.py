@@ -14,7 +14,7 @@ import click
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
 from warner.app.running import load_all, stopped_cleanly
-from warner.app.terminal import progress_shown, show
+from warner.app.terminal import be_quiet, progress_shown, show
 
 # The modules in warner.app.commands. A module is imported when a command of it is run.
 _COMMANDS = {
@@ -126,6 +126,15 @@ def _commands_of(command: click.Command) -> Iterable[str]:
     multiple=True,
     help="Run this file of Python first: it registers mechanisms and estimators of your own "
     "(warner.register). Also the name of a module. May be repeated.",
+)
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, option, quiet: be_quiet(quiet),
+    help="Before a command: print results, warnings and errors, and nothing else.",
 )
 def main(plug_ins: tuple[str, ...]) -> None:
     """Learn the distribution of sensitive answers without collecting them.

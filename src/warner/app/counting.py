@@ -23,7 +23,7 @@ from warner._core.errors import (
 )
 from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line
-from warner.app.terminal import plural
+from warner.app.terminal import plural, say
 from warner.app.what_files_hold import add_tallies, as_file, require_study, warn_of_simulation
 from warner.io import data_sets, foreign_files, parquet_format
 from warner.io.data_sets import DataFile, FileState
@@ -445,10 +445,10 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     files_read = sum(len(one.foreign) for one in sums)
     report_counts = [n for one in sums for n in one.own]
     where = f" in {files_read:,} files" if files_read > 1 else ""
-    whole, say = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
+    whole, they = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
     checked = "" if codes else "is of this study and "
     unknown = [
-        *(["which mechanism and budget made them"] if codes else []),
+        *(["which mechanism and epsilon made them"] if codes else []),
         *([] if marked else ["whether they are simulated"]),
         f"whether {whole} whole",
     ]
@@ -459,12 +459,11 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
         is_are = "is 1 report file" if many == 1 else f"are {many:,} report files"
         beside = f" Beside {'them' if files_read > 1 else 'it'} {is_are} of warner with "
         beside += f"{plural(sum(report_counts), 'report', 'reports')}."
-    click.echo(
+    say(
         f"{_few([one.path for one in sums])}: written by another program, "
         f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
-        f"mechanisms can send. {made[0].upper()}{made[1:]}: this the {say} not say, so it was not "
-        f"checked.{counted_as}{beside}",
-        err=True,
+        f"mechanisms can send. Not checked, because the {they} not say: {made}.{counted_as}"
+        f"{beside}"
     )
 
 

@@ -15,6 +15,7 @@ from warner._core.atomic_files import read_whole
 from warner._core.checks import choice
 from warner._core.errors import ArgumentError, FileError, MethodWarning, message
 from warner._core.table import as_text
+from warner.app.terminal import say
 from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain, Items
 from warner.estimators import Estimator
@@ -153,7 +154,7 @@ def estimates_of(
         warnings.simplefilter("ignore", MethodWarning)
         result = estimate_tally(one_or_all(parts), chosen, names)
     if result.advice is not None:
-        click.echo(f"{name}: {result.advice}", err=True)
+        say(f"{name}: {result.advice}")
     if names is not None or not only or name in only:
         yield replace(result, attribute=name)
     inner = [] if names is not None or parts[0].ways is not None else attributes_of(parts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner._core.table import Column, Table, as_text
 from warner._core.text import canonical, of_hundred
-from warner.app.terminal import show
+from warner.app.terminal import say, show
 from warner.designs import PaperDesign
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
@@ -182,7 +182,7 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             else f"{n:,} of {mechanism} without protection"
             for (mechanism, epsilon), n in groups.items()
         ]
-        show(f"{name}: {', '.join(reports)}, estimated together", err=True)
+        say(f"{name}: {', '.join(reports)}, estimated together")
 
 
 def show_redistributed(result: Redistributed) -> None:

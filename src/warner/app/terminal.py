@@ -24,6 +24,7 @@ _WIDE = 100_000  # characters of a line with --wide
 _PIPE = 260  # of a file or a pipe
 _wide = ContextVar("wide", default=False)
 _explain = ContextVar("explain", default=False)
+_quiet = ContextVar("quiet", default=False)
 
 
 def plural(n: int, one: str, many: str) -> str:
@@ -33,6 +34,17 @@ def plural(n: int, one: str, many: str) -> str:
     ('1 person', '2,000 people')
     """
     return f"{n:,} {one if n == 1 else many}"
+
+
+def be_quiet(quiet: bool) -> None:
+    """Whether only results, warnings and errors are printed from now on."""
+    _quiet.set(quiet)
+
+
+def say(text: str) -> None:
+    """Say on standard error what was done, unless the command is to be quiet."""
+    if not _quiet.get():
+        click.echo(visible(text), err=True)
 
 
 class _Events(io.TextIOBase):
@@ -104,6 +116,9 @@ def shown_with(wide: bool, explain: bool) -> Iterator[None]:
 @contextlib.contextmanager
 def progress_shown(before: Callable[[], object]) -> Iterator[None]:
     """Show the progress of the work in the block; ``before`` is called before a step is shown."""
+    if _quiet.get():
+        yield
+        return
     is_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     watcher = Bars() if is_screen else Lines()
 

@@ -22,7 +22,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
-from warner.app.terminal import plural
+from warner.app.terminal import plural, say
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
@@ -84,7 +84,7 @@ def write_tallies(tallies: Mapping[str, Tally], path: str, group: str | None = N
         counted += f" in {plural(first.n_groups, 'group', 'groups')} by {', '.join(first.names)}"
     if first.reports_per_person > 1:
         counted += f", up to {first.reports_per_person:,} of one person"
-    click.echo(counted if group is None else f"{group}: {counted} in {path}", err=True)
+    say(counted if group is None else f"{group}: {counted} in {path}")
     if path != "-" and group is None:
         say_written(path)
 
@@ -212,7 +212,7 @@ def write_text(text: str, path: str) -> None:
 
 def say_written(path: str) -> None:
     """Say on standard error, in one line, which file was written."""
-    click.echo(f"Written: {in_one_line(path)}", err=True)
+    say(f"Written: {in_one_line(path)}")
 
 
 def refuse_overwriting(output: str | None, *inputs: str) -> None:

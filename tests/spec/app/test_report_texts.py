@@ -91,7 +91,7 @@ def test_reports_in_hidden_fields_are_counted_as_the_device_sent_them() -> None:
 def test_texts_go_with_groups_pairs_and_columns_of_numbers() -> None:
     _write(_table(q7_report=pa.array(REPORTS["smokes"].columns["report"], pa.int64())))
     done = run("tally", "export.csv", *ASK, "--by", "ward")
-    assert done.exit_code == 0 and "Which mechanism and budget made them" in done.stderr
+    assert done.exit_code == 0 and "which mechanism and epsilon made them" in done.stderr
     found = load_tallies("t.json")
     assert {key: tally.n for key, tally in found["units"].items()} == {
         ("north",): 20,

@@ -26,7 +26,7 @@ from warner.app.commands.options import (
 )
 from warner.app.counting import CountRequest, column_names, count_all
 from warner.app.ledger import Ledger
-from warner.app.terminal import plural
+from warner.app.terminal import plural, say
 from warner.app.what_files_hold import (
     add_tallies,
     paths_of_groups,
@@ -216,7 +216,7 @@ def randomize(
         who = plural(done[name], *(("row", "rows") if many > 1 else _PEOPLE))
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
-        click.echo(f"{whose}, {whom} spends {_spent(group_study)}", err=True)
+        say(f"{whose}, {whom} spends {_spent(group_study)}")
     if output != "-" and not apart:
         say_written(output)
     if dropped:
@@ -237,10 +237,10 @@ def randomize(
             said += f" It has {runs}: whoever was in one before has spent more."
             if memory.has_twin:
                 said += " One was of as many people: were these answers in it, in another order?"
-        click.echo(said, err=True)
+        say(said)
     if plan.public:
         names = ", ".join(plan.public)
-        click.echo(f"Not protected, written beside the reports as it is: {names}", err=True)
+        say(f"Not protected, written beside the reports as it is: {names}")
     if seed is not None:
         click.echo(
             "Simulation only: anyone who knows the seed can undo the noise. The reports are marked "
@@ -481,7 +481,7 @@ def tally(
     if plan is not None and plan.design is not None:
         again = "Name the study again: warner estimate TALLY --study STUDY"
         drawn = f"A tally does not remember how people were drawn ({plan.design.text})."
-        click.echo(f"{drawn} {again}", err=True)
+        say(f"{drawn} {again}")
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
@@ -498,7 +498,7 @@ def _warn_of_small_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) 
     """Say how many groups are so small that their public values can point at a person."""
     # All attributes of a file are of the same people.
     if text := about_small_groups([next(iter(t.values())).sizes for t in totals], smallest):
-        click.echo(text, err=True)
+        say(text)
 
 
 @click.command()
@@ -665,12 +665,11 @@ def tallies_of_counts(
         if table.by_hand:
             continue
         unknown = "" if first.simulated else ", and whether they are simulated"
-        click.echo(
+        say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
             "of this study, every report is one that its mechanisms can send, and all counts "
             f"agree. Not checked, because no database says it: which mechanism and epsilon made "
-            f"the reports{unknown}.",
-            err=True,
+            f"the reports{unknown}."
         )
         if first.simulated:
             warn_of_simulation(path)

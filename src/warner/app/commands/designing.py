@@ -391,7 +391,7 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
         Study.parse(text, path)
         write_whole(path, text.encode())
-        click.echo(f"{path}: the study with {', '.join(planned)} completed", err=True)
+        terminal.say(f"{path}: the study with {', '.join(planned)} completed")
 
 
 def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:

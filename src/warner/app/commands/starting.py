@@ -42,7 +42,7 @@ from warner.app.new_study.xlsform import read_form
 from warner.app.report.sheet import COUNTS, counts_to_fill, questions_of, sheet as paper_sheet
 from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.show_designs import show_meaning
-from warner.app.terminal import plural
+from warner.app.terminal import plural, say
 from warner.app.what_files_hold import refuse_overwriting, say_written, write_text
 from warner.collector.scripts import integrity, packaged_files
 from warner.collector.survey_document import survey_bytes, survey_digest
@@ -519,7 +519,7 @@ def embed(study: str, output: str, force: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in parts.items():
         write_whole(path, content)
-    click.echo(f"{' and '.join(map(str, parts))} were written.", err=True)
-    click.echo(f'In the script: readSurvey(served, "{survey_digest(served)}")', err=True)
+    say(f"{' and '.join(map(str, parts))} were written.")
+    say(f'In the script: readSurvey(served, "{survey_digest(served)}")')
     link = f'<link rel="modulepreload" href="warner.js" integrity="{integrity("warner.js")}">'
-    click.echo(f"In the page: {link}", err=True)
+    say(f"In the page: {link}")
