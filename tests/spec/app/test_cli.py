@@ -100,7 +100,7 @@ def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
 
 def test_simulations_and_missing_protection_say_so(here: Path) -> None:
     assert (
-        "This is a simulation"
+        "Simulation only"
         in run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1").stderr
     )
     assert (
@@ -181,3 +181,23 @@ def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:
     assert "not protected" in run("plan", "open.toml", ok=False).output
     for wrong in (["--people", "0"], ["--error", "-1"], ["--loss", "l3"]):
         run("plan", "city.toml", *wrong, ok=False)
+
+
+def test_quiet_leaves_results_warnings_and_errors(tmp_path: Path) -> None:
+    """Rejects notes and progress with -q, and a -q that hides a warning, a result or an error."""
+    study = tmp_path / "s.toml"
+    study.write_text(
+        '[attributes.smokes]\nvalues = ["yes", "no"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    answers = tmp_path / "a.csv"
+    answers.write_text("smokes\n" + "yes\nno\n" * 50)
+
+    def randomized(*quiet: str) -> str:
+        (tmp_path / "r.csv").unlink(missing_ok=True)
+        made = ("randomize", str(study), str(answers), "-o", str(tmp_path / "r.csv"))
+        return str(run(*quiet, *made, "--seed", "1").stderr)
+
+    loud, quiet, again = randomized(), randomized("-q"), randomized()
+    assert "100 people, each spends" in loud and "spends" not in quiet and loud == again
+    assert "Simulation only" in loud and "Simulation only" in quiet
+    assert "Error: " in run("-q", "tally", "missing.csv", ok=False).stderr

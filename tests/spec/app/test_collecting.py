@@ -337,7 +337,8 @@ def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.M
     )
     assert first.exit_code == second.exit_code == 0
     assert (
-        "live?token=" in first.stdout and "as few as 1 report. This is for trials" in first.stderr
+        "live?token=" in first.stdout
+        and "This is for trials: the page shows a new result after 1 report" in first.stderr
     )
     assert "token of the first start" in second.stdout and "trials" not in second.stderr
     Path("study.toml").write_text(SERVED + "opens = 2120-05-31T18:00:00+02:00\n")

@@ -253,7 +253,7 @@ def test_the_example_of_groups_keeps_its_budgets() -> None:
 
 
 def test_a_column_of_groups_without_groups_is_refused() -> None:
-    with pytest.raises(StudyError, match="goes with groups"):
+    with pytest.raises(StudyError, match="needs a study with groups"):
         Study.parse(STUDY[: STUDY.index("[[groups]]")])
 
 

@@ -478,7 +478,16 @@ def test_a_unit_holds_the_days_between_its_ends() -> None:
     "bad",
     [
         *("2024-13-01", "2023-02-29", "31.05.2024", "2024-5-31", "20240531", "", " 2023-01-01"),
-        *(None, 5, 1.5, float("nan"), True, b"2024-05-31", ["2024-05-31"], np.datetime64("NaT")),
+        *(
+            None,
+            5,
+            1.5,
+            float("nan"),
+            True,
+            b"2024-05-31",
+            ["2024-05-31"],
+            np.datetime64("NaT", "D"),
+        ),
     ],
 )
 def test_what_is_no_date_is_refused_by_its_position(bad: Any) -> None:

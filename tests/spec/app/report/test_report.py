@@ -274,7 +274,7 @@ def test_the_total_adds_up_over_questions_and_rounds() -> None:
             warner.mechanisms.Geometric(warner.Integers(0, 9), 0.5),
             "depends on how far two answers are apart",
         ),
-        (Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6), "In rare cases much more is told"),
+        (Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6), "In rare cases a report tells much more"),
     ],
     ids=lambda x: type(x).__name__,
 )

@@ -157,7 +157,7 @@ def test_the_number_of_reports_is_refreshed_every_few_seconds(
 
 def test_steps_of_few_reports_say_what_they_give_up() -> None:
     view = LiveView(1, 3, 1, "open")
-    assert "This is for trials" in about_step(view) and "as few as 1 report." in about_step(view)
+    assert "This is for trials: the page shows a new result after 1 report," in about_step(view)
     view = replace(view, step=Step(2, 2, {}), counted=2)
     assert about_step(view).startswith(
         "Step 2, of 2 reports. The next step comes after each report"

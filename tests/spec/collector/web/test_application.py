@@ -15,6 +15,7 @@ from warner.collector import collector as module
 from warner.collector.access import invited_id, invited_ids, new_codes
 from warner.collector.refusals import NAMES, Refused
 from warner.collector.web.application import Settings
+from warner.collector.web.intake import Intake
 from warner.collector.web.limits import Limits
 from warner.collector.web.responses import REASONS, SECURITY
 from warner.errors import StudyError
@@ -322,7 +323,7 @@ def test_a_store_that_fails_is_said_by_name_and_an_error_shows_nothing(
     monkeypatch.setattr(web.collector, "check", broken)
     refused(client.get("/healthz"), "error")
     with monkeypatch.context() as patch:
-        patch.setattr(web.collector, "status", broken)
+        patch.setattr(Intake, "_count", lambda intake, body: broken())
         refused(client.post("/reports", content=web.body(), headers=KIND), "error")
     assert "ValueError" in caplog.text and CANARY not in caplog.text
 
