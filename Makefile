@@ -44,6 +44,7 @@ endif
 
 demo: $(READY)
 	@$(BIN)/warner demo
+	@echo "Here warner is $(BIN)/warner, or warner alone after: . $(BIN)/activate"
 
 # Several hundred processes import the package, so what is compiled is kept, outside the tree.
 test: $(READY)

@@ -41,7 +41,10 @@ DIFFER = (
 )
 
 # The first advice where reports are expected and something else came.
-RANDOMISE_FIRST = "If these are answers, randomise them first: warner randomize STUDY FILE"
+RANDOMISE_FIRST = (
+    "If these are answers, randomise them first: warner randomize STUDY FILE. If they are what "
+    "people said by a card, save them as CSV: warner tally FILE.csv --study STUDY"
+)
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 # Several in a chain, such as simplecache::https://host/a.csv.

@@ -24,7 +24,11 @@ from warner.channels import FloatArray
 INTERCEPT = "Intercept"
 _SUM_OF_NAMES = re.compile(r"\s*~?\s*[^\W\d]\w*(\s*\+\s*[^\W\d]\w*)*\s*")
 _MOST_CODES = 20  # different numbers written as text that may be codes of categories
-_MISSING = "Leave these people out of the covariates and of the reports, or add a category"
+_ABSENT = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "."])  # as programs write it
+_MISSING = (
+    "Leave these people out of the covariates and of the reports, or give them a category with a "
+    "name of its own, such as 'not known'"
+)
 _LARGEST = 1e100
 _TOLERANCE = 1e-9  # of the largest singular value of columns of length 1
 
@@ -305,7 +309,10 @@ def _checked(name: str, values: Any) -> Column:
 
 def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
     """A column of Python objects as numbers or as text."""
-    missing = [value is None or value != value for value in array]
+    missing = [
+        value is None or value != value or (isinstance(value, str) and value.strip() in _ABSENT)
+        for value in array
+    ]
     if any(missing):
         raise _without_values(name, sum(missing), len(array))
     if all(isinstance(value, str) for value in array):

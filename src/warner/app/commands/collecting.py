@@ -39,6 +39,7 @@ from warner.app.what_files_hold import (
     write_tallies,
     write_text,
 )
+from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_counts
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
@@ -162,6 +163,15 @@ def randomize(
     path_of_ledger = ledger or str(Path(study).with_suffix(".ledger"))
     refuse_overwriting(path_of_ledger, study, values)
     memory = Ledger(path_of_ledger, values) if seed is None else None
+    mechanisms = {n: m for one in studies.values() for n, m in one.mechanisms.items()}
+    by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
+    if by_card and seed is None:
+        click.echo(
+            f"WARNING: {', '.join(by_card)}: a design for paper. If VALUES has what people said by "
+            "the card, it is randomised a second time, and estimates will be wrong: warner tally "
+            "counts what people said.",
+            err=True,
+        )
     rng = generator(seed)
     source = Source(rng)
     writers = {

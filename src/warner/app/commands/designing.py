@@ -218,6 +218,9 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
         rule = "is for a study file or a draft, whose questions may spend other epsilons"
         raise ArgumentError("--plot", rule)
     if design is not None:
+        if choices["width"] != DEFAULT_WIDTH:
+            rule = "is for a draft"
+            raise ArgumentError("--width", rule, None, "With --design say --people or --difference")
         _plan_on_paper(design, output, choices)
         return
     assert study is not None

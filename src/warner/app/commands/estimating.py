@@ -226,7 +226,8 @@ class EstimateRequest:
         way = "--compare-groups" if self.compare_groups else "--by" if self.by else None
         for name, needed in _OF_GROUPS.items():
             if is_given(name) and way != needed:
-                raise ArgumentError(str(names[name]), f"goes with {needed}")
+                rule = f"goes with {needed}" + (f", and not with {way}" if way is not None else "")
+                raise ArgumentError(str(names[name]), rule)
         for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"does not go with {way}")
