@@ -15,6 +15,7 @@ from warner.results.drawing import (
     QUIET,
     TRUTH,
     WIDTH,
+    apart,
     folded,
     inline_data,
     labels as folded_labels,
@@ -57,14 +58,15 @@ def ranking(comparisons: Mapping[str, Compared]) -> Any:
 def _ranked(name: str, comparison: Compared) -> Any:
     """The panel of one comparison."""
     alt = require_altair()
+    methods = apart([row["method"] for row in comparison.rows()])
     rows = [
         {
             **row,
-            "method": folded(row["method"]),
+            "method": method,
             "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
             "high": row["error"] + 2 * row["margin"],
         }
-        for row in comparison.rows()
+        for row, method in zip(comparison.rows(), methods, strict=True)
     ]
     base = alt.Chart(inline_data(rows)).encode(
         y=alt.Y("method:N", title=None, sort=alt.SortField("error"), axis=folded_labels())
@@ -90,7 +92,7 @@ def _ranked(name: str, comparison: Compared) -> Any:
         "are more precise, because all have the same tallies",
     ]
     title = titled(name, about)
-    height = step([row["method"] for row in rows])
+    height = step(methods)
     return alt.layer(bars, dots).properties(title=title, width=WIDTH, height=height)
 
 

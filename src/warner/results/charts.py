@@ -8,7 +8,6 @@ charts can be read in grey.
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ from warner.results.drawing import (
     QUIET,
     TRUTH,
     WIDTH,
-    folded,
+    apart,
     inline_data,
     labels as folded_labels,
     page,
@@ -44,7 +43,6 @@ from warner.results.tables import reports_of, rows
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
 _TOP = 20  # rows that are drawn of more labels
-_LABEL = 200  # characters of a label; to measure longer labels takes minutes
 _AT_ONCE = ", for all values at once"
 _EVERY_LOOK = ", of each value at every look"
 # What stands beside an estimate.
@@ -209,8 +207,8 @@ def _dots(
     domain = estimate.domain
     is_bounded = _bounded(estimate, options)
     data = [
-        {**row, "value": folded(label)}
-        for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)
+        {**row, "value": label}
+        for row, label in zip(rows, apart([_label(row["value"]) for row in rows]), strict=True)
     ]
     more = ""
     if top is not None and top < len(data):
@@ -284,13 +282,6 @@ def _label(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(map(_label, value.values()))
     return f"{value:.5g}" if isinstance(value, float) else visible(as_text(value))
-
-
-def _distinct(labels: list[str]) -> list[str]:
-    """Labels cut to a length; the number of the value is added to those that are then the same."""
-    cut = [label if len(label) <= _LABEL else f"{label[:_LABEL]} ..." for label in labels]
-    often = Counter(cut)
-    return [label if often[label] == 1 else f"{label} ({i})" for i, label in enumerate(cut)]
 
 
 def _value_title(estimate: Solution) -> str | None:

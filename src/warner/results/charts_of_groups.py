@@ -16,6 +16,7 @@ from warner.results.drawing import (
     PLAIN,
     QUIET,
     WIDTH,
+    apart,
     folded,
     inline_data,
     labels as folded_labels,
@@ -91,6 +92,7 @@ def _facets(
     """A panel for each value of the rows; of many, for those with the largest shares."""
     values = list(dict.fromkeys(_shown_value(row["value"]) for row in rows))
     groups = list(dict.fromkeys(_group(row, names) for row in rows))
+    labels = dict(zip(groups, apart(groups), strict=True))
     totals = dict.fromkeys(values, 0.0)
     data = []
     for row in rows:
@@ -99,7 +101,7 @@ def _facets(
         value = _shown_value(row["value"])
         totals[value] += row["estimate"] * row["reports"]
         figures = {name: row[name] for name in ("estimate", "low", "high")}
-        data.append({**figures, "value": value, "label": folded(_group(row, names))})
+        data.append({**figures, "value": value, "label": labels[_group(row, names)]})
         if time is not None:
             others = [visible(str(row[name])) for name in names if name != time]
             data[-1] |= {"when": _cell(row[time]), "path": ", ".join(others)}
@@ -108,7 +110,7 @@ def _facets(
         largest = sorted(values, key=lambda value: -totals[value])[:most]
         shown = [value for value in values if value in largest]
         caption += f"; the {most} values of {len(values)} with the largest shares"
-    order = {folded(group): i for i, group in enumerate(groups)}
+    order = {label: i for i, label in enumerate(labels.values())}
     data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
     columns = min(3, len(shown))
     # All panels have one axis of shares, so that they can be compared.
@@ -121,7 +123,9 @@ def _facets(
         if time is not None:
             drawn = _lines(rows_of_value, time, ", ".join(n for n in names if n != time), scale)
         else:
-            drawn = _dots_of_groups(rows_of_value, groups, scale, is_named=i % columns == 0)
+            drawn = _dots_of_groups(
+                rows_of_value, [*labels.values()], scale, is_named=i % columns == 0
+            )
         panels.append(
             drawn.properties(title=alt.TitleParams(folded(value).split("\n"), fontSize=12))
         )
@@ -134,17 +138,16 @@ def _dots_of_groups(
     """Dots with bars, a row for each group; the panels of a line name the rows once."""
     alt = require_altair()
     many = len(groups) > _MOST_GROUPS
-    shown = [folded(group) for group in groups]
     if many:
         y = alt.Y("order:Q", title="group (its number)", scale=alt.Scale(reverse=True))
     else:
-        y = alt.Y("label:N", title=None, sort=shown, axis=folded_labels(labels=is_named))
-        y = y.scale(domain=shown)
+        y = alt.Y("label:N", title=None, sort=groups, axis=folded_labels(labels=is_named))
+        y = y.scale(domain=groups)
     base = alt.Chart(inline_data(data)).encode(y=y)
     share = alt.X("estimate:Q", axis=axis_of_shares(tickCount=4), scale=scale)
     bars = base.mark_rule(strokeWidth=1 if many else 2, color=QUIET).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=12 if many else 40, color=INK, opacity=1)
-    height = 400 if many else step(shown, _ROW)
+    height = 400 if many else step(groups, _ROW)
     return alt.layer(bars, dots.encode(x=share)).properties(width=_PANEL, height=height)
 
 
@@ -201,13 +204,16 @@ def forest(
 ) -> Any:
     """A chart of differences between groups, with a line at 0.
 
-    Of two values the rarer is drawn: the difference of the other one is its mirror image. Of many
-    values those with the largest differences are drawn.
+    There is a panel for each value or number, with a row for each pair of groups. Of a single pair
+    all shares stand in one panel. Of two values the rarer is drawn: the difference of the other one
+    is its mirror image.
     """
     require_each(labels, differences.domain.size)
-    rows = differences.rows()
     most = _MOST_GROUPS if top is None else integer("top", top, 1)
-    panels = {value: [row for row in rows if row["value"] == value] for value in _values(rows)}
+    rows, texts = differences.rows(), {}
+    if labels is not None and differences.of == "shares":
+        shown = map(_shown_value, differences.domain.labels)
+        texts = dict(zip(shown, labels, strict=True))
     about = [
         f"lines: {100 * differences.level:.4g} % interval of each difference by itself; "
         f"{'largest first' if largest_first else 'in the order of the groups'}",
@@ -216,33 +222,54 @@ def forest(
     ]
     if any("low_if_kept" in row for row in rows):
         about.append("thick lines: the interval if all people answered alike both times")
-    if differences.of == "shares" and len(panels) == 2:
-        share = {value: sum(row["estimate"] for row in panels[value]) for value in panels}
-        del panels[max(share, key=lambda value: share[value])]
-    elif differences.of == "shares" and len(panels) > MOST_PANELS:
-        furthest = {v: max(abs(row["difference"]) for row in panels[v]) for v in panels}
-        chosen = sorted(panels, key=lambda value: -furthest[value])[:MOST_PANELS]
-        about.append(f"the {MOST_PANELS} of {len(panels):,} values with the largest differences")
-        panels = {value: panels[value] for value in panels if value in chosen}
-    if (longest := max(map(len, panels.values()))) > most:
-        about.append(f"the {most} largest of {longest:,} differences in each panel")
+    shares: dict[str, float] = {}
+    for row in rows:
+        row["name"] = _shown_value(row["value"])
+        shares[row["name"]] = shares.get(row["name"], 0.0) + row["estimate"]
+    if differences.of == "shares" and len(shares) == 2:
+        rows = [row for row in rows if row["name"] != max(shares, key=lambda name: shares[name])]
+    is_one_pair = len({(row["group"], row["reference"]) for row in rows}) == 1
+    panels: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        name = texts.get(row["name"], row["name"])
+        panel, row["label"] = name, row["group"]
+        if is_one_pair and row["is_share"]:
+            panel, row["label"] = f"{row['group']} less {row['reference']}", name
+        elif len({each["reference"] for each in rows}) > 1:
+            row["label"] = f"{row['group']} less {row['reference']}"
+        panels.setdefault(panel, []).append(row)
+    about += _chosen(panels, most, differences.of == "shares")
     if differences.simulated:
         about.append("of simulated reports")
-    scale = _around_0(row for of_value in panels.values() for row in of_value if row["is_share"])
-    names = {} if labels is None else dict(zip(differences.domain.labels, labels, strict=True))
+    scale = _around_0(row for panel in panels.values() for row in panel if row["is_share"])
     drawn = []
-    for value, of_value in panels.items():
-        largest = sorted(of_value, key=lambda row: -abs(row["difference"]))[:most]
-        ordered = [row for row in of_value if row in largest]
+    for name, panel_rows in panels.items():
         if largest_first:
-            ordered.sort(key=lambda row: -row["difference"])
-        name = names.get(value, _shown_value(value)) if differences.of == "shares" else str(value)
-        drawn.append(_of_differences(name, ordered, differences.level, scale))
+            panel_rows.sort(key=lambda row: -row["difference"])
+        drawn.append(_of_differences(name, panel_rows, differences.level, scale))
     return page(drawn, titled(title or "Differences between groups", about))
 
 
-def _values(rows: Sequence[dict[str, Any]]) -> list[Any]:
-    return list(dict.fromkeys(row["value"] for row in rows))
+def _chosen(panels: dict[str, list[dict[str, Any]]], most: int, is_of_shares: bool) -> list[str]:
+    """Leave out the smallest differences of many, and say so."""
+    about, choice = [], "which these reports chose: the intervals do not account for that"
+    if is_of_shares and len(panels) > MOST_PANELS:
+        furthest = {name: max(_size(row) for row in panels[name]) for name in panels}
+        about.append(
+            f"the {MOST_PANELS} of {len(panels):,} values with the largest differences, {choice}"
+        )
+        for name in sorted(panels, key=lambda name: -furthest[name])[MOST_PANELS:]:
+            del panels[name]
+    if (longest := max(map(len, panels.values()))) > most:
+        about.append(f"the {most} largest of {longest:,} differences in each panel, {choice}")
+        for name, rows in panels.items():
+            largest = sorted(rows, key=lambda row: -_size(row))[:most]
+            panels[name] = [row for row in rows if row in largest]
+    return about
+
+
+def _size(row: dict[str, Any]) -> float:
+    return abs(float(row["difference"]))
 
 
 def _around_0(rows: Iterable[dict[str, Any]]) -> Any:
@@ -258,13 +285,12 @@ def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, sca
     is_share = rows[0]["is_share"]
     references = {row["reference"] for row in rows}
     keys = [key for key in ("low", "high", "low_if_kept", "high_if_kept") if key in rows[0]]
+    shown = apart([visible(row["label"]) for row in rows])
     data = []
-    for row in rows:
-        pair = row["group"] if len(references) == 1 else f"{row['group']} less {row['reference']}"
+    for row, label in zip(rows, shown, strict=True):
         figures = {key: row[key] * (100 if is_share else 1) for key in ("difference", *keys)}
         differs = row["p_holm"] < 1 - level
-        data.append({**figures, "pair": folded(visible(pair)), "differs": differs})
-    shown = [row["pair"] for row in data]
+        data.append({**figures, "pair": label, "differs": differs})
     y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
     unit = "difference in percentage points" if is_share else "difference"
     less = f"{unit} (group less {references.pop()})" if len(references) == 1 else unit

@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -95,6 +96,17 @@ def folded(label: str, across: int = _LABEL) -> str:
     """A label on as many lines as a chart has room for; :func:`labels` draws them."""
     lines = textwrap.wrap(label, across, max_lines=_LINES, placeholder=" ...") or [label]
     return "\n".join(lines)
+
+
+def apart(rows: Sequence[str]) -> list[str]:
+    """Folded labels of rows; those that are then the same get the number of their row.
+
+    >>> apart(["a", "b  c", "b c"])
+    ['a', 'b c (1)', 'b c (2)']
+    """
+    lines = [folded(label) for label in rows]
+    often = Counter(lines)
+    return [label if often[label] == 1 else f"{label} ({i})" for i, label in enumerate(lines)]
 
 
 def labels(**options: Any) -> Any:

@@ -20,7 +20,7 @@ from warner.collector.pages.brand import contrast
 from warner.domains import Tagged
 from warner.errors import ArgumentError
 from warner.results.charts import _SHADES, chart
-from warner.results.drawing import BAND, INK, PALETTE, PAPER, QUIET, TRUTH
+from warner.results.drawing import BAND, INK, PALETTE, PAPER, QUIET, TRUTH, apart
 
 
 @pytest.fixture(scope="module")
@@ -344,10 +344,10 @@ for suffix in ("svg", "png", "html", "json"):
 
 
 def test_long_labels_are_cut_in_pictures_and_stay_apart() -> None:
-    from warner.results.charts import _distinct
-
-    labels = _distinct(["x" * 500 + "a", "x" * 500 + "b", "short"])
-    assert len(set(labels)) == 3 and max(map(len, labels)) < 220 and labels[2] == "short"
+    labels = apart(
+        ["x" * 500 + "a", "x" * 500 + "b", "short", "word " * 60 + "1", "word " * 60 + "2"]
+    )
+    assert len(set(labels)) == 5 and max(map(len, labels)) < 220 and labels[2] == "short"
 
 
 # Colours: every one has a partner in dark mode, and both can be read.
@@ -459,15 +459,39 @@ def test_a_forest_has_the_rows_their_intervals_and_a_line_at_0() -> None:
     )
 
 
-def test_a_forest_of_numbers_has_a_panel_for_each_number() -> None:
+def test_a_forest_of_numbers_has_a_panel_for_each_number_and_one_for_the_shares_of_a_pair() -> None:
     mechanism, rng = warner.SquareWave(Integers(0, 40), 2.0), np.random.default_rng(0)
     groups = {
         name: mechanism.tally(mechanism.randomize(rng.binomial(40, p, 3000), rng))
-        for name, p in (("town", 0.3), ("village", 0.4))
+        for name, p in (("town", 0.3), ("village", 0.4), ("farm", 0.4))
     }
-    differences = warner.compare_groups(groups, reference="village")
-    panels = differences.plot().to_dict()["vconcat"]
-    names = [" ".join(panel["title"]["text"]) for panel in panels]
-    assert names == list(dict.fromkeys(str(row["value"]) for row in differences.rows()))
+    three = warner.compare_groups(groups, reference="village")
+    values = list(dict.fromkeys(str(row["value"]) for row in three.rows()))
+    panels = three.plot().to_dict()["vconcat"]
+    assert [" ".join(panel["title"]["text"]) for panel in panels] == values
     titles = [panel["layer"][2]["encoding"]["x"]["title"][0] for panel in panels]
     assert titles[0].startswith("difference (group less") and "points" in titles[-1]
+    del groups["farm"]
+    two = warner.compare_groups(groups, reference="village")
+    picture = two.plot(largest_first=False).to_dict()
+    shares = [str(row["value"]) for row in two.rows() if row["is_share"]]
+    *numbers, last = picture["vconcat"]
+    assert len(numbers) == len(values) - len(shares)
+    assert last["title"]["text"] == ["town less village"]
+    assert [row["pair"] for row in _data(last["layer"][1], {"data": picture.get("data")})] == shares
+
+
+def test_a_choice_of_the_largest_differences_is_said_not_to_be_accounted_for() -> None:
+    """Intervals of the largest of many differences hold less often than those of each by itself."""
+    labels = [f"v{i}" for i in range(30)]
+    tallies = [_tally([20] * 30, labels, 4.0), _tally([25] * 15 + [15] * 15, labels, 4.0)]
+    differences = warner.compare_groups(warner.estimate(tallies[0]), warner.estimate(tallies[1]))
+    panel = _panel_of(differences.plot(top=5))
+    assert "the 5 largest of 30 differences" in " ".join(panel_title := _captions(differences, 5))
+    assert "do not account for that" in " ".join(panel_title)
+    assert len(_data(panel["layer"][1], panel)) == 5
+    assert "account" not in " ".join(_captions(differences, None))
+
+
+def _captions(differences: Any, top: int | None) -> list[str]:
+    return list(differences.plot(top=top).to_dict()["title"]["subtitle"])

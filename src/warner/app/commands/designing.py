@@ -45,7 +45,7 @@ from warner.design.audits import audit as audit_mechanism
 from warner.design.charts import odds, table_of_odds
 from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
 from warner.design.planning import Plan, plan as make_plan
-from warner.design.privacy_words import Example, patterns_of
+from warner.design.privacy_words import Example, example_of, patterns_of
 from warner.design.proposal import DEFAULT_WIDTH, Proposal, around, draw_widths
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
@@ -521,7 +521,7 @@ def audit(
         for attribute, m in steps(mechanisms.items(), "auditing")
     }
     if plot_path is not None:
-        _draw_odds(file, plot_path, {n: each.example for n, each in results.items()})
+        _draw_odds(file, plot_path, mechanisms)
     if simulated:
         reason = "the reports are simulated: anyone who knows the seed can undo the noise"
         results = {
@@ -584,8 +584,16 @@ def audit(
         raise SystemExit(1)
 
 
-def _draw_odds(file: str, path: str, examples: Mapping[str, Example | None]) -> None:
-    """Write the odds of all questions that have an example, and name those without one."""
+def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> None:
+    """Write the odds of all questions that have an example, and name those without one.
+
+    Of questions that are drawn, each has those of the people who are asked it.
+    """
+    examples: dict[str, Example | None] = {}
+    for question, mechanism in mechanisms.items():
+        is_drawn = isinstance(mechanism, OneOf) and not isinstance(mechanism.domain, Items)
+        parts = mechanism.parts if is_drawn else {question: mechanism}
+        examples |= {name: example_of(each) for name, each in parts.items()}
     drawn = {name: each for name, each in examples.items() if each is not None}
     if not drawn:
         rule = (

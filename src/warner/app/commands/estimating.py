@@ -171,12 +171,12 @@ class EstimateRequest:
 
     def texts(self, name: str | None) -> tuple[str | None, tuple[str, ...] | None]:
         """The texts of a question and of its answers, where the study states them."""
-        if self.stated is None or name not in self.stated.domains:
+        if self.stated is None or name is None:
             return None, None
-        language = self.stated.languages[0]
-        is_of_labels = not self.stated.domains[name].is_numeric
-        answers = self.stated.texts.answers(name, language) if is_of_labels else None
-        return self.stated.texts.question(name, language), answers
+        question, domain = self.stated.labels.get(name), self.stated.domains.get(name)
+        if domain is None or domain.is_numeric:  # of drawn questions, and of numbers as they are
+            return question, None
+        return question, self.stated.texts.answers(name, self.stated.languages[0])
 
     def draw(self, results: Mapping[str, Estimate | Differences]) -> None:
         """Write the picture of the groups of one question, or of their differences."""
