@@ -591,8 +591,9 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     """
     examples: dict[str, Example | None] = {}
     for question, mechanism in mechanisms.items():
-        is_drawn = isinstance(mechanism, OneOf) and not isinstance(mechanism.domain, Items)
-        parts = mechanism.parts if is_drawn else {question: mechanism}
+        parts: Mapping[str, Mechanism] = {question: mechanism}
+        if isinstance(mechanism, OneOf) and not isinstance(mechanism.domain, Items):
+            parts = mechanism.parts
         examples |= {name: example_of(each) for name, each in parts.items()}
     drawn = {name: each for name, each in examples.items() if each is not None}
     if not drawn:
