@@ -40,8 +40,8 @@ def _script(name: str) -> ModuleType:
     return module
 
 
-_SCRIPTS = ("examples", "make_cli", "make_data")
-examples, make_cli, make_data = map(_script, _SCRIPTS)
+_SCRIPTS = ("examples", "make_cli", "make_data", "make_names")
+examples, make_cli, make_data, make_names = map(_script, _SCRIPTS)
 MODULES = ["warner", *(m.name for m in pkgutil.walk_packages(warner.__path__, "warner."))]
 
 
@@ -103,6 +103,7 @@ def test_readme_examples_print_what_is_written() -> None:
     [
         *("study_of_groups", "first_study", "extending", "device_programs", "papers/errata"),
         *("guides/classroom", "guides/coming_from_rrreg", "guides/unknown_words"),
+        *("guides/coming_from_others", "guides/errors", "which_door"),
     ],
 )
 def test_a_page_prints_what_is_written(name: str) -> None:
@@ -163,6 +164,10 @@ def test_references_are_numbered_and_used() -> None:
 
 def test_the_manual_is_current() -> None:
     assert (ROOT / "docs" / "cli.md").read_text() == make_cli.manual(), "run 'make docs'"
+
+
+def test_the_page_of_names_is_current() -> None:
+    assert (ROOT / "docs" / "names.md").read_text() == make_names.page(), "run 'make docs'"
 
 
 def test_the_page_of_the_data_sets_is_current() -> None:

@@ -20,40 +20,72 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def _plain(word: str) -> str:
+    return word.lower().replace("_", "").replace("-", "")
+
+
 def _by_word(table: dict[str, str]) -> dict[str, str]:
-    return {word: here for words, here in table.items() for word in words.split()}
+    return {_plain(word): here for words, here in table.items() for word in words.split()}
 
 
-# Names of the literature, as in the glossaries of docs/mechanisms.md and docs/estimators.md, and of
-# other packages: in lower case, without hyphens and underscores. Behind a class stand its options.
-_NAMES = _by_word(
+# Names of the literature and of other packages, from which docs/names.md is made. Behind a class
+# stand its options.
+LITERATURE = {
+    "Mechanisms of labels": {
+        "k-RR GRR RR DE direct-encoding": "RandomizedResponse",
+        "SUE UE RAPPOR basic-RAPPOR symmetric-unary-encoding": "UnaryEncoding",
+        "OUE optimized-unary-encoding optimised-unary-encoding": "UnaryEncoding variant='oue'",
+        "OLH LH optimized-local-hashing optimal-local-hashing": "LocalHashing",
+        "BLH": "LocalHashing buckets=2",
+        "SS": "SubsetSelection",
+        "HR": "HadamardResponse",
+        "PG PGR": "ProjectiveGeometryResponse",
+    },
+    "Mechanisms that protect some labels": {
+        "uRR": "UtilityOptimizedRR",
+        "uRAP": "UtilityOptimizedRappor",
+        "uSS uBD utility-optimized-subset-selection": "UtilityOptimizedSubset",
+        "PUM": "PersonalizedULDP",
+    },
+    "Mechanisms of numbers and places": {
+        "SW": "SquareWave",
+        "PM": "Piecewise",
+        "SR Duchi": "StochasticRounding",
+        "Laplacian Laplace-mechanism": "Laplace",
+        "geo-indistinguishability": "PlanarLaplace",
+    },
+    "Several questions, many rounds": {
+        "PCKV PCKV-UE": "KeyValue key='unary'",
+        "PCKV-GRR": "KeyValue key='direct'",
+        "SPL RR-Ind-Joint": "PerAttribute",
+        "SMP": "OneOf",
+        "RS+FD RS+RFD RSpFD": "HiddenQuestion",
+        "PRR IRR L-GRR L-SUE L-OSUE memoization": "Permanent",
+    },
+    "Designs for paper": {
+        "Warners-model": "Warner",
+        "forced FR FRR forced-answer": "ForcedResponse",
+        "UQM UQT unrelated-question": "Unrelated",
+        "UQTunknown": "UnrelatedUnknown",
+        "CWM crosswise crosswise-model": "Crosswise",
+        "triangular triangular-model": "Triangular",
+        "SLD": "StochasticLieDetector",
+        "CDM cheating-detection": "Cheating",
+        "ICT item-count unmatched-count": "ListExperiment",
+    },
+    "Estimators and guarantees": {
+        "EM IBU": "ExpectationMaximization",
+        "MLE": "MaximumLikelihood",
+        "INV Norm-Sub Base-Cut": "Inversion",
+        "EMS": "SmoothedEM",
+        "MR": "MixtureReduction",
+        "IIW": "WienerFilter",
+        "d-privacy": "MetricLDP",
+    },
+}
+_NAMES = {name: here for table in LITERATURE.values() for name, here in _by_word(table).items()}
+_NAMES |= _by_word(
     {
-        "rr krr grr de directencoding": "RandomizedResponse",
-        "rappor basicrappor sue symmetricunaryencoding": "UnaryEncoding",
-        "oue optimizedunaryencoding optimisedunaryencoding": "UnaryEncoding variant='oue'",
-        "olh lh optimizedlocalhashing optimallocalhashing": "LocalHashing",
-        "blh": "LocalHashing buckets=2",
-        "ss": "SubsetSelection",
-        "hr": "HadamardResponse",
-        "pg pgr": "ProjectiveGeometryResponse",
-        "urr": "UtilityOptimizedRR",
-        "urap": "UtilityOptimizedRappor",
-        "uss ubd utilityoptimizedsubsetselection": "UtilityOptimizedSubset",
-        "pum": "PersonalizedULDP",
-        "sw": "SquareWave",
-        "pm": "Piecewise",
-        "sr duchi": "StochasticRounding",
-        "laplacian laplacemechanism": "Laplace",
-        "geoindistinguishability": "PlanarLaplace",
-        "pckv pckvue": "KeyValue key='unary'",
-        "pckvgrr": "KeyValue key='direct'",
-        "dprivacy": "MetricLDP",
-        "em ibu": "ExpectationMaximization",
-        "mle": "MaximumLikelihood",
-        "inv normsub basecut": "Inversion",
-        "ems": "SmoothedEM",
-        "mr": "MixtureReduction",
-        "iiw": "WienerFilter",
         "compare difference differences": "compare_groups",
         "randomize randomise perturb": "mechanism.randomize(answers)",
         "tally tallyby count": "mechanism.tally(reports)",
@@ -93,6 +125,7 @@ _ARGUMENTS = _by_word(
 
 _PACKAGES = (
     "mechanisms",
+    "designs",
     "estimators",
     "estimators.literature",
     "domains",
@@ -112,10 +145,6 @@ def called_here(word: str) -> str | None:
     ('RandomizedResponse', "UnaryEncoding variant='oue'")
     """
     return _NAMES.get(_plain(word))
-
-
-def _plain(word: str) -> str:
-    return word.lower().replace("_", "").replace("-", "")
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], Any]:
@@ -140,13 +169,23 @@ def _no_such_name(package: str, name: str, names: list[str]) -> str:
     """The message about a name that a package does not have."""
     head, _, options = (called_here(name) or name).partition(" ")
     options = f"({options})" if options else ""
-    for home in ("", *(f".{each}" for each in _PACKAGES)):
-        if head in import_module(f"warner{home}").__all__:
-            return message(f"{package}.{name}", f"is warner{home}.{head}{options} here")
+    home = home_of(head)
+    if home:
+        return message(f"{package}.{name}", f"is {home}.{head}{options} here")
     if head != name:
         return message(f"{package}.{name}", f"is {head}{options} here")
     remedy = meant(name, names) or f"dir({package}) lists all names"
     return message(f"{package}.{name}", "does not exist", None, remedy)
+
+
+def home_of(name: str) -> str | None:
+    """The package that has a public name; None where there is no such name.
+
+    >>> home_of("Crosswise"), home_of("estimate")
+    ('warner.designs', 'warner')
+    """
+    homes = ("warner", *(f"warner.{each}" for each in _PACKAGES))
+    return next((home for home in homes if name in import_module(home).__all__), None)
 
 
 class Hinting:
