@@ -15,6 +15,7 @@ help:
 	@echo "make test-browser  the survey page in Chromium, and the browser module in node (sets them up)"
 	@echo "make browser-module  src/warner/browser/warner.js, from its modules"
 	@echo "make test-spark  set up and pass the tests on Spark and Sail (needs Java)"
+	@echo "make test-sql  the statement of warner sql on real databases (installs PostgreSQL, MariaDB and chdb)"
 	@echo "make test-r  build, check and test the package for R (installs R of Debian)"
 	@echo "make test-clients  build and test the clients in Go, Rust and Kotlin (installs compilers of Debian)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
@@ -100,6 +101,21 @@ tests/spark/.venv/.ready: tests/spark/requirements.lock pyproject.toml
 	@$(PYTHON) -m venv tests/spark/.venv
 	@tests/spark/.venv/bin/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r tests/spark/requirements.lock
 	@tests/spark/.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The statement of warner sql on ClickHouse and MariaDB too. ClickHouse runs in a process of an environment of
+# its own.
+.PHONY: test-sql
+test-sql: $(READY) tests/sql/.venv/.ready postgresql
+	@command -v mariadbd >/dev/null || ls /usr/sbin/mariadbd >/dev/null 2>&1 || sh tests/install.sh mariadb-server
+	@WARNER_REQUIRE_SERVICES=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/parity/io/test_sql_counts.py \
+	  tests/spec/io/test_count_statement.py
+
+tests/sql/.venv/.ready: tests/sql/requirements.lock
+	@echo "Setting up tests/sql/.venv (once)"
+	@rm -rf tests/sql/.venv
+	@$(PYTHON) -m venv tests/sql/.venv
+	@tests/sql/.venv/bin/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r tests/sql/requirements.lock
 	@touch $@
 
 # The package for R, built and checked outside the tree.
@@ -209,7 +225,9 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  tests/spark/requirements.in -o tests/spark/requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  -c requirements.lock tests/sql/requirements.in -o tests/sql/requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  -c requirements.lock .ci/requirements.in -o .ci/requirements.lock
 
 clean:
-	rm -rf $(VENV) .ci/.venv dist tests/spark/.venv reproduced bench/.venv bench/out docs/.venv docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) .ci/.venv dist tests/spark/.venv tests/sql/.venv reproduced bench/.venv bench/out docs/.venv docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis

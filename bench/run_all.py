@@ -48,6 +48,7 @@ SCRIPTS = {
     "plan_predictions": ONE,
     "advice_at_once": ONE,
     "collector_load": ONE,
+    "counts_in_databases": ONE,
     "lake": ALL,
 }
 ELSEWHERE = {"spark"}  # in the environment of make test-spark, as its file says

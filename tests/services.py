@@ -1,8 +1,9 @@
-"""Services that tests start themselves: a PostgreSQL server in a temporary folder."""
+"""Services that tests start themselves: PostgreSQL and MariaDB servers in temporary folders."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import pwd
 import shutil
@@ -13,6 +14,7 @@ import time
 import uuid
 from functools import cache
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -157,9 +159,7 @@ def postgres_address() -> str:
     """
     server = _server()
     if isinstance(server, str):
-        if os.environ.get("WARNER_REQUIRE_SERVICES") == "1":
-            pytest.fail(f"{server}. {_REMEDY}.")
-        pytest.skip(server)
+        missing(f"{server}. {_REMEDY}")
     return server.address()
 
 
@@ -170,8 +170,67 @@ def restart_postgres(at_once: bool) -> None:
     server.restart(at_once)
 
 
+def missing(words: str) -> NoReturn:
+    """Skip the test that needs what is missing; with WARNER_REQUIRE_SERVICES=1 it fails."""
+    if os.environ.get("WARNER_REQUIRE_SERVICES") == "1":
+        pytest.fail(f"{words}.")
+    pytest.skip(words)
+
+
 def postgres_files() -> bytes:
     """All bytes of the server's files: tables and its log."""
     server = _server()
     assert not isinstance(server, str)
     return server.files()
+
+
+@cache
+def _mariadb() -> Path | str:
+    """The socket of a MariaDB server of this process, or why there is none."""
+    server = shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
+    if server is None:
+        return "MariaDB is not installed"
+    folder = Path(tempfile.mkdtemp(prefix="warner-maria-", dir="/tmp"))
+    user = "mysql" if os.geteuid() == 0 and _has_user("mysql") else None
+    if user is not None:
+        os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+    plain = ["--no-defaults", f"--datadir={folder / 'data'}"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    make = ["mariadb-install-db", *plain, "--auth-root-authentication-method=normal"]
+    subprocess.run(make, user=user, cwd=folder, check=True, **quiet)
+    socket = folder / "socket"
+    options = [f"--socket={socket}", f"--pid-file={folder / 'pid'}", "--skip-networking"]
+    process = subprocess.Popen([server, *plain, *options], user=user, cwd=folder, **quiet)
+    started_by = os.getpid()
+
+    def stop() -> None:
+        if os.getpid() == started_by:
+            process.kill()
+            process.wait()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(stop)
+    for _ in range(600):
+        with contextlib.suppress(RuntimeError):
+            in_mariadb("CREATE DATABASE t", socket, "")
+            return socket
+        time.sleep(0.05)
+    raise RuntimeError("the MariaDB server does not answer")
+
+
+def in_mariadb(script: str, socket: Path, database: str = "t") -> str:
+    """What the command line of MariaDB prints of a script: cells between tabs."""
+    command = ["mariadb", "--no-defaults", f"--socket={socket}", "-uroot", "--batch", "--raw"]
+    command += ["--default-character-set=utf8mb4", database]
+    done = subprocess.run(command, input=script.encode(), capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode())
+    return done.stdout.decode()
+
+
+def mariadb_socket() -> Path:
+    """The socket of a MariaDB server. The test is skipped, or fails, as by postgres_address."""
+    socket = _mariadb()
+    if isinstance(socket, str):
+        missing(f"{socket}. Run make test-sql")
+    return socket

@@ -14,9 +14,9 @@ A value is a number 0, 1, ..; of several columns its place in their table in C o
 rows without a report, and -2 for rows with whatever else is no report. So the result has no more
 rows than there are values, and whoever reads it knows that every row was checked.
 
-The statement reads the table once. It makes a row of each report and each check, and counts these
-by one GROUP BY: planners take minutes for a GROUP BY of each column where there are hundreds.
-Names, texts and types are written by :mod:`sqlglot` in the dialect of the database.
+The statement is one GROUP BY of each column and each check, joined by UNION ALL. Databases with
+GROUPING SETS count a number of columns while they read the table once. What databases write
+differently stands in :data:`DIALECTS`; :mod:`sqlglot` quotes names and texts.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ import contextlib
 import csv
 import hashlib
 import io
+import itertools
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf, prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,19 +53,132 @@ from warner.reports.rules import BEYOND, GAP, BitRule, WholeNumbers
 from warner.reports.source import Batch, By, Histograms, count
 from warner.reports.tally import Tally
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
 COLUMNS = ("attribute", "part", "value", "reports")
 EVERYTHING, ROWS = "*", "rows"  # attribute and part of the numbers of all rows
 CHECK, BY = "check: ", "by_"
 STUDY, SIMULATED = "study ", "simulated study "  # how a mark begins
-_CODES, _VALUES, _LONG, _COUNTS = (f"warner_{n}" for n in ("codes", "values", "long", "counts"))
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MOST_CHARACTERS = {"bigquery": 10**6, "snowflake": 10**6}  # both document one MB
-_MOST_PLACES = 1600  # columns of a table or a query in PostgreSQL, rounded down
-_NAMES = {"bigquery": "BigQuery", "snowflake": "Snowflake", "postgres": "PostgreSQL"}
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    """How a database writes what databases write differently.
+
+    Attributes:
+        name: of the database.
+        together: how many columns are counted while the table is read once, by GROUPING SETS. More
+            than some thirty take as long as more readings: each set is a column of each row.
+        integer: the type of 64 bits.
+        text: the type of any text.
+        ones: the number of ones of {x} under {m}.
+        one_bit: whether ``ones`` is right for an {m} of one bit alone.
+        guard: a condition on a column {x}, and AND: whether it holds a number.
+        key: a column {x} of public values as text.
+        shown: a key {x} in the result.
+        fold: a name without quotes, as the database keeps it.
+        quoted_as: the dialect whose names in quotes are used, where that is another one.
+        most_characters: of a statement.
+        most_selects: of a statement.
+    """
+
+    name: str
+    together: int = 1
+    integer: str = "BIGINT"
+    text: str = "VARCHAR"
+    ones: str = "BIT_COUNT({x} & {m})"
+    one_bit: bool = False
+    guard: str = ""
+    key: str = "CAST({x} AS {text})"
+    shown: str = "{x}"
+    fold: Callable[[str], str] = str
+    quoted_as: str | None = None
+    most_characters: float = inf
+    most_selects: float = inf
+
+    def ones_of(self, name: str, mask: int) -> list[str]:
+        """Expressions whose sum is the number of ones of a byte under a mask."""
+        bits = [1 << bit for bit in range(8) if mask >> bit & 1]
+        return [self.ones.format(x=name, m=m) for m in (bits if self.one_bit else [mask])]
+
+
+_TOGETHER = 32
+DIALECTS = {
+    # A count of DuckDB is a byte: a sum of bytes would overflow.
+    "duckdb": _Dialect("DuckDB", _TOGETHER, ones="CAST(BIT_COUNT({x} & {m}) AS BIGINT)"),
+    "postgres": _Dialect(
+        "PostgreSQL", _TOGETHER, ones="BIT_COUNT(CAST({x} & {m} AS BIT(8)))", fold=str.lower
+    ),
+    "spark": _Dialect("Spark", _TOGETHER, text="STRING"),
+    "bigquery": _Dialect(
+        "BigQuery", _TOGETHER, integer="INT64", text="STRING", most_characters=10**6
+    ),
+    "snowflake": _Dialect(
+        "Snowflake",
+        _TOGETHER,
+        ones="SIGN(BITAND({x}, {m}))",
+        one_bit=True,
+        fold=str.upper,
+        most_characters=10**6,
+    ),
+    # A name in double quotes that is no column is a text in SQLite, and a column may have been
+    # declared to keep "North" and "north" for equal.
+    "sqlite": _Dialect(
+        "SQLite",
+        integer="INTEGER",
+        text="TEXT",
+        ones="({x} & {m}) / {m}",
+        one_bit=True,
+        key="CAST({x} AS {text}) COLLATE BINARY",
+        quoted_as="mysql",
+        most_selects=500,
+    ),
+    # MySQL takes 'yes' for 0 as a number, and groups texts that differ in case, accents or spaces
+    # at the end.
+    "mysql": _Dialect(
+        "MySQL",
+        integer="SIGNED",
+        text="CHAR",
+        guard="CAST({x} AS CHAR) REGEXP '^[0-9]+([.]0*)?$' AND ",
+        key="CAST(CAST({x} AS CHAR CHARACTER SET utf8mb4) AS BINARY)",
+        shown="CONVERT({x} USING utf8mb4)",
+    ),
+    "trino": _Dialect(
+        "Trino", ones="BIT_COUNT(BITWISE_AND({x}, {m}), 64)", fold=str.lower, most_characters=10**6
+    ),
+    "clickhouse": _Dialect(
+        "ClickHouse",
+        integer="Nullable(Int64)",
+        text="Nullable(String)",
+        ones="CAST(bitCount(bitAnd({x}, {m})) AS Nullable(Int64))",
+        most_characters=2**18,
+    ),
+    # VARCHAR alone is 256 bytes, and a cast to it cuts off the others.
+    "redshift": _Dialect(
+        "Redshift", text="VARCHAR(65535)", ones="({x} & {m}) / {m}", one_bit=True, fold=str.lower
+    ),
+}
+
+
+@dataclass(frozen=True)
+class DbtMacro:
+    """A macro for dbt in place of the name of a table: ``{{ NAME(ref('reports')) }}``.
+
+    >>> DbtMacro("count reports")
+    Traceback (most recent call last):
+    warner._core.errors.ArgumentError: macro: must be letters, digits and _; got 'count reports'.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not _PLAIN.fullmatch(self.name):
+            raise ArgumentError("macro", "must be letters, digits and _", show(self.name))
+
+    def of(self, statement: str) -> str:
+        """The macro of a statement whose table is written as a NUL."""
+        # A brace in a name would begin an expression, a comment or a command of Jinja.
+        text = statement.replace("{", "{{ '{' }}").replace("\0", "{{ relation }}")
+        return f"{{% macro {self.name}(relation) %}}\n{text}\n{{% endmacro %}}"
 
 
 def mark_of(study: str, simulated: bool = False) -> str:
@@ -81,7 +195,7 @@ def mark_of(study: str, simulated: bool = False) -> str:
 
 def count_statement(
     mechanisms: Mapping[str, Mechanism],
-    table: str,
+    table: str | DbtMacro,
     dialect: str,
     columns: Mapping[str, ColumnNames] | None = None,
     by: Sequence[str] = (),
@@ -93,8 +207,9 @@ def count_statement(
 
     Args:
         mechanisms: {attribute: the mechanism that made its reports}.
-        table: the name of the table, such as ``survey.reports``.
-        dialect: one of ``duckdb``, ``postgres``, ``spark``, ``bigquery`` and ``snowflake``.
+        table: the name of the table, such as ``survey.reports``, or the macro for dbt that is
+            called with a table.
+        dialect: one of :data:`DIALECTS`. ``mysql`` is for MariaDB too.
         columns: {attribute: its columns}: the column of a report of one number, the beginning of
             the names of several columns, or {part: column}. Left out, columns are named as in a
             report file: ``smokes_report``.
@@ -103,7 +218,7 @@ def count_statement(
         simulated: whether the reports are simulated, which the result states too.
 
     Returns:
-        One statement. :func:`warner.io.read_counts` reads its result.
+        One statement, or the macro that makes it. :func:`warner.io.read_counts` reads its result.
 
     Raises:
         ArgumentError: an unknown dialect, a name that is no table's, an attribute that is not
@@ -115,51 +230,43 @@ def count_statement(
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     >>> text = count_statement({"smokes": coin}, "reports", "duckdb", study="5f1d")
     >>> print("\\n".join(line[:60] for line in text.splitlines()))
-    WITH
-    "warner_codes" AS (
+    SELECT '*' AS "attribute", 'study 59be61273c7daa6600a392fdcb
+    UNION ALL
+    SELECT '*', 'rows', CAST(0 AS BIGINT), COUNT(*)
+    FROM "reports"
+    UNION ALL
+    SELECT 'smokes', 'report', "warner_value_0", COUNT(*)
+    FROM (
+    SELECT
+    "warner_0" AS "warner_value_0"
+    FROM (
     SELECT
     CASE WHEN "smokes_report" IS NULL THEN -1 WHEN "smokes_repor
     FROM "reports"
-    ),
-    "warner_values" AS (
-    SELECT
-    CAST(0 AS BIGINT) AS "v_0",
-    "c_0" AS "v_1"
-    FROM "warner_codes"
-    ),
-    "warner_long" AS (
-    SELECT CAST(SUBSTR("place", 3) AS BIGINT) AS "place", "value
-    FROM "warner_values" UNPIVOT ("value" FOR "place" IN ("v_0",
-    ),
-    "warner_counts" AS (
-    SELECT "place", "value", COUNT(*) AS "reports"
-    FROM "warner_long"
-    GROUP BY "place", "value"
-    )
-    SELECT '*' AS "attribute", 'study 59be61273c7daa6600a392fdcb
-    UNION ALL
-    SELECT (['*', 'smokes'])["place" + 1] AS "attribute", (['row
-    FROM "warner_counts"
+    ) AS warner_codes
+    ) AS warner_values
+    GROUP BY "warner_value_0"
     """
+    if dialect not in DIALECTS:
+        raise ArgumentError("dialect", f"must be one of {', '.join(DIALECTS)}", show(dialect))
+    macro = table if isinstance(table, DbtMacro) else None
     try:
-        target = _table(table, dialect) if dialect in DIALECTS else None
+        target = "\0" if isinstance(table, DbtMacro) else _table(table, dialect)
+        writer = _Writer(dialect, by, mark_of(study, simulated))
     except ImportError:
         problem = MissingExtraError(
             "sqlglot", "is not installed", None, 'pip install "warner[sql]"'
         )
     else:
-        if dialect not in DIALECTS:
-            rule = f"must be one of {', '.join(DIALECTS)}"
-            raise ArgumentError("dialect", rule, show(dialect))
         if target is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
             raise ArgumentError("table", rule, show(table), remedy)
-        writer = _Writer(dialect, by, mark_of(study, simulated))
-        return writer.statement(mechanisms, target, stated_columns(mechanisms, columns))
+        text = writer.statement(mechanisms, target, stated_columns(mechanisms, columns))
+        return macro.of(text) if macro else text
     raise problem
 
 
-def _table(text: str, dialect: str) -> exp.Table | None:
+def _table(text: str, dialect: str) -> str | None:
     """The table of a name, such as ``survey.reports``; None for a blank one."""
     from sqlglot import errors, exp
 
@@ -168,24 +275,18 @@ def _table(text: str, dialect: str) -> exp.Table | None:
     try:
         parsed = exp.to_table(text, dialect=dialect)
     except errors.SqlglotError:
-        parsed = None
+        parsed = exp.Table()
     names = parsed.parts if isinstance(parsed, exp.Table) else []
     if not names or not all(isinstance(name, exp.Identifier) for name in names):
         # What is no name becomes one name in quotes, and no other SQL. DuckDB reads such a name as
         # files where it is a pattern: lake/*.parquet.
-        return exp.Table(this=exp.to_identifier(text, quoted=True))
+        parsed, names = exp.Table(this=exp.to_identifier(text, quoted=True)), []
     for name in names:
         # Plain names are quoted as the database keeps them: they may be reserved words.
         if not name.args.get("quoted"):
-            name.set("this", _folded(name.name, dialect))
+            name.set("this", DIALECTS[dialect].fold(name.name))
             name.set("quoted", True)
-    return parsed
-
-
-def _folded(name: str, dialect: str) -> str:
-    """A name without quotes, as the database keeps it."""
-    fold = {"postgres": str.lower, "snowflake": str.upper}.get(dialect, str)
-    return fold(name)
+    return parsed.sql(dialect=DIALECTS[dialect].quoted_as or dialect)
 
 
 def stated_columns(
@@ -232,193 +333,170 @@ def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
     return [names] if schema.group_bys == 1 else [[name] for name in names]
 
 
+class _Count(NamedTuple):
+    """One GROUP BY of a statement: ``value`` is an expression in the names of ``codes``.
+
+    ``codes`` are the columns that it needs, as codes: {name: expression}.
+    """
+
+    attribute: str
+    part: str
+    value: str
+    codes: Mapping[str, str]
+
+
 class _Writer:
     """Makes the statement in a dialect; ``mark`` says of which study the counts are."""
 
     def __init__(self, dialect: str, by: Sequence[str], mark: str) -> None:
-        self._dialect, self._by, self._mark = dialect, list(by), mark
-        self._integer, self._text = self._type("BIGINT"), self._type("VARCHAR")
-        self._keys = [self._name(f"{BY}{name}") for name in self._by]
+        self._sqlglot, self._dialect, self._mark = dialect, DIALECTS[dialect], mark
+        self._keys = {
+            self._name(f"{BY}{name}"): self._dialect.key.format(
+                x=self._column(name), text=self._dialect.text
+            )
+            for name in by
+        }
 
     def statement(
         self,
         mechanisms: Mapping[str, Mechanism],
-        table: exp.Table,
+        table: str,
         columns: Mapping[str, Mapping[str, str]],
     ) -> str:
-        codes: list[str] = []
-        values = [(EVERYTHING, ROWS, self._cast("0"))]  # the attribute, the part, and its code
+        counts: list[_Count] = []
+        numbered = (self._name(f"warner_{i}") for i in itertools.count())
         for attribute, mechanism in mechanisms.items():
             schema = mechanism.schema
-            sizes, short = schema.file_columns(), {}
-            for end, size in sizes.items():
-                short[end] = self._name(f"c_{len(codes)}")
-                column = self._column(columns[attribute][end])
-                code = WholeNumbers(size).sql(column, self._integer)
-                codes.append(f"{code} AS {short[end]}")
+            sizes = schema.file_columns()
+            short = dict(zip(sizes, numbered, strict=False))
+            codes = {
+                short[end]: WholeNumbers(size).sql(
+                    self._column(columns[attribute][end]),
+                    self._dialect.integer,
+                    self._dialect.guard,
+                )
+                for end, size in sizes.items()
+            }
             for parts in parts_of(attribute, mechanism):
                 value = _place([short[p] for p in parts], [sizes[p] for p in parts])
-                values.append((attribute, ",".join(parts), value))
+                used = {short[p]: codes[short[p]] for p in parts}
+                counts.append(_Count(attribute, ",".join(parts), value, used))
             for rule in schema.row_rules:
-                check = self._check(rule, list(short.values()))
-                values.append((attribute, f"{CHECK}{rule.text}", check))
-        codes += [
-            f"CAST({self._column(name)} AS {self._text}) AS {key}"
-            for name, key in zip(self._by, self._keys, strict=True)
-        ]
-        names = [self._name(f"v_{i}") for i in range(len(values))]
-        long = [f"{v[2]} AS {name}" for v, name in zip(values, names, strict=True)]
-        text = self._join(
-            table.sql(dialect=self._dialect), codes, long, names, [v[:2] for v in values]
-        )
-        self._require_room(len(values) + len(self._by), len(text))
-        return text
-
-    def _require_room(self, places: int, characters: int) -> None:
-        """Refuse a statement that the database does not take."""
-        most = _MOST_CHARACTERS.get(self._dialect, characters)
-        if characters > most or (self._dialect == "postgres" and places > _MOST_PLACES):
-            got, unit, limit = (
-                (characters, "characters", most)
-                if characters > most
-                else (places, "columns", _MOST_PLACES)
-            )
-            rule = f"would have {got:,} {unit}, and {_NAMES[self._dialect]} takes {limit:,}"
-            remedy = "Export the reports as Parquet, and count the files with 'warner tally'"
-            raise ArgumentError("statement", rule, None, remedy)
-
-    def _join(
-        self,
-        table: str,
-        codes: Sequence[str],
-        values: Sequence[str],
-        names: Sequence[str],
-        places: Sequence[tuple[str, str]],
-    ) -> str:
-        """The statement of its expressions: one line for each column."""
-        place_name, value, reports = map(self._name, ("place", "value", "reports"))
-        keys = ", ".join([place_name, value, *self._keys])
-        # PostgreSQL would repeat each code wherever it stands. OFFSET keeps it from that.
-        fence = "\nOFFSET 0" if self._dialect == "postgres" else ""
-        tables = [
-            (_CODES, f"SELECT\n{self._lines(codes)}\nFROM {table}{fence}"),
-            (_VALUES, f"SELECT\n{self._lines([*values, *self._keys])}\nFROM {self._name(_CODES)}"),
-            (_LONG, self._long(names)),
-            (
-                _COUNTS,
-                f"SELECT {keys}, COUNT(*) AS {reports}\nFROM {self._name(_LONG)}\nGROUP BY {keys}",
+                names = list(short.values())
+                used = {names[i]: codes[names[i]] for i in sorted(rule.positions)}
+                counts.append(_Count(attribute, _check(rule), self._broken(rule, names), used))
+        together = self._dialect.together
+        selects = [
+            self._mark_and_rows(table),
+            *(
+                self._counted(counts[i : i + together], table)
+                for i in range(0, len(counts), together)
             ),
         ]
-        given = ",\n".join(f"{self._name(name)} AS (\n{text}\n)" for name, text in tables)
-        attribute, part_name = (self._name(name) for name in COLUMNS[:2])
-        mark = [
-            f"{self._literal(EVERYTHING)} AS {attribute}",
-            f"{self._literal(self._mark)} AS {part_name}",
-            f"{self._cast('0')} AS {value}",
-            *(f"CAST(NULL AS {self._text}) AS {key}" for key in self._keys),
-            f"{self._cast('0')} AS {reports}",
+        text = "\nUNION ALL\n".join(selects)
+        self._require_room(len(selects) + 1, len(text))
+        return text
+
+    def _require_room(self, selects: int, characters: int) -> None:
+        """Refuse a statement that the database does not take."""
+        dialect = self._dialect
+        for got, most, unit in (
+            (characters, dialect.most_characters, "characters"),
+            (selects, dialect.most_selects, "SELECTs"),
+        ):
+            if got > most:
+                rule = f"would have {got:,} {unit}, and {dialect.name} takes {most:,}"
+                remedy = "Export the reports as Parquet, and count the files with 'warner tally'"
+                raise ArgumentError("statement", rule, None, remedy)
+
+    def _mark_and_rows(self, table: str) -> str:
+        """The SELECTs of the mark and of the number of rows."""
+        everything, zero = self._literal(EVERYTHING), self._cast("0")
+        nulls = [f"CAST(NULL AS {self._dialect.text})"] * len(self._keys)
+        mark = [everything, self._literal(self._mark), zero, *nulls, zero]
+        names = [*map(self._name, COLUMNS[:3]), *self._keys, self._name(COLUMNS[3])]
+        named = ", ".join(f"{text} AS {name}" for text, name in zip(mark, names, strict=True))
+        rows = self._select([everything, self._literal(ROWS), zero])
+        # Without public columns this is the number of rows alone, which most databases know.
+        keys = [f"{text} AS {key}" for key, text in self._keys.items()]
+        source = f"(SELECT {', '.join(keys)} FROM {table}) AS warner_rows" if keys else table
+        grouped = f"\nGROUP BY {', '.join(self._keys)}" if keys else ""
+        return f"SELECT {named}\nUNION ALL\n{rows}\nFROM {source}{grouped}"
+
+    def _counted(self, counts: Sequence[_Count], table: str) -> str:
+        """The SELECT of some counts, which reads the table once."""
+        keys = list(self._keys)
+        codes = {name: code for count in counts for name, code in count.codes.items()}
+        inner = [f"{text} AS {name}" for name, text in [*codes.items(), *self._keys.items()]]
+        names = [self._name(f"warner_value_{i}") for i in range(len(counts))]
+        values = [f"{c.value} AS {name}" for c, name in zip(counts, names, strict=True)]
+        sets = [", ".join([name, *keys]) for name in names]
+        chosen = [
+            self._chosen(names, [count.attribute for count in counts]),
+            self._chosen(names, [count.part for count in counts]),
         ]
-        counts = [
-            f"{self._one_of([a for a, _ in places])} AS {attribute}",
-            f"{self._one_of([p for _, p in places])} AS {part_name}",
-            value,
-            *self._keys,
-            reports,
-        ]
+        if len(counts) == 1:
+            value, grouped = names[0], sets[0]
+        else:
+            # No code is NULL: in each set one name alone is not.
+            value = f"COALESCE({', '.join(names)})"
+            grouped = f"GROUPING SETS (({'), ('.join(sets)}))"
+        lines = ",\n".join
         return (
-            f"WITH\n{given}\nSELECT {', '.join(mark)}\nUNION ALL\n"
-            f"SELECT {', '.join(counts)}\nFROM {self._name(_COUNTS)}"
+            f"{self._select([*chosen, value])}\nFROM (\nSELECT\n{lines([*values, *keys])}"
+            f"\nFROM (\nSELECT\n{lines(inner)}\nFROM {table}\n) AS warner_codes\n"
+            f") AS warner_values\nGROUP BY {grouped}"
         )
 
-    @staticmethod
-    def _lines(columns: Sequence[str]) -> str:
-        return ",\n".join(columns)
+    def _select(self, columns: Sequence[str]) -> str:
+        shown = [self._dialect.shown.format(x=key) for key in self._keys]
+        return f"SELECT {', '.join([*columns, *shown, 'COUNT(*)'])}"
 
-    def _long(self, names: Sequence[str]) -> str:
-        """The columns of values as rows: the place of the column, and the value."""
-        place_name, value = self._name("place"), self._name("value")
-        keys, start = "".join(f", {key}" for key in self._keys), self._name(_VALUES)
-        listed = ", ".join(names)
-        if self._dialect == "duckdb":  # six times as fast as UNNEST of 800 columns
-            unpivoted = f"UNPIVOT ({value} FOR {place_name} IN ({listed}))"
-            number = self._cast(f"SUBSTR({place_name}, 3)")
-            return f"SELECT {number} AS {place_name}, {value}{keys}\nFROM {start} {unpivoted}"
-        if self._dialect == "spark":
-            pairs = f"POSEXPLODE(ARRAY({listed})) AS ({place_name}, {value})"
-            return f"SELECT {pairs}{keys}\nFROM {start}"
-        if self._dialect == "postgres":
-            pairs = f"UNNEST(ARRAY[{listed}]) WITH ORDINALITY AS u({value}, {place_name})"
-            columns = f"{place_name} - 1 AS {place_name}, {value}{keys}"
-            return f"SELECT {columns}\nFROM {start}\nCROSS JOIN {pairs}"
-        if self._dialect == "bigquery":
-            pairs = f"UNNEST([{listed}]) AS {value} WITH OFFSET AS {place_name}"
-            return f"SELECT {place_name}, {value}{keys}\nFROM {start}\nCROSS JOIN {pairs}"
-        pairs = f"LATERAL FLATTEN(INPUT => ARRAY_CONSTRUCT({listed})) AS u"
-        number = self._cast("u.value")
-        return f"SELECT u.index AS {place_name}, {number} AS {value}{keys}\nFROM {start},\n{pairs}"
-
-    def _one_of(self, texts: Sequence[str]) -> str:
-        """The text at the place: a constant array, because compilers choke on long CASEs."""
-        listed, place_name = ", ".join(map(self._literal, texts)), self._name("place")
-        return {
-            "duckdb": f"([{listed}])[{place_name} + 1]",
-            "postgres": f"(ARRAY[{listed}])[{place_name} + 1]",
-            "spark": f"ELEMENT_AT(ARRAY({listed}), {place_name} + 1)",
-            "bigquery": f"[{listed}][OFFSET({place_name})]",
-            "snowflake": f"CAST(GET(ARRAY_CONSTRUCT({listed}), {place_name}) AS {self._text})",
-        }[self._dialect]
+    def _chosen(self, names: Sequence[str], texts: Sequence[str]) -> str:
+        """The text of the name that is not NULL."""
+        literals = [self._literal(text) for text in texts]
+        if len(set(literals)) == 1:
+            return literals[0]
+        cases = (f"WHEN {n} IS NOT NULL THEN {t}" for n, t in zip(names, literals, strict=True))
+        return f"CASE {' '.join(cases)} END"
 
     def _name(self, name: str) -> str:
         """A name in quotes."""
         from sqlglot import exp
 
-        return exp.to_identifier(name, quoted=True).sql(dialect=self._dialect)
+        return exp.to_identifier(name, quoted=True).sql(
+            dialect=self._dialect.quoted_as or self._sqlglot
+        )
 
     def _literal(self, text: str) -> str:
         from sqlglot import exp
 
-        return exp.Literal.string(text).sql(dialect=self._dialect)
-
-    def _type(self, name: str) -> str:
-        from sqlglot import exp
-
-        return exp.DataType.build(name).sql(dialect=self._dialect)
+        return exp.Literal.string(text).sql(dialect=self._sqlglot)
 
     def _cast(self, value: str) -> str:
-        return f"CAST({value} AS {self._integer})"
+        return f"CAST({value} AS {self._dialect.integer})"
 
     def _column(self, name: str) -> str:
         """A column of the table."""
         # Snowflake keeps plain names in upper case; one in double quotes is taken as it is.
-        if self._dialect == "snowflake":
+        if self._sqlglot == "snowflake":
             if len(name) > 2 and name[0] == name[-1] == '"':
                 name = name[1:-1]
             elif _PLAIN.fullmatch(name):
-                name = _folded(name, self._dialect)
+                name = self._dialect.fold(name)
         return self._name(name)
 
-    def _check(self, rule: BitRule, names: Sequence[str]) -> str:
+    def _broken(self, rule: BitRule, names: Sequence[str]) -> str:
         """1 for a row that breaks a rule, and else 0."""
         ones = _sum(
             [
                 one if times == 1 else f"{times} * {one}"
                 for i, mask, times in rule.terms
-                for one in self._ones(names[i], mask)
+                for one in self._dialect.ones_of(names[i], mask)
             ]
         )
         holds = f"{ones} BETWEEN {rule.least} AND {rule.most}"
         return self._cast(f"CASE WHEN {holds} THEN 0 ELSE 1 END")
-
-    def _ones(self, name: str, mask: int) -> list[str]:
-        """Expressions whose sum is the number of ones of a byte under a mask."""
-        if self._dialect == "snowflake":
-            bits = [1 << b for b in range(8) if mask >> b & 1]
-            return [f"SIGN(BITAND({name}, {bit}))" for bit in bits]
-        if self._dialect == "postgres":
-            return [f"BIT_COUNT(CAST({name} & {mask} AS BIT(8)))"]
-        count = f"BIT_COUNT({name} & {mask})"
-        # A count of DuckDB is a byte: a sum of bytes would overflow.
-        return [self._cast(count) if self._dialect == "duckdb" else count]
 
 
 def _place(names: Sequence[str], sizes: Sequence[int]) -> str:

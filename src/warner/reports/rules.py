@@ -58,14 +58,18 @@ class WholeNumbers:
 
     # For SQL.
 
-    def sql(self, column: str, integer: str) -> str:
-        """A column as codes in SQL, where ``integer`` is the database's type of 64 bits."""
+    def sql(self, column: str, integer: str, guard: str = "") -> str:
+        """A column as codes in SQL.
+
+        ``integer`` is the database's type of 64 bits. ``guard`` asks first whether {x} is a number,
+        where the database takes any text for one.
+        """
         number = f"CAST({column} AS {integer})"
         # Only where it is inside: the cast of another number could fail.
         whole = f"CASE WHEN {number} = {column} THEN {number} ELSE {BEYOND} END"
         # Some databases compare texts with numbers as texts, where '10' is below 2. Their sum is a
         # number, or is refused.
-        inside = f"{column} + 0 >= 0 AND {column} + 0 < {self.size}"
+        inside = f"{guard.format(x=column)}{column} + 0 >= 0 AND {column} + 0 < {self.size}"
         return f"CASE WHEN {column} IS NULL THEN {GAP} WHEN {inside} THEN {whole} ELSE {BEYOND} END"
 
     # For data frames.

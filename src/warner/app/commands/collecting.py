@@ -559,7 +559,13 @@ def merge(
     required=True,
     help="The database that will run the statement.",
 )
-@click.option("--table", required=True, help="The table with one row for each person.")
+@click.option("--table", help="The table with one row for each person.")
+@click.option(
+    "--dbt",
+    "macro",
+    metavar="NAME",
+    help="Instead of --table: print a macro for dbt, which a model calls with its table.",
+)
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
@@ -586,7 +592,8 @@ def merge(
 def sql(
     study: str,
     dialect: str,
-    table: str,
+    table: str | None,
+    macro: str | None,
     by: str | None,
     columns: tuple[str, ...],
     simulated: bool,
@@ -605,8 +612,8 @@ def sql(
     names stand for those that the database makes of them without quotes: in capitals in Snowflake.
     There a --column in double quotes is taken as it is: --column 'age="age_report"'.
 
-    The statement reads the table once. A table with a row for each person of one day, or one shard,
-    has a result of its own, and warner tally --counts adds such results.
+    The statement is a GROUP BY of each column of reports. A table with a row for each person of
+    one day, or one shard, has a result of its own, and warner tally --counts adds such results.
 
     \b
         warner sql study.toml --dialect duckdb --table reports -o count.sql
@@ -617,8 +624,18 @@ def sql(
         bq --format=csv query --nouse_legacy_sql --max_rows=1000000 < count.sql > counts.csv
         snowsql -f count.sql -o output_format=csv -o friendly=false > counts.csv
         spark-sql --conf spark.sql.cli.print.header=true -f count.sql > counts.csv
+        sqlite3 -header -csv survey.db < count.sql > counts.csv
+        mariadb --batch --raw survey < count.sql > counts.csv
+        clickhouse client --format CSVWithNames < count.sql > counts.csv
+        trino --output-format=CSV_HEADER -f count.sql > counts.csv
+    \b
+        warner sql study.toml --dialect snowflake --dbt survey_counts -o macros/survey_counts.sql
+        echo "{{ survey_counts(ref('reports')) }}" > models/survey_counts.sql
     """
     refuse_overwriting(output, study)
+    if (table is None) == (macro is None):
+        raise click.UsageError("Give --table or --dbt, and not both.")
+    target = sql_counts.DbtMacro(macro) if macro is not None else table or ""
     plan = _whole(study, Study.load(study))
     names = [] if by is None else [name.strip() for name in by.split(",")]
     for name in names:
@@ -628,14 +645,15 @@ def sql(
     named = column_names(columns)
     text = files.count_statement(
         plan.mechanisms,
-        table,
+        target,
         dialect,
         named,
         names,
         study=plan.digest,
         simulated=simulated,
     )
-    write_text(f"{text};\n", output)
+    # A model of dbt is a query without a semicolon.
+    write_text(f"{text}\n" if macro else f"{text};\n", output)
 
 
 def _whole(path: str, plan: Study) -> Study:

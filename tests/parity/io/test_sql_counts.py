@@ -1,0 +1,151 @@
+"""Counts by the statement of warner sql, run by real databases, against NumPy's own."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import pytest
+
+from tests.sql.engines import ENGINES, run_statement
+from warner import Categorical, Integers, LocalHashing, RandomizedResponse, SubsetSelection
+from warner.errors import ArgumentError, EmptyError, ReportError
+from warner.io import count_statement, read_counts
+from warner.io.sql_counts import DIALECTS, DbtMacro, mark_of
+
+EVIL = "it's \"a\" `b` \\' {{ c }}{% x -- /* 日本; DROP TABLE t"
+MECHANISMS = {
+    EVIL: RandomizedResponse(Categorical(["no", "yes", "'); DROP TABLE reports; --"]), 1.0),
+    "long": SubsetSelection(Integers(0, 20), 1.0),
+    "hashed": LocalHashing(Categorical(["x", "y", "z"]), 1.0, seeds=8),
+    **{f"age {i}": RandomizedResponse(Integers(0, 9), 1.0) for i in range(40)},
+}
+WARDS = ["North", "north", "north ", "n\u00f6rth", 'it\'s "south" \\', None]
+N = 3000
+
+
+def _table(rows: int = N) -> dict[str, list[Any]]:
+    """Reports with rows that are no reports: NULL, and values outside."""
+    rng = np.random.default_rng(8)
+    table: dict[str, list[Any]] = {"ward": [WARDS[i] for i in rng.integers(0, len(WARDS), rows)]}
+    for name, mechanism in MECHANISMS.items():
+        for end, size in mechanism.schema.file_columns().items():
+            column = rng.integers(0, size, rows).tolist()
+            for place, wrong in zip(
+                rng.integers(0, max(rows, 1), 3), (None, -1, size), strict=True
+            ):
+                if rows:
+                    column[place] = wrong
+            table[f"{name}_{end}"] = column
+    return table
+
+
+def _by_numpy(table: dict[str, list[Any]], by: list[str]) -> Counter[tuple[str, ...]]:
+    """The rows of the result, each column counted by itself."""
+    people = len(table["ward"])
+    keys = np.array([tuple(str(table[n][i]) for n in by) for i in range(people)], dtype=object)
+    keys = keys.reshape(people, len(by))
+    result: Counter[tuple[str, ...]] = Counter()
+
+    def add(attribute: str, part: str, codes: np.ndarray) -> None:
+        for code, key in zip(codes.tolist(), keys.tolist(), strict=True):
+            result[(attribute, part, str(code), *key)] += 1
+
+    add("*", "rows", np.zeros(people, int))
+    for name, mechanism in MECHANISMS.items():
+        sizes = mechanism.schema.file_columns()
+        codes = {
+            end: np.array(
+                [
+                    -1 if value is None else value if 0 <= value < size else -2
+                    for value in table[f"{name}_{end}"]
+                ],
+                dtype=int,
+            )
+            for end, size in sizes.items()
+        }
+        if mechanism.schema.group_bys == 1:
+            place = np.ravel_multi_index(
+                [np.maximum(c, 0) for c in codes.values()], tuple(sizes.values())
+            )
+            lowest = np.min([*codes.values()], axis=0)
+            gap = np.any([c == -1 for c in codes.values()], axis=0)
+            add(name, ",".join(sizes), np.where(gap, -1, np.where(lowest < 0, lowest, place)))
+        else:
+            for end, code in codes.items():
+                add(name, end, code)
+        for rule in mechanism.schema.row_rules:
+            packed = np.stack([c & 255 for c in codes.values()], axis=1).astype(np.uint8)
+            add(name, f"check: {rule.text}", rule.broken_by(packed).astype(int))
+    return result
+
+
+def _by_statement(
+    engine: str, table: dict[str, list[Any]], by: list[str], path: Path
+) -> Counter[tuple[str, ...]]:
+    text = count_statement(MECHANISMS, "reports", engine, by=by, study="s")
+    with open(run_statement(engine, text, table, str(path)), newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    assert names == ["attribute", "part", "value", *(f"by_{n}" for n in by), "reports"]
+    (mark,) = (row for row in rows if row[1] == mark_of("s"))
+    rows.remove(mark)  # databases give rows in any order
+    nulls = ("", "NULL", "\\N")
+    result: Counter[tuple[str, ...]] = Counter()
+    for *cells, reports in rows:
+        key = ["None" if cell in nulls else cell for cell in cells[3:]]
+        assert (*cells[:3], *key) not in result
+        result[(*cells[:3], *key)] = int(reports)
+    return +result
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("by", [[], ["ward"]], ids=["all", "by ward"])
+def test_each_count_is_that_of_numpy(engine: str, by: list[str], tmp_path: Path) -> None:
+    """NULL, values outside, names with quotes, and texts that differ in case, accents or spaces."""
+    table = _table()
+    assert _by_statement(engine, table, by, tmp_path / "c.csv") == _by_numpy(table, by)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_rows_and_columns_that_are_not_there(engine: str, tmp_path: Path) -> None:
+    """SQLite takes a name in double quotes that is no column for a text."""
+    coin = {"age 0": MECHANISMS["age 0"]}
+    text = count_statement(coin, "reports", engine, study="s")
+    path = run_statement(engine, text, {"age 0_report": []}, str(tmp_path / "c.csv"))
+    with pytest.raises(EmptyError, match="the table has no rows"):
+        read_counts(path).tallies(coin, {}, "s")
+    for columns, by in (({"age 0": "aeg"}, []), ({}, ["wrad"])):
+        text = count_statement(coin, "reports", engine, columns, by, study="s")
+        with pytest.raises(Exception, match=r"aeg|wrad"):
+            run_statement(engine, text, {"age 0_report": [1]}, "never.csv")
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "mysql"])
+def test_texts_are_no_reports_where_a_database_takes_any_text_for_a_number(
+    engine: str, tmp_path: Path
+) -> None:
+    """MySQL takes 'yes' for 0, and '1a' for 1."""
+    coin = {"age 0": MECHANISMS["age 0"]}
+    text = count_statement(coin, "reports", engine, study="s")
+    for wrong in ("yes", "1a", "", "0.5", "-1", "10"):
+        table = {"age 0_report": ["0", "9", wrong]}
+        path = run_statement(engine, text, table, str(tmp_path / "c.csv"))
+        with pytest.raises(ReportError, match=r"must lie in 0\.\.9; got 1 such rows"):
+            read_counts(path).tallies(coin, {}, "s")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_macro_for_dbt_makes_the_same_statement(dialect: str) -> None:
+    def made(table: str | DbtMacro) -> str:
+        return count_statement(MECHANISMS, table, dialect, by=["ward"], study="s")
+
+    module = jinja2.Environment().from_string(made(DbtMacro("survey_counts"))).module
+    quoted = "`reports`" if dialect in ("bigquery", "spark", "mysql", "sqlite") else '"reports"'
+    quoted = quoted.upper() if dialect == "snowflake" else quoted
+    assert module.survey_counts(quoted).strip() == made("reports")  # type: ignore[attr-defined]
+    with pytest.raises(ArgumentError, match="must be letters, digits and _"):
+        DbtMacro("x(relation) %}{% do run_query('DROP TABLE a') %}{% macro y")

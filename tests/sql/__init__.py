@@ -1,0 +1,1 @@
+"""Databases for the statement of warner sql; those that are installed apart: make test-sql."""
