@@ -101,8 +101,8 @@ def folded(label: str, across: int = _LABEL) -> str:
 def apart(rows: Sequence[str]) -> list[str]:
     """Folded labels of rows; those that are then the same get the number of their row.
 
-    >>> apart(["a", "b  c", "b c"])
-    ['a', 'b c (1)', 'b c (2)']
+    >>> apart(["a", "b", "b"])
+    ['a', 'b (1)', 'b (2)']
     """
     lines = [folded(label) for label in rows]
     often = Counter(lines)
