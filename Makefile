@@ -89,7 +89,8 @@ postgresql:
 # worker imports the package, so what is compiled is kept, outside the tree.
 test-spark: tests/spark/.venv/.ready
 	@for engine in spark sail; do \
-	  tests="tests/spark/test_tallying.py tests/spark/test_unsigned.py tests/spark/test_lost_workers.py"; \
+	  tests="tests/spark/test_tallying.py tests/spark/test_unsigned.py tests/spark/test_lost_workers.py \
+	    tests/spark/test_streaming.py"; \
 	  [ $$engine = spark ] || tests=tests/spark/test_tallying.py; \
 	  env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/tests/spark/.venv/compiled" \
 	  WARNER_SPARK=$$engine PYTHONPATH="$(CURDIR)/src:$(CURDIR)" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \

@@ -10,25 +10,34 @@ Spark Connect and Sail have the same frames. Needs ``pip install "warner[spark]"
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from warner._core.atomic_files import read_whole, write_whole
 from warner._core.checks import integer, kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
+    FileError,
     ReportError,
     WarnerError,
 )
 from warner._core.extras import pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.sampling import Source
+from warner._core.text import canonical
+from warner.collector.refusals import Refused
+from warner.collector.submissions import ID_BYTES, MOST, Batch, SubmissionFormat
 from warner.domains import Domain
 from warner.io.frames import FrameSource, ReportColumns, attribute_columns, together
 from warner.io.public_values import holds_integers, to_arrow
@@ -38,10 +47,10 @@ from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.source import count
-from warner.reports.tally import Tally
+from warner.reports.tally import Tally, load_tallies, save_tallies
 from warner.reports.tally_kinds import Counted
 
-__all__ = ["randomize", "tally"]
+__all__ = ["randomize", "read_submissions", "stream_tallies", "tally"]
 
 # -----------------------------------------------------------------------------------------------
 # Which partition a worker works on.
@@ -125,14 +134,10 @@ class _Randomizing:
     @property
     def columns(self) -> str:
         """The columns of the result, as Spark declares them."""
-        kinds = {n: "bigint" if holds_integers(d) else "string" for n, d in self.public.items()}
-        for name, mechanism in self.mechanisms.items():
-            if self.blocks is not None:
-                kinds[f"{name}_records"] = "binary"
-                continue
-            for end, size in mechanism.schema.file_columns().items():
-                kinds[f"{name}_{end}"] = "int" if size <= 2**31 else "bigint"
-        return ", ".join(f"`{name.replace('`', '``')}` {of}" for name, of in kinds.items())
+        if self.blocks is None:
+            return _declared(_kinds(self.public, self.mechanisms))
+        records = {f"{name}_records": "binary" for name in self.mechanisms}
+        return _declared({**_kinds(self.public, {}), **records})
 
     def randomize(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The reports of a partition."""
@@ -149,11 +154,11 @@ class _Randomizing:
                 for name, m in self.mechanisms.items()
             }
             index = {name: answers[name] for name in self.public}
-            yield (
-                self._rows(reports, index)
-                if self.blocks is None
-                else self._blocks(reports, index, people)
-            )
+            if self.blocks is None:
+                rows = _report_columns(self.public, self.mechanisms, reports, index)
+                yield pa.RecordBatch.from_pydict(rows)
+            else:
+                yield self._blocks(reports, index, people)
 
     @staticmethod
     def _generator(seed: int) -> np.random.Generator:
@@ -163,18 +168,6 @@ class _Randomizing:
             rule = "needs an engine that numbers its partitions, as Spark does"
             raise ArgumentError("seed", rule, None, "Leave it out")
         return np.random.default_rng([seed, number])
-
-    def _rows(self, reports: dict[str, Reports], index: dict[str, np.ndarray]) -> pa.RecordBatch:
-        """One report a row."""
-
-        columns = {name: to_arrow(self.public[name], i) for name, i in index.items()}
-        for name, mechanism in self.mechanisms.items():
-            stored = mechanism.schema.to_file(reports[name].columns)
-            sizes = mechanism.schema.file_columns()
-            for end, column in stored.items():
-                of = pa.int32() if sizes[end] <= 2**31 else pa.int64()
-                columns[f"{name}_{end}"] = pa.array(column, of)
-        return pa.RecordBatch.from_pydict(columns)
 
     def _blocks(
         self, reports: dict[str, Reports], index: dict[str, np.ndarray], people: int
@@ -200,6 +193,216 @@ class _Randomizing:
             blocks = [records[cut].tobytes() for cut in cuts]
             columns[f"{name}_records"] = pa.array(blocks, pa.binary())
         return pa.RecordBatch.from_pydict(columns)
+
+
+def _kinds(public: Mapping[str, Domain], mechanisms: Mapping[str, Mechanism]) -> dict[str, str]:
+    """The columns of public values and of reports, with the types as Spark calls them."""
+    kinds = {name: "bigint" if holds_integers(d) else "string" for name, d in public.items()}
+    for name, mechanism in mechanisms.items():
+        for end, size in mechanism.schema.file_columns().items():
+            kinds[f"{name}_{end}"] = "int" if size <= 2**31 else "bigint"
+    return kinds
+
+
+def _declared(kinds: Mapping[str, str]) -> str:
+    """Columns as Spark declares them."""
+    return ", ".join(f"`{name.replace('`', '``')}` {of}" for name, of in kinds.items())
+
+
+def _report_columns(
+    public: Mapping[str, Domain],
+    mechanisms: Mapping[str, Mechanism],
+    reports: Mapping[str, Reports],
+    index: Mapping[str, np.ndarray],
+) -> dict[str, pa.Array]:
+    """Public values and reports as the columns of :func:`_kinds`."""
+    columns = {name: to_arrow(public[name], i) for name, i in index.items()}
+    for name, mechanism in mechanisms.items():
+        stored = mechanism.schema.to_file(reports[name].columns)
+        sizes = mechanism.schema.file_columns()
+        for end, column in stored.items():
+            of = pa.int32() if sizes[end] <= 2**31 else pa.int64()
+            columns[f"{name}_{end}"] = pa.array(column, of)
+    return columns
+
+
+# -----------------------------------------------------------------------------------------------
+# Submissions that devices sent, as a queue or a lake holds them, and their tallies while more come.
+
+
+_ID, _REFUSED = "id", "refused"
+
+
+def read_submissions(study: Any, frame: Any, column: str = "value") -> Any:
+    """Read and check the bodies that devices send to a collector, in a Spark frame of bytes.
+
+    The bytes are those of ``POST /reports``: a queue in front of Spark keeps them, or a lake. The
+    frame may be one of Structured Streaming. An id that stands twice is one submission that was
+    sent twice: nothing is left out here.
+
+    Args:
+        study: the study, which asks everybody and has no groups.
+        frame: a Spark frame; other columns than that of the bodies are left out.
+        column: the column with one body in each row, ``value`` as in the frames of Kafka.
+
+    Returns:
+        A Spark frame with a row for each submission: ``id``, 16 bytes, the public columns of the
+        study, and the reports in the columns of a report file, as :func:`tally` takes them. A body
+        that a collector would refuse has one row: ``refused`` is the reason then, such as
+        ``malformed``, the other columns are null, and the id is the first 16 bytes of the SHA-256
+        of the body. ``tally`` refuses rows without a report, so choose those whose ``refused`` is
+        null.
+
+    Raises:
+        ArgumentTypeError: no study, or no Spark frame.
+        ArgumentError: a study with groups, or with columns that are called ``id`` or ``refused``.
+    """
+    if not hasattr(frame, "mapInArrow"):
+        raise ArgumentTypeError("frame", "must be a Spark frame", kind(frame))
+    if not hasattr(study, "mechanisms"):
+        raise ArgumentTypeError("study", "must be a Study", kind(study))
+    if column not in frame.columns:
+        raise ArgumentError("column", f"must be one of {', '.join(frame.columns)}", show(column))
+    reading = _Reading(SubmissionFormat(study))
+    kinds = _kinds(study.public, study.mechanisms)
+    if taken := sorted({_ID, _REFUSED} & kinds.keys()):
+        raise ArgumentError("study", f"has a column called {taken[0]}", None, "Rename it")
+    columns = _declared({_ID: "binary", _REFUSED: "string", **kinds})
+    return frame.select(column).mapInArrow(reading.read, columns)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What the workers check. It is sent to them."""
+
+    form: SubmissionFormat
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The submissions of a partition."""
+        for batch in batches:
+            good: list[Batch] = []
+            refused: list[tuple[bytes, str]] = []
+            for value in batch.column(0):
+                body = value.as_py() or b""
+                try:
+                    good.append(self.form.parse(bytes(body)))
+                except Refused as error:
+                    id_ = hashlib.sha256(body).digest()[:ID_BYTES]
+                    refused.append((id_, error.name))
+                if sum(map(len, good)) >= MOST:
+                    yield self._rows(good, [])
+                    good = []
+            if good or refused:
+                yield self._rows(good, refused)
+
+    def _rows(self, good: list[Batch], refused: list[tuple[bytes, str]]) -> pa.RecordBatch:
+        """Rows of submissions, and of bodies that are refused."""
+        study, columns, ids = self.form.study, {}, [id_ for id_, _ in refused]
+        if good:
+            joined = self.form.join(good)
+            ids = [row.tobytes() for row in joined.ids] + ids
+            columns = _report_columns(study.public, study.mechanisms, joined.reports, joined.public)
+        n, more = len(ids) - len(refused), pa.nulls(len(refused))
+        filled = {name: pa.concat_arrays([c, more.cast(c.type)]) for name, c in columns.items()}
+        for name, of in _kinds(study.public, study.mechanisms).items():
+            types = {"string": pa.string(), "int": pa.int32(), "bigint": pa.int64()}
+            filled.setdefault(name, pa.nulls(len(refused), types[of]))
+        reasons = [None] * n + [reason for _, reason in refused]
+        first = {_ID: pa.array(ids, pa.binary()), _REFUSED: pa.array(reasons, pa.string())}
+        return pa.RecordBatch.from_pydict({**first, **filled})
+
+
+def stream_tallies(
+    study: Any, frame: Any, folder: str | os.PathLike[str], every: str = "1 minute"
+) -> Any:
+    """Count submissions in a stream of Spark, each id once, and write the tally at each trigger.
+
+    The ids that were counted are in Spark's state, in the folder ``checkpoint``. The tallies of all
+    submissions up to batch 12 are in ``tallies-000000012.json``, and how many bodies were refused,
+    by reason, in ``refused-000000012.json``, which is written last. The files of the batch before
+    stay too. A query that was killed goes on with its checkpoint: the batch that was not finished
+    is read and counted again in place of what it had written. Spark must find its input as it was.
+
+    It does not know invitations, nor when a survey opens and closes. Two tallies of different times
+    show what came in between: keep them where the bodies are, and publish rarely.
+
+    Args:
+        study: the study, not one for which people are invited.
+        frame: a frame of Structured Streaming as of :func:`read_submissions`, with a column
+            ``value``.
+        folder: a folder that the driver and the workers reach by the same path.
+        every: the time between two tallies, as Spark writes it.
+
+    Returns:
+        Spark's ``StreamingQuery``.
+
+    Raises:
+        ArgumentTypeError: no study, or no frame of a stream.
+        ArgumentError: as in :func:`read_submissions`; and people who are invited.
+    """
+    submissions = read_submissions(study, frame)
+    if not frame.isStreaming:
+        raise ArgumentTypeError("frame", "must be a stream", None, "Count others with tally")
+    if study.collect.access == "invited":
+        rule, remedy = "invites people, whose codes are not known here", "Collect it with warner"
+        raise ArgumentError("study", rule, None, remedy)
+    target = _Streamed(study, Path(folder))
+    return (
+        submissions.dropDuplicates([_ID, _REFUSED])
+        .writeStream.foreachBatch(target.write)
+        .option("checkpointLocation", str(target.folder / "checkpoint"))
+        .trigger(processingTime=every)
+        .start()
+    )
+
+
+@dataclass(frozen=True)
+class _Streamed:
+    """The files of the tallies of a stream."""
+
+    study: Any
+    folder: Path
+
+    def write(self, frame: Any, batch: int) -> None:
+        """Add a batch to the tallies of the batches before it, as often as Spark asks for it."""
+        tallies, refused = self._before(batch)
+        frame.persist()  # a batch is counted in several jobs
+        try:
+            rows = frame.groupBy(_REFUSED).count().collect()
+            more = {row[0]: row[1] for row in rows}
+            if more.pop(None, 0):
+                by = list(self.study.public) or None
+                new = tally(self.study, frame.filter(f"{_REFUSED} IS NULL"), by=by)
+                # Two tallies of this stream have people in common, so they are not to be added.
+                tallies = (
+                    {name: tallies[name] + each for name, each in new.items()}
+                    if tallies
+                    else {n: t.of_collectors([secrets.token_hex(12)]) for n, t in new.items()}
+                )
+        finally:
+            frame.unpersist()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if tallies:
+            save_tallies(tallies, self._file("tallies", batch))
+        counts = {name: refused.get(name, 0) + more.get(name, 0) for name in {*refused, *more}}
+        write_whole(self._file("refused", batch), canonical(counts).encode())
+        for name in ("tallies", "refused"):
+            self._file(name, batch - 2).unlink(missing_ok=True)
+
+    def _file(self, name: str, batch: int) -> Path:
+        return self.folder / f"{name}-{batch:09d}.json"
+
+    def _before(self, batch: int) -> tuple[dict[str, Tally], dict[str, int]]:
+        """The tallies and the refusals up to the batch before."""
+        if not batch:
+            return {}, {}
+        file = self._file("refused", batch - 1)
+        if not file.exists():
+            rule, remedy = "is missing", "Its checkpoint goes on with it: bring both back"
+            raise FileError(str(file), rule, None, remedy)
+        refused = {str(name): int(n) for name, n in json.loads(read_whole(file)).items()}
+        tallies = self._file("tallies", batch - 1)
+        return (load_tallies(tallies) if tallies.exists() else {}), refused
 
 
 # -----------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from warner import (
     SubsetSelection,
     UnaryEncoding,
 )
+from warner.collector.submissions import SubmissionFormat
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner.io import count_statement, read_counts
 
@@ -197,3 +198,43 @@ def test_the_counting_statement_runs_on_spark(engine: Any, tmp_path: Path) -> No
     tallies = read_counts(str(counts)).tallies(STUDY.mechanisms, STUDY.public, STUDY.digest)
     counted = {name: tally.per_person(STUDY.rows_per_person) for name, tally in tallies.items()}
     assert counted == STUDY.tally(OF_STUDY, {"ward": WARDS})
+
+
+def test_submissions_are_read_and_none_of_them_is_dropped(engine: Any) -> None:
+    study = Study.parse(
+        """
+        [public.ward]
+        values = ["north", "south"]
+        [public.age]
+        integers = [18, 99]
+        [attributes.smokes]
+        values = ["no", "yes"]
+        mechanism = "RandomizedResponse"
+        epsilon = 1.0
+        [attributes.drinks]
+        integers = [0, 9]
+        mechanism = "UnaryEncoding"
+        epsilon = 1.0
+        """
+    )
+    form, n = SubmissionFormat(study), 50
+    public = {"ward": ["north", "south"] * (n // 2), "age": [18 + i for i in range(n)]}
+    answers = {"smokes": ["yes"] * n, "drinks": [i % 10 for i in range(n)]}
+    reports = {name: m.randomize(answers[name]) for name, m in study.mechanisms.items()}
+    body = form.seal(reports, public)
+    batch = form.parse(body)
+    rows = [form.head + batch.rows[i:j].tobytes() for i, j in ((0, 1), (1, 20), (20, n), (20, n))]
+    wrong = bytearray(rows[0])
+    wrong[len(form.head) + 16] = 7  # a ward that was never declared
+    bodies = [*rows, bytes(wrong), b"WRN1" + bytes(40), None, b"x"]
+    frame = engine.createDataFrame([(b,) for b in bodies], "value binary")
+    read = warner.spark.read_submissions(study, frame)
+    counts = {row[0]: row[1] for row in read.groupBy("refused").count().collect()}
+    assert counts == {None: n + 30, "malformed": 3, "other_study": 1}
+    good = read.filter("refused IS NULL")
+    once = good.dropDuplicates(["id"])
+    assert warner.spark.tally(study, once, by=["ward", "age"]) == study.tally(reports, public)
+    ids = {bytes(row[0]) for row in good.select("id").collect()}
+    assert ids == {row.tobytes() for row in batch.ids}
+    with pytest.raises(ReportError, match="row"):
+        warner.spark.tally(study, read)

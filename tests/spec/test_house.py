@@ -39,8 +39,8 @@ ROOMS = [
     "design",
     "testing",
     "studies",
-    "spark",
     "collector",
+    "spark",
     "app",
     "__main__",
 ]
