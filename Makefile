@@ -109,7 +109,7 @@ tests/spark/.venv/.ready: tests/spark/requirements.lock pyproject.toml
 .PHONY: test-sql
 test-sql: $(READY) tests/sql/.venv/.ready postgresql
 	@command -v mariadbd >/dev/null || ls /usr/sbin/mariadbd >/dev/null 2>&1 || sh tests/install.sh mariadb-server
-	@WARNER_REQUIRE_SERVICES=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/parity/io/test_sql_counts.py \
+	@WARNER_REQUIRE_SERVICES=sql OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/parity/io/test_sql_counts.py \
 	  tests/spec/io/test_count_statement.py
 
 tests/sql/.venv/.ready: tests/sql/requirements.lock

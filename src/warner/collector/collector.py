@@ -59,8 +59,9 @@ _T = TypeVar("_T")
 _LOG = logging.getLogger(__name__)
 
 OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
-PACE = 0.01  # seconds from the beginning of one commit to that of the next, unless many wait
-MANY = 1000  # submissions, which are not made to wait
+PACE = 0.02  # seconds from the beginning of one commit to that of the next, unless a crowd waits
+_CROWD = 50  # submissions, of which a commit shows no single person, are not made to wait
+MANY = 1000  # submissions, after which the log is emptied less often
 _GROUP = 2**23  # bytes of submissions, about the most of one commit
 _WAITING = 2**26  # bytes of submissions, the most that wait
 _QUIET = 1.0  # seconds between counters of rejects, and between tidying while many wait
@@ -495,7 +496,7 @@ class Collector:
                     self._news.wait_for(lambda: self._has_work, quiet)
                 if self._queue and not self._stopping:
                     left = self._began + PACE - time.monotonic()
-                    self._news.wait_for(lambda: self._waiting >= MANY or self._stopping, left)
+                    self._news.wait_for(lambda: self._waiting >= _CROWD or self._stopping, left)
             if self._work():
                 self._store.close()
                 return

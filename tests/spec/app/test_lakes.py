@@ -291,7 +291,8 @@ def test_what_is_no_name_of_a_table_is_one_name_in_quotes(
 ) -> None:
     """DuckDB reads a pattern in quotes as the files that it names."""
     statement = run("sql", "study.toml", "--dialect", "duckdb", "--table", table).stdout
-    assert f'FROM "{table}"' in statement and statement.count(";") == 1 + table.count(";")
+    times = statement.count(f'FROM "{table}"')
+    assert times and statement.count(";") == 1 + times * table.count(";")
 
 
 def test_duckdb_counts_files_by_the_name_in_quotes(lake_of_lakes_of_engines: Path) -> None:

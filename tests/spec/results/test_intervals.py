@@ -610,8 +610,8 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
 @pytest.mark.parametrize(
     "kind, words",
     [
-        (None, "also for one that is read because its share is large"),
-        ("score", "also for one that is read because its share is large"),
+        (None, "also if you look at it because its share is large"),
+        ("score", "also if you look at it because its share is large"),
         ("average", "on average over the values"),
         ("wald", "holds for one answer, not for all"),
         ("simultaneous", "hold for all values at once"),
