@@ -117,7 +117,7 @@ def test_a_step_is_drawn_as_the_server_writes_it(people: Any, owner: Owner) -> N
     plain.goto(owner.live)
     assert _plain(plain.inner_html("#sections")) == _plain(drawn)
     assert plain.inner_text("#status") == status
-    assert plain.locator("#sections table caption").count() == 4  # the bands of numbers, and all rows
+    assert plain.locator("#sections table caption").count() == 4  # bands, and all rows of numbers
     assert plain.locator("#sections script, #sections i").count() == 0
 
 
