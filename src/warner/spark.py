@@ -236,7 +236,7 @@ _ID, _REFUSED = "id", "refused"
 def read_submissions(study: Any, frame: Any, column: str = "value") -> Any:
     """Read and check the bodies that devices send to a collector, in a Spark frame of bytes.
 
-    The bytes are those of ``POST /reports``: a queue in front of Spark keeps them, or a lake. The
+    A body is what a device sends with ``POST /reports``; a queue or a lake holds such bodies. The
     frame may be one of Structured Streaming. An id that stands twice is one submission that was
     sent twice: nothing is left out here.
 

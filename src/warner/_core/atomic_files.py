@@ -194,6 +194,7 @@ _EXPECTED = {
     **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
     **dict.fromkeys([".png", ".svg", ".html", ".pdf"], "a page or a picture"),
     **dict.fromkeys([".pkl", ".pickle"], "a pickle"),
+    **dict.fromkeys([".docx", ".doc", ".odt", ".rtf", ".pptx"], "an office document"),
     ".warner": "reports of warner",
     ".toml": "a study",
 }

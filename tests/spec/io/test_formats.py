@@ -183,7 +183,11 @@ def test_no_file_has_the_name_of_another_format(
     [
         (["tally", "r.parquet", "-o", "t.csv"], "name it .json"),
         (["merge", "t.json", "-o", "t.xlsx"], "name it .json"),
-        (["estimate", "t.json", "-o", "r.parquet"], "would be a file of text"),
+        (["estimate", "t.json", "-o", "r.parquet"], "Name it .json or .csv or .xlsx, or .txt"),
+        (
+            ["estimate", "t.json", "-o", "r.docx"],
+            "because an office document is not what is written",
+        ),
         (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Name it .csv."),
         (["estimate", "t.json", "--json", "-o", "r.csv"], "Name it .json."),
     ],

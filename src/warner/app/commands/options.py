@@ -157,10 +157,6 @@ def design_of(
     return study.design if named is None and study is not None else named
 
 
-# What a table is not written as.
-_NO_TABLES = (".docx", ".doc", ".odt", ".rtf", ".ods", ".xls", ".pdf", ".html", ".pptx", ".parquet")
-
-
 @dataclass(frozen=True)
 class Output:
     """Where a command writes its result, and in which form."""
@@ -195,11 +191,6 @@ class Output:
         )
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
         for path in self.paths:
-            if path.lower().endswith(_NO_TABLES):
-                remedy = "Write .xlsx, whose cells can be copied, or .html or .pdf by warner report"
-                raise ArgumentError(
-                    path, "would be a file of text with the name of another", None, remedy
-                )
             require_ending(path, *ends, remedy=f"Name it {' or '.join(ends)}{text}")
             if path.lower().endswith(".xlsx"):
                 imported("openpyxl", "an Excel file")
