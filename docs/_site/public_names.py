@@ -8,10 +8,12 @@ import re
 import typing
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode, nested_parse_with_titles
@@ -24,7 +26,9 @@ _CODE = re.compile(r"(``.+?``|:\w+:`.+?`)")
 
 def packages() -> dict[str, Any]:
     """The public packages of warner: {"warner.domains": module, ...}."""
-    found = {f"warner.{name}": getattr(warner, name) for name in (*warner.__all__, *warner._PACKAGES)}
+    found = {
+        f"warner.{name}": getattr(warner, name) for name in (*warner.__all__, *warner._PACKAGES)
+    }
     return {path: module for path, module in found.items() if inspect.ismodule(module)}
 
 
@@ -92,6 +96,17 @@ def home(path: str) -> str:
         if any(getattr(module, name) is thing for name in module.__all__):
             return package
     return path.rpartition(".")[0]
+
+
+@cache
+def sections() -> dict[str, tuple[str, str]]:
+    """{public name: (title, anchor)} of the section of docs/methods.md that has its mathematics."""
+    text = (Path(__file__).parents[1] / "methods.md").read_text()
+    table = text.partition("## Which section a name stands in\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*`) \| \[(.*)\]\(#(.*)\) \|$", table, flags=re.M)
+    return {
+        name: (title, anchor) for names, title, anchor in rows for name in names[1:-1].split("`, `")
+    }
 
 
 def entry(path: str, thing: Any) -> list[str]:
@@ -189,7 +204,20 @@ def _prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
             in_equation = True
         is_plain = not in_code and not in_equation
         result.append(_escaped(line) if is_plain else line)
+    if name.rpartition(".")[2] in sections() and public().get(name) is obj:
+        title, anchor = sections()[name.rpartition(".")[2]]
+        ends = (i for i, line in enumerate(result) if _SECTION.match(line) or line[:3] == ">>>")
+        at = next(ends, len(result))
+        result[at:at] = ["", f"Mathematics: :methods:`{title} <{anchor}>`.", ""]
     lines[:] = result
+
+
+class _MethodsRole(XRefRole):
+    """``:methods:`title <anchor>```: a section of docs/methods.md, by its anchor."""
+
+    def process_link(self, env: Any, node: Any, explicit: bool, title: str, target: str) -> Any:
+        node["refdomain"] = ""
+        return title, target
 
 
 def _bases(app: Any, name: str, obj: Any, options: Any, bases: list[Any]) -> None:
@@ -203,6 +231,12 @@ def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
     A path into warner that leads to nothing stays unresolved, which breaks the build.
     """
+    if node.get("reftype") == "methods":
+        anchors = env.metadata["methods"].get("myst_slugs", {})
+        if node["reftarget"] not in anchors:
+            return None
+        _, where, _ = anchors[node["reftarget"]]
+        return make_refnode(app.builder, node["refdoc"], "methods", where, contnode)
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"]
@@ -263,6 +297,7 @@ def _complete(app: Any, env: Any) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     app.add_directive("public", Public)
+    app.add_role("methods", _MethodsRole(innernodeclass=nodes.inline, warn_dangling=True))
     app.connect("autodoc-process-docstring", _prepare, priority=100)
     app.connect("autodoc-process-bases", _bases)
     app.connect("missing-reference", _resolve)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import warner
+from warner._core.names import home_of
 from warner.results.recommend import METHODS
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +113,41 @@ def test_numbers_of_sections_are_unique_and_in_order() -> None:
     assert keys == sorted(keys)
 
 
+def slug(heading: str) -> str:
+    """The anchor of a heading, as the site and public hosts of code make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_every_public_class_has_its_section_of_the_mathematics() -> None:
+    """The one table from which the reference links: all its names and its sections exist, and no
+    public mechanism, estimator, design or guarantee, nor a function of the theory, is left out.
+    """
+    text = (DOCS / "methods.md").read_text()
+    table = text.partition("## Which section a name stands in\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*`) \| \[.*\]\(#(.*)\) \|$", table, flags=re.M)
+    assert len(rows) == table.count("\n|") - 2
+    anchors = {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, flags=re.M)}
+    assert {anchor for _, anchor in rows} <= anchors
+    listed = [name for names, _ in rows for name in names[1:-1].split("`, `")]
+    assert len(set(listed)) == len(listed)
+    assert all(home_of(name) or hasattr(warner.theory, name) for name in listed)
+    packages = (
+        warner.mechanisms,
+        warner.estimators,
+        warner.estimators.literature,
+        warner.designs,
+        warner.privacy,
+        warner.theory,
+    )
+    needed = {
+        name
+        for package in packages
+        for name in package.__all__
+        if inspect.isclass(thing := getattr(package, name)) or inspect.isroutine(thing)
+    }
+    assert needed <= set(listed), needed - set(listed)
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_files_named_by_the_documents_exist(name: str) -> None:
     """Files are named in tables, relative to src/warner, and in links."""
@@ -133,7 +169,10 @@ def test_public_names_of_the_documents_exist(name: str) -> None:
             warner.mechanisms,
             warner.estimators,
             warner.estimators.literature,
+            warner.designs,
             warner.privacy,
+            warner.theory,
+            warner.results,
             warner.errors,
         )
         assert any(hasattr(home, found) for home in homes), f"{name} names {found}"
