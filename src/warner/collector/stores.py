@@ -158,6 +158,7 @@ class Store(ABC, Generic[_Connection]):
         """
         self._writes = False
         try:
+            self._make_room()
             self._run(self._begin)
             self._keep_out(alone)
             yield
@@ -256,6 +257,9 @@ class Store(ABC, Generic[_Connection]):
 
     def _is_open(self) -> bool:
         return self._connection is not None
+
+    def _make_room(self) -> None:
+        """Give back space on a disk that is nearly full, before a transaction."""
 
     def _finish(self) -> None:
         """End a transaction; what changed nothing is no write."""
@@ -376,6 +380,10 @@ def _tables(blob: str, number: str, more: str = "") -> Iterator[str]:
 # brings up to date and each start compares. A log that was damaged ends, for SQLite, at its first
 # frame that is not whole, and commits after it are lost without a word. So a small file beside the
 # store says how many commits there were. A backup has no such file: it is known as a copy.
+#
+# A full disk: a log can be emptied only while the file has space to grow by what the log holds. A
+# log that took the last space would keep it for good. So where little is free, the log is emptied
+# before each transaction, and one that would leave too little for the file is refused.
 
 
 _APPLICATION = 0x57524E31  # "WRN1", the application id of the file
@@ -392,6 +400,9 @@ _PRIME = 2**61 - 1  # checks are sums modulo this prime, so no flip of one bit l
 _SPREAD = 0x5851F42D4C957F2D % _PRIME
 _QUICKLY = 10**6  # ids, the most that are summed at each start
 _RATE = 5e7  # bytes of a file that are rewritten in a second, as a first guess
+_FRAME = 4096 + 24  # bytes of the log for a page of the file
+_FEW = 512  # pages that a transaction changes, besides two for each row
+_TIGHT = 2**26  # bytes; where fewer are free, the log is emptied before each transaction
 
 
 def _row_check(content: bytes) -> int:
@@ -445,10 +456,12 @@ class SQLiteStore(Store[sqlite3.Connection]):
     _begin = "BEGIN IMMEDIATE"
     _errors = sqlite3.Error
     _more = 0  # what the transaction adds to the sum of all rows
+    _rows = 0  # that were changed before the transaction
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = self.path = os.fspath(path)
         self._last_path = f"{self.path}-last"
+        self._folder = os.path.dirname(os.path.abspath(self.path))
 
     def _connect(self) -> sqlite3.Connection:
         problem = None
@@ -457,10 +470,16 @@ class SQLiteStore(Store[sqlite3.Connection]):
                 # Only the owner of the file may read it.
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             size = os.path.getsize(self.path)
+            connection = self._checked()
         except OSError as error:
             problem = f"cannot be opened ({error.strerror})"
         if problem is not None:
             raise Refused("store_failed", self.path, problem)
+        self._pause = _SHARE * size / _RATE
+        return connection
+
+    def _checked(self) -> sqlite3.Connection:
+        """A connection to the file, whose tables are there and hold what was written."""
         connection = sqlite3.connect(
             self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
@@ -474,7 +493,6 @@ class SQLiteStore(Store[sqlite3.Connection]):
         except BaseException:
             connection.close()
             raise
-        self._pause = _SHARE * size / _RATE
         return connection
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
@@ -530,9 +548,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     def _seal(self, commits: int) -> None:
         """Write how many commits there are, and wait until it is on disk."""
-        with open(self._last_path, "wb") as file:
+        with open(self._last_path, "r+b") as file:
             file.write(_sealed(commits))
-            file.flush()
+            file.truncate()
             os.fsync(file.fileno())
 
     @staticmethod
@@ -568,11 +586,33 @@ class SQLiteStore(Store[sqlite3.Connection]):
         more, self._more = self._more % _PRIME, 0
         if more:
             self._run(f"UPDATE warner_checks SET total = (total + ?) % {_PRIME}", more)
+        if self._writes:
+            self._require_room()
         super()._finish()
         if self._writes:
             # Not flushed: it is a witness against the log, which may be behind after a power cut.
             with suppress(OSError), open(self._last_path, "r+b", buffering=0) as file:
                 file.write(_sealed(self.commits()))
+
+    # A disk that is nearly full.
+
+    def _free(self) -> int:
+        """How many bytes the disk has left."""
+        return shutil.disk_usage(self._folder).free
+
+    def _make_room(self) -> None:
+        self._rows = self._opened().total_changes
+        if self._free() < _TIGHT and os.path.getsize(f"{self.path}-wal"):
+            with suppress(sqlite3.Error):  # what only reads needs no space
+                self._clean()
+
+    def _require_room(self) -> None:
+        """Refuse a transaction after which the log could not be emptied into the file."""
+        pages = self._run("PRAGMA page_count")[0][0]
+        changed = min(pages, 2 * (self._opened().total_changes - self._rows) + _FEW)
+        growth = 4096 * pages - os.path.getsize(self.path)
+        if self._free() < _FRAME * changed + max(growth, 0):
+            raise self._full()
 
     # The engine.
 
@@ -594,6 +634,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
         self._run("PRAGMA wal_checkpoint(TRUNCATE)")  # copies the log into the file and empties it
 
     def _sort(self) -> None:
+        # The log has the whole file for a moment.
+        if self._free() < _FRAME * (self._run("PRAGMA page_count")[0][0] + 1):
+            raise self._full()
         self._run("VACUUM")
 
     def disk_bytes(self) -> int:
@@ -601,15 +644,14 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     def backup(self) -> str:
         path, problem = f"{self.path}-backup", None
-        folder = os.path.dirname(os.path.abspath(path))
         try:
-            with temporary_file(folder) as temporary:
+            with temporary_file(self._folder) as temporary:
                 # Rows come into a new file in the order of their keys, so it shows no order of
                 # arrival, as a copy of the pages would.
                 self._named(self._run, "VACUUM INTO ?", temporary)
                 to_disk(temporary)
                 os.replace(temporary, path)
-                to_disk(folder)
+                to_disk(self._folder)
         except OSError as error:
             problem = f"cannot be copied ({error.strerror})"
         if problem is not None:

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.laws.collector._killed import BODIES, PEOPLE
 from tests.services import postgres_address
@@ -78,3 +81,24 @@ def test_files_that_cannot_grow_refuse_and_lose_nothing(tmp_path: Path) -> None:
     (errors,) = run("_full_disk", str(tmp_path / "s.db"), "limit")
     assert len(errors) >= 3
     assert set(errors) <= {"store_full", "store_failed"}
+
+
+def test_a_small_disk_that_was_full_takes_reports_again(tmp_path: Path) -> None:
+    """Rejects a store whose log takes the space that it needs to be emptied: of the 300 kB the
+    counts need 40.
+    """
+    (errors,) = run("_full_disk", str(tmp_path / "s.db"), "counted")
+    assert len(errors) >= 9
+    assert set(errors) == {"store_full"}
+
+
+def test_a_small_file_system_that_was_full_takes_reports_again(tmp_path: Path) -> None:
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(tmp_path)]
+    if not shutil.which("mount") or subprocess.run(mounting, capture_output=True).returncode:
+        pytest.skip("needs a system that lets this user mount a small file system")
+    try:
+        (errors,) = run("_full_disk", str(tmp_path / "s.db"), "mounted")
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert len(errors) >= 9
+    assert set(errors) == {"store_full"}
