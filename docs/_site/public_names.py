@@ -129,8 +129,15 @@ def entry(path: str, thing: Any) -> list[str]:
     return [f".. {kind}:: {path}", *(["   :no-value:"] if kind == "autodata" else []), ""]
 
 
+def _for_papers(thing: Any) -> bool:
+    """Whether a mechanism or an estimator says of itself that only papers use it."""
+    return inspect.isclass(thing) and getattr(thing, "for_papers", False) is True
+
+
 class Public(SphinxDirective):
     """``.. public:: PACKAGE``: the entries of a package; ``returned`` for classes without a name.
+
+    ``for_papers`` gives the mechanisms and estimators that only papers use; no other page has them.
 
     ``all`` gives a table of every public name with its first sentence.
     """
@@ -141,6 +148,13 @@ class Public(SphinxDirective):
         wanted = self.arguments[0]
         if wanted == "all":
             lines = self._table()
+        elif wanted == "for_papers":
+            lines = [
+                line
+                for p, thing in public().items()
+                if _for_papers(thing)
+                for line in entry(p, thing)
+            ]
         elif wanted == "returned":
             links = ", ".join(f":py:obj:`{p.rpartition('.')[2]} <{p}>`" for p in returned())
             lines = [f"On this page: {links}.", ""]
@@ -149,6 +163,7 @@ class Public(SphinxDirective):
             shown = [p for p in public() if home(p) == wanted]
             if wanted != "warner":
                 shown += [p for p in public() if home(p).startswith(f"{wanted}.")]
+            shown = [p for p in shown if not _for_papers(public()[p])]
             links = ", ".join(f":py:obj:`{p.rpartition('.')[2]} <{p}>`" for p in shown)
             lines = [f".. py:module:: {wanted}", "", f"On this page: {links}.", ""]
             for path in shown:

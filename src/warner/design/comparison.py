@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,15 @@ from warner.metrics import project
 from warner.reports.tally import Tally
 from warner.results.drawing import save
 from warner.results.from_tally import likelihood_data
-from warner.results.recommend import advice, estimators_of, recommended
+from warner.results.recommend import (
+    KEYS,
+    MEANS,
+    SHARES,
+    advice,
+    compared,
+    estimators_of,
+    recommended,
+)
 from warner.results.summaries import Quantile, cumulative_on
 
 _WIDTHS = (0.1, 0.4)  # shares of the values that a range holds
@@ -211,22 +219,6 @@ _LARGEST_MAXIMUM = 1000
 _SAME = 1e-3  # sum of absolute differences below which two truths are one
 
 
-# The methods that are compared where none is named: for keys with values, and for the rest.
-_USUAL_KEYS = ("pckv", "per-key", "mle", "em:auto")
-_USUAL = (
-    "inversion",
-    "project",
-    "base-cut",
-    "threshold",
-    "mle",
-    "em:100",
-    "em:auto",
-    "eb",
-    "spline",
-    "uniform",
-)
-
-
 @dataclass(frozen=True)
 class RankedMethod:
     """One estimator in a comparison.
@@ -334,7 +326,7 @@ class Comparison(Ranking[RankedMethod]):
 
 def compare(
     tally: Tally | Iterable[Tally],
-    methods: Sequence[Estimator | str] | None = None,
+    methods: Sequence[Estimator | str] | Literal["all"] | None = None,
     loss: str = "l2",
     runs: int = 20,
     rng: np.random.Generator | None = None,
@@ -377,7 +369,8 @@ def compare(
     Args:
         tally: one tally, or several as for :func:`warner.estimate`.
         methods: the estimators to compare, at least one: objects, or names such as ``"mle"``. None
-            for the usual ones, as :func:`usual_methods` lists them.
+            for the usual ones, as :func:`usual_methods` lists them; ``"all"`` for every method
+            that has a name, also those that only papers use.
         loss: one of the names above. "mae_mean" and "mse_mean" need values with coordinates; "w1",
             "cdf" and the last three need values in an order.
         runs: number of tallies simulated from the recommended estimate, at least 2. From each
@@ -412,6 +405,8 @@ def compare(
     data = likelihood_data(tally, attributes)
     if methods is None:
         methods = usual_methods(tally if isinstance(tally, Tally) else next(iter(tally)), loss)
+    elif methods == "all":
+        methods = compared(None)
     chosen = estimators_of(methods)
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng
@@ -464,8 +459,8 @@ def usual_methods(tally: Tally, loss: str = "l2") -> tuple[str, ...]:
     >>> usual_methods(coin.tally(coin.randomize(["no"])))[:3]
     ('inversion', 'project', 'base-cut')
     """
-    usual = _USUAL_KEYS if tally.header.get("mechanism") == "KeyValue" else _USUAL
-    return (*usual, *(("mean",) if LOSSES[loss].of_mean else ()))
+    kind = KEYS if tally.header.get("mechanism") == "KeyValue" else SHARES
+    return compared({kind, MEANS} if LOSSES[loss].of_mean else {kind})
 
 
 def _truths(data: LikelihoodData, runs: int, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -592,6 +592,8 @@ class Estimator(Hinting, ABC):
         summary: one or more sentences for users on what the method computes, without the last full
             stop.
         references: the sources, as keys of the package's list or as BibTeX entries.
+        for_papers: whether only papers use it, because others err less. The reference shows it on a
+            page of its own.
         inverts: whether a distribution is made from the unbiased estimates of single shares.
 
     >>> from warner.estimators import MaximumLikelihood
@@ -601,6 +603,7 @@ class Estimator(Hinting, ABC):
 
     summary: ClassVar[str] = ""
     references: ClassVar[tuple[str, ...]] = ()
+    for_papers: ClassVar[bool] = False
 
     always_shown: ClassVar[tuple[str, ...]] = ()  # options that a repr has at their defaults too
 

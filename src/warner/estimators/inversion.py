@@ -158,6 +158,7 @@ class Observed(Estimator):
     """
 
     references = ("P1",)
+    for_papers = True
 
     summary: ClassVar[str] = "a baseline for comparison: it does not undo the randomisation"
 

@@ -120,6 +120,7 @@ class SmoothedEM(Estimator):
     """
 
     references = ("li2020", "P3")
+    for_papers = True
 
     summary: ClassVar[str] = (
         "expectation maximisation with smoothing after every step: a regularised estimate"
@@ -250,6 +251,7 @@ class WienerFilter(Estimator):
     """
 
     references = ("fang2023", "P3")
+    for_papers = True
 
     summary: ClassVar[str] = (
         "unbiased estimate with its spectrum along the order of the values filtered: a "
@@ -378,6 +380,7 @@ class BiasCorrection(Estimator):
     """
 
     references = ("P1",)
+    for_papers = True
 
     summary: ClassVar[str] = (
         "expectation maximisation minus a multiple of its bias as Murakami et al. (2018) state it: "
@@ -651,6 +654,7 @@ class MixtureReduction(Estimator):
     """
 
     references = ("P3",)
+    for_papers = True
 
     summary: ClassVar[str] = (
         "values of little weight share one estimate, or are left out; components says how many "

@@ -125,6 +125,8 @@ class Mechanism(Hinting, ABC):
             is a value, and goes with it by :func:`~warner.mechanisms.with_nonresponse`.
         takes_tags: whether a study file may state tags, whose placeholders join the values.
         references: the sources, as keys of the package's list or as BibTeX entries.
+        for_papers: whether only papers use it, because others err less. The reference shows it on a
+            page of its own.
         not_options: the constructor's arguments that a study file cannot set as options.
         answer_parts: {column: domain or mechanism that encodes it}, for an answer in several
             columns of a file. Empty for an answer in one column.
@@ -140,6 +142,7 @@ class Mechanism(Hinting, ABC):
     excludes_nonresponse: ClassVar[bool] = False
     not_options: ClassVar[frozenset[str]] = frozenset({"domain", "epsilon"})
     references: ClassVar[tuple[str, ...]] = ()
+    for_papers: ClassVar[bool] = False
 
     answer_parts: Mapping[str, Domain | Mechanism] = MappingProxyType({})
     takers: Mapping[str, Domain | Mechanism] = MappingProxyType({})

@@ -56,6 +56,7 @@ class WithFakes(Mechanism):
 
     is_of_studies = False  # a study hides the question of all its attributes together
     references = ("arcolezi2021", "arcolezi2023")
+    for_papers = True
 
     law: TwoProbabilities
 
@@ -268,6 +269,7 @@ class HiddenQuestion(PerAttribute):
     """
 
     references = ("arcolezi2021", "arcolezi2023")
+    for_papers = True
 
     parts: dict[str, WithFakes]  # type: ignore[assignment]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from statistics import NormalDist
@@ -161,32 +162,63 @@ def _named(name: str, *arguments: Any, **options: Any) -> Estimator:
     return made
 
 
-# What each name makes. ``em`` takes a number of steps, "auto" or one of _STARTS: em:100, em:auto,
-# em:histogram.
-METHODS: dict[str, Callable[..., Estimator]] = {
-    "inversion": partial(_named, "Inversion"),
-    "project": partial(_named, "Inversion", "project"),
-    "normalize": partial(_named, "Inversion", "normalize"),
-    "base-cut": partial(_named, "Inversion", "base-cut"),
-    "threshold": partial(_named, "Inversion", "threshold"),
-    "mle": partial(_named, "MaximumLikelihood"),
-    "em": partial(_named, "ExpectationMaximization"),
-    "mean": partial(_named, "SampleMean"),
-    "ems": partial(_named, "literature.SmoothedEM"),
-    "spline": partial(_named, "LogSpline"),
-    "mr": partial(_named, "literature.MixtureReduction"),
-    "wiener": partial(_named, "literature.WienerFilter"),
-    "eb": partial(_named, "EmpiricalBayes"),
-    "eb-median": partial(_named, "EmpiricalBayes", "absolute"),
-    "bias": partial(_named, "literature.BiasCorrection"),
-    "em-independent": partial(_named, "ExpectationMaximization", "auto", start="independent"),
-    "independent": partial(_named, "Independent"),
-    "raked": partial(_named, "RakedJoint", fit_alone),
-    "pckv": partial(_named, "KeyMeans"),
-    "per-key": partial(_named, "PerKey"),
-    "uniform": partial(_named, "Uniform"),
-    "observed": partial(_named, "Observed"),
+@dataclass(frozen=True)
+class Method:
+    """What a name makes, and the tallies of which it is compared where no method is named."""
+
+    make: Callable[..., Estimator]
+    compared: str = ""  # words of SHARES, KEYS and MEANS; none where a comparison must name it
+    forms: tuple[str, ...] = ()  # what stands behind the colon where the method is compared
+
+    def __call__(self, *arguments: Any) -> Estimator:
+        return self.make(*arguments)
+
+
+SHARES, KEYS, MEANS = "shares", "keys", "means"
+
+# ``em`` takes a number of steps, "auto" or one of _STARTS: em:100, em:auto, em:histogram.
+METHODS: dict[str, Method] = {
+    "inversion": Method(partial(_named, "Inversion"), SHARES),
+    "project": Method(partial(_named, "Inversion", "project"), SHARES),
+    "normalize": Method(partial(_named, "Inversion", "normalize")),
+    "base-cut": Method(partial(_named, "Inversion", "base-cut"), SHARES),
+    "threshold": Method(partial(_named, "Inversion", "threshold"), SHARES),
+    "mle": Method(partial(_named, "MaximumLikelihood"), f"{SHARES} {KEYS}"),
+    "em": Method(
+        partial(_named, "ExpectationMaximization"), f"{SHARES} {KEYS}", forms=("100", "auto")
+    ),
+    "mean": Method(partial(_named, "SampleMean"), MEANS),
+    "ems": Method(partial(_named, "literature.SmoothedEM")),
+    "spline": Method(partial(_named, "LogSpline"), SHARES),
+    "mr": Method(partial(_named, "literature.MixtureReduction")),
+    "wiener": Method(partial(_named, "literature.WienerFilter")),
+    "eb": Method(partial(_named, "EmpiricalBayes"), SHARES),
+    "eb-median": Method(partial(_named, "EmpiricalBayes", "absolute")),
+    "bias": Method(partial(_named, "literature.BiasCorrection")),
+    "em-independent": Method(
+        partial(_named, "ExpectationMaximization", "auto", start="independent")
+    ),
+    "independent": Method(partial(_named, "Independent")),
+    "raked": Method(partial(_named, "RakedJoint", fit_alone)),
+    "pckv": Method(partial(_named, "KeyMeans"), KEYS),
+    "per-key": Method(partial(_named, "PerKey"), KEYS),
+    "uniform": Method(partial(_named, "Uniform"), SHARES),
+    "observed": Method(partial(_named, "Observed")),
 }
+
+
+def compared(kinds: Collection[str] | None) -> tuple[str, ...]:
+    """The names that are compared where none is named: of kinds of tallies, or, by None, all.
+
+    >>> compared({KEYS})
+    ('mle', 'em:100', 'em:auto', 'pckv', 'per-key')
+    """
+    return tuple(
+        form
+        for name, entry in METHODS.items()
+        if kinds is None or not set(entry.compared.split()).isdisjoint(kinds)
+        for form in ([f"{name}:{form}" for form in entry.forms] or [name])
+    )
 
 
 def estimator_of(chosen: Estimator | str) -> Estimator:
@@ -253,7 +285,7 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
         rule, remedy = "must be lower-case letters, digits and hyphens", "For example 'my-method'"
         raise ArgumentError("name", rule, show(name), remedy)
     registered = METHODS.get(name)
-    if name in SYNONYMS or (registered is not None and not same_definition(registered, make)):
+    if name in SYNONYMS or (registered is not None and not same_definition(registered.make, make)):
         raise ArgumentError("name", "is taken by another method", show(name), "Rename it")
     try:
         made: object = make()
@@ -263,7 +295,7 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
     if not isinstance(made, Estimator):
         rule, remedy = "must make an estimator", "Derive the class from warner.estimators.Estimator"
         raise ArgumentTypeError(name, rule, kind(made), remedy)
-    METHODS[name] = make
+    METHODS[name] = Method(make)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -37,10 +37,18 @@ from warner.channels import KroneckerChannel
 from warner.design.comparison import LOSSES, Comparison, _truths, compare, truths_of, usual_methods
 from warner.design.schemes import clusters, clusters_of, compare_schemes
 from warner.errors import ArgumentError, ArgumentTypeError, BudgetError, ValuesError, WarnerError
-from warner.estimators import SampleMean, Uniform
+from warner.estimators import SampleMean, Uniform, literature
 from warner.metrics import project
 from warner.results.from_tally import likelihood_data
-from warner.results.recommend import recommended
+from warner.results.recommend import (
+    KEYS,
+    MEANS,
+    METHODS,
+    SHARES,
+    compared,
+    estimator_of,
+    recommended,
+)
 from warner.results.summaries import variance_of_shares
 
 
@@ -172,7 +180,25 @@ def test_keys_have_methods_of_their_own() -> None:
     tally = mechanism.tally(
         mechanism.randomize([{"key": "a", "value": 0.5}, {"key": "b", "value": -0.5}] * 50)
     )
-    assert usual_methods(tally)[0] == "pckv"
+    assert {"pckv", "per-key", "mle"} < {*usual_methods(tally)} and "eb" not in usual_methods(tally)
+
+
+def test_methods_that_only_papers_use_are_compared_when_all_are() -> None:
+    """Rejects: a method of the literature among the usual ones, or one that "all" leaves out."""
+    tally = _counted(RandomizedResponse(Integers(1, 3), 1.0))
+    ranking = compare(tally, "all", runs=2)
+    named = {repr(row.method) for row in ranking.results} | {*ranking.left_out}
+    assert len(named) >= len(METHODS)
+    assert {"BiasCorrection", "WienerFilter", "Observed"} <= {
+        name.partition("(")[0] for name in named
+    }
+    usual = [estimator_of(name) for kind in (SHARES, KEYS, MEANS) for name in compared({kind})]
+    assert not any(each.for_papers for each in usual)
+    assert {
+        type(make()).__name__
+        for name, make in METHODS.items()
+        if name != "em" and make().for_papers
+    } == {*literature.__all__, "Observed"}
 
 
 FIRST = "the recommended estimate"
@@ -577,3 +603,14 @@ def test_one_question_each_errs_least_where_questions_are_many_and_independent()
     errors = {line.scheme: line.error for line in reversed(found.results)}
     assert errors["One question each"] < 0.5 * errors["RR-Independent"]
     assert errors["One pair each"] < 0.5 * errors["RR-Ind-Joint"]
+
+
+def test_the_command_compares_all_methods_by_a_flag(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.json")
+    _counted(RandomizedResponse(Integers(1, 3), 1.0)).save(path)
+    runner = CliRunner()
+    command = ["benchmark", path, "--runs", "2"]
+    assert "WienerFilter" not in runner.invoke(main, command).output
+    assert "WienerFilter" in runner.invoke(main, [*command, "--all"]).output
+    done = runner.invoke(main, [*command, "--all", "-m", "mle"])
+    assert done.exit_code == 1 and "--all: does not go with --method" in done.output

@@ -26,10 +26,10 @@ from warner.estimators import Estimator
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
 from warner.results.drawing import FORMATS, save
-from warner.results.recommend import method
+from warner.results.recommend import compared, method
 
 _OF_STUDIES = ("mechanisms", "epsilons", "people", "seed", "store", "processes")
-_OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
+_OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
 
 
 @click.command()
@@ -41,6 +41,12 @@ _OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
     multiple=True,
     help="An estimator to compare, named as for warner estimate. May be repeated. "
     "Default: the usual ones.",
+)
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Compare every estimator that has a name, also those that only papers use.",
 )
 @attributes
 @click.option(
@@ -117,6 +123,7 @@ def benchmark(
     \b
         warner benchmark tally.json --plot ranking.png
         warner benchmark tally.json -m mle -m eb -m em:auto --loss l1
+        warner benchmark tally.json --all
 
     Or FILE is a study, and --truth has answers that are no secret: mechanisms are compared with
     estimators on reports of people who are drawn from these answers. warner.benchmark in Python
@@ -177,10 +184,11 @@ def _write(results: Mapping[str, Comparison] | Mapping[str, Benchmark], output: 
 
 
 def _methods(choices: Mapping[str, Any], tally: Tally) -> list[Estimator]:
-    """The methods named, or the usual ones for the reports of a tally and a loss."""
-    return [
-        method(name) for name in choices["method_names"] or usual_methods(tally, choices["loss"])
-    ]
+    """The methods named, all of them, or the usual ones for the reports of a tally and a loss."""
+    if choices["every"] and choices["method_names"]:
+        raise ArgumentError("--all", "does not go with --method", None, "Leave one of them out")
+    usual = compared(None) if choices["every"] else usual_methods(tally, choices["loss"])
+    return [method(name) for name in choices["method_names"] or usual]
 
 
 def _of_study(
