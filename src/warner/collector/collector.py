@@ -49,7 +49,7 @@ from warner._core.errors import ArgumentError
 from warner._core.text import canonical
 from warner.collector.counts import Added, Counts
 from warner.collector.refusals import Refused
-from warner.collector.stores import INVITED, SPENT, Store
+from warner.collector.stores import INVITED, SPENT, AboutStore, Store
 from warner.collector.submissions import ID_BYTES, Batch, SubmissionFormat
 from warner.reports.tally import Tally
 from warner.studies.study import Study
@@ -418,12 +418,15 @@ class Collector:
         """How many submissions wait to be written."""
         return self._waiting
 
-    def store_bytes(self) -> int:
-        """How many bytes the store has; refused where it takes no reports."""
-        if (problem := self._written[1]) is not None:
-            raise problem.with_traceback(None)
-        size: Any = self._ask(self._bytes)
-        return int(size)
+    def about_store(self) -> AboutStore:
+        """What those who operate the store ask of it."""
+        about: Any = self._ask(self._about_store)
+        return about  # type: ignore[no-any-return]
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the last reports could be written."""
+        return self._written[1] is None
 
     def backup(self, who: str = "") -> str:
         """Have the store write a whole copy of itself beside it; the name of its file."""
@@ -768,10 +771,10 @@ class Collector:
         with self._changed:
             self._n_invited = n_invited
 
-    def _bytes(self) -> int:
-        """The size of the store."""
+    def _about_store(self) -> AboutStore:
+        """What those who operate the store ask of it."""
         self._sync()
-        return self._store.disk_bytes()
+        return self._store.about()
 
     def _backup(self, who: str) -> str:
         """Copy the store."""

@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -31,6 +31,9 @@ from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism
 from warner.reports.reports import Reports
 from warner.studies.study import digest_of
+
+if TYPE_CHECKING:
+    from warner.collector.status import Status
 
 TRIES = 8
 _LONGEST_WAIT = 60.0
@@ -150,6 +153,15 @@ class Remote:
         try:
             return str(json.loads(self._ask("/live/backup", b""))["backup"])
         except (ValueError, KeyError, TypeError, RecursionError):
+            raise self._is_no_collector() from None
+
+    def status(self) -> Status:
+        """How the collector is."""
+        from warner.collector.status import Status
+
+        try:
+            return Status.from_json(self._ask("/live/status.json"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise self._is_no_collector() from None
 
     def _is_no_collector(self) -> FileError:

@@ -58,6 +58,16 @@ class Contents:
     counts: Mapping[bytes, int]  # {cell: count} over all shards
 
 
+@dataclass(frozen=True)
+class AboutStore:
+    """What a store is to those who operate it."""
+
+    engine: str
+    size: int  # bytes on its disk
+    free_bytes: int | None  # left on its disk; None where it is not seen from here
+    others: int  # other processes that have it open
+
+
 class Store(ABC, Generic[_Connection]):
     """A store that one collector has open, by one connection; where it fails, :class:`Refused`."""
 
@@ -115,8 +125,12 @@ class Store(ABC, Generic[_Connection]):
         return int(self._named(self._run, f"SELECT count(*) FROM warner_{table}")[0][0])
 
     @abstractmethod
-    def disk_bytes(self) -> int:
-        """How many bytes the store has on disk."""
+    def exists(self) -> bool:
+        """Whether it was made."""
+
+    @abstractmethod
+    def about(self) -> AboutStore:
+        """What those who operate it ask of it."""
 
     def facts(self, *names: str) -> dict[str, bytes]:
         """The facts of these names."""
@@ -596,13 +610,13 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     # A disk that is nearly full.
 
-    def _free(self) -> int:
+    def _free_bytes(self) -> int:
         """How many bytes the disk has left."""
         return shutil.disk_usage(self._folder).free
 
     def _make_room(self) -> None:
         self._rows = self._opened().total_changes
-        if self._free() < _TIGHT and os.path.getsize(f"{self.path}-wal"):
+        if self._free_bytes() < _TIGHT and os.path.getsize(f"{self.path}-wal"):
             with suppress(sqlite3.Error):  # what only reads needs no space
                 self._clean()
 
@@ -611,7 +625,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         pages = self._run("PRAGMA page_count")[0][0]
         changed = min(pages, 2 * (self._opened().total_changes - self._rows) + _FEW)
         growth = 4096 * pages - os.path.getsize(self.path)
-        if self._free() < _FRAME * changed + max(growth, 0):
+        if self._free_bytes() < _FRAME * changed + max(growth, 0):
             raise self._full()
 
     # The engine.
@@ -635,12 +649,16 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     def _sort(self) -> None:
         # The log has the whole file for a moment.
-        if self._free() < _FRAME * (self._run("PRAGMA page_count")[0][0] + 1):
+        if self._free_bytes() < _FRAME * (self._run("PRAGMA page_count")[0][0] + 1):
             raise self._full()
         self._run("VACUUM")
 
-    def disk_bytes(self) -> int:
-        return sum(os.path.getsize(f"{self.path}{end}") for end in ("", "-wal"))
+    def exists(self) -> bool:
+        return os.path.exists(self.path)
+
+    def about(self) -> AboutStore:
+        size = sum(os.path.getsize(f"{self.path}{end}") for end in ("", "-wal"))
+        return AboutStore("SQLite", size, self._free_bytes(), 0)
 
     def backup(self) -> str:
         path, problem = f"{self.path}-backup", None
@@ -741,6 +759,13 @@ _HERE = (
 # Locks have two numbers: of the schema, and of a shard or of all together.
 _LOCK = "hashtext('warner ' || current_schema())"
 _ALL = -1
+# Each process has the lock of a shard.
+_OTHERS = (
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 "
+    "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+    f"AND classid::bigint = ({_LOCK})::bigint & 4294967295 AND objid::bigint < {_SHARDS} "
+    "AND pid <> pg_backend_pid()"
+)
 
 
 class PostgresStore(Store["psycopg.Connection[Any]"]):
@@ -870,12 +895,22 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
             self._run("DROP TABLE warner_copy")
         self._run("COMMIT")
 
-    def disk_bytes(self) -> int:
+    def exists(self) -> bool:
+        def asked() -> bool:
+            with self._connect_to(self._address, connect_timeout=_TIMEOUT) as connection:
+                query = "SELECT to_regclass('warner_facts') IS NOT NULL"
+                return connection.execute(query).fetchone() == (True,)
+
+        return self._named(asked)
+
+    def about(self) -> AboutStore:
         tables = ", ".join(f"('warner_{t}')" for t in ("facts", "counts", "shards", *_IDS))
         query = (
             f"SELECT sum(pg_total_relation_size(t::regclass))::bigint FROM (VALUES {tables}) v (t)"
         )
-        return int(self._named(self._run, query)[0][0])
+        size = int(self._named(self._run, query)[0][0])
+        others = int(self._named(self._run, _OTHERS)[0][0])
+        return AboutStore("PostgreSQL", size, None, others)
 
     def _failed(self, error: psycopg.Error) -> Refused:
         connection = self._connection

@@ -81,7 +81,7 @@ class CountedDisk(Disk):
         disk = self
 
         class OnDisk(SQLiteStore):
-            def _free(self) -> int:
+            def _free_bytes(self) -> int:
                 return 0 if disk.is_full else SIZE - disk.used()
 
         return OnDisk(self.path)

@@ -1,4 +1,4 @@
-"""Commands for answers of real people: collect serve, invite, pull, push, close and backup."""
+"""Commands for answers of real people: serve, invite, pull, push, close, status and backup."""
 
 from __future__ import annotations
 
@@ -876,6 +876,59 @@ def close(url: str, token_file: str | None, token_env: str | None) -> None:
     """
     _as_owner("close", url, token_file, token_env).close()
     click.echo("The survey is closed.", err=True)
+
+
+@collect.command()
+@click.argument("study", type=_STUDY)
+@click.option(
+    "--server",
+    metavar="URL",
+    help="The address of the collector while it runs. It needs the owner's token.",
+)
+@_token_options
+@_store
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program that watches.")
+def status(
+    study: str,
+    server: str | None,
+    token_file: str | None,
+    token_env: str | None,
+    store: str | None,
+    ways: int | None,
+    as_json: bool,
+) -> None:
+    """Say how the collector of STUDY is: its survey, its store and its last backup.
+
+    A file that a server has open is read by that server alone: give --server and the owner's token.
+    A database is read beside its servers. Of people it says what the live page says: how many are
+    counted, and how many of them are published. The minute of the last report is known to a running
+    server only, which forgets it at its end.
+
+    \b
+        warner collect status study.toml
+        warner collect status study.toml --server https://survey.example.org --token-file token.txt
+    """
+    from warner.collector.refusals import Refused
+    from warner.collector.status import status_of
+    from warner.collector.stores import shown_store, store_at, usual_store
+
+    plan = Study.load(study)
+    remote = _inviting(server, server, read_token(token_file, token_env), store, ways)
+    if remote is not None:
+        answer = remote.status()
+    else:
+        if not store_at(store or usual_store(study)).exists():
+            remedy = "warner collect serve makes it at its first start"
+            raise ArgumentError(shown_store(store, study), "is not there", None, remedy)
+        try:
+            with _collecting(study, plan, store, ways) as collector:
+                answer = status_of(collector)
+        except Refused as error:
+            if error.name != "store_in_use":
+                raise
+            remedy = "Ask the server that has it: --server and --token-file"
+            raise error.with_remedy(remedy) from None
+    click.echo(answer.to_json() if as_json else "\n".join(answer.lines()), nl=not as_json)
 
 
 @collect.command()

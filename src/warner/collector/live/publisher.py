@@ -29,6 +29,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from warner.collector.collector import Collector
 from warner.collector.live.estimates import BoundedEstimates, StepEstimates, last_step
@@ -72,6 +73,8 @@ class LivePublisher:
         self._stored: bytes | None = None  # the step that is shown, as the store has it
         self._thread: threading.Thread | None = None
         self._next_rejects = self._next_count = 0.0
+        # The minute of UTC in which the number of people grew last, since this process started.
+        self.last_report: str | None = None
         collect, status = study.collect, collector.status()
         final = collector.is_final
         fewest = self._fewest(groups_come_late(study))
@@ -235,6 +238,8 @@ class LivePublisher:
             if _has(old, changes):
                 return
             self._view = replace(old, version=old.version + 1, **changes)  # type: ignore[arg-type]
+            if self._view.counted > old.counted:
+                self.last_report = f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
         self._tell()
 
     def _tell(self) -> None:

@@ -35,6 +35,7 @@ from warner.collector.pages.live import FIELD, card_page, live_page, no_owner_pa
 from warner.collector.pages.survey import chosen_language, survey_page
 from warner.collector.pages.wording import WordsFile
 from warner.collector.refusals import Refused
+from warner.collector.status import status_of
 from warner.collector.survey_document import survey_bytes
 from warner.collector.web.intake import Answered, Body, Headers, Intake, sender
 from warner.collector.web.limits import Held, Limits, Tokens
@@ -314,6 +315,7 @@ class OwnerPages:
             Route(_PATH, self._page),
             Route(f"{_PATH}/events", self._events),
             Route(f"{_PATH}/metrics", self._measured),
+            Route(f"{_PATH}/status.json", self._status),
             *(Route(f"{_PATH}/{n}", partial(self._download, n)) for n in _DOWNLOADS),
             *(
                 Route(f"{_PATH}/{n}", partial(self._change, do), methods=["POST"])
@@ -385,6 +387,13 @@ class OwnerPages:
         self._asker(request, for_metrics=True)
         text = await asyncio.to_thread(self._metrics.text)
         return Response(text, headers={"cache-control": NOT_STORED, "content-type": TYPE})
+
+    async def _status(self, request: Request) -> Response:
+        """How the collector is, for ``warner collect status``."""
+        self._asker(request)
+        text = (await asyncio.to_thread(status_of, self._collector, self._live)).to_json()
+        headers = {"cache-control": NOT_STORED, "content-type": "application/json"}
+        return Response(text, headers=headers)
 
     async def _download(self, name: str, request: Request) -> Response:
         self._asker(request)

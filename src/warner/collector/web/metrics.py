@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import accumulate
 
 from warner.collector.collector import OPEN, Collector
@@ -64,11 +65,9 @@ class Metrics:
 
     def _lines(self) -> Iterator[str]:
         view = self._live.view()
-        size: int | None
-        try:
-            size = self._collector.store_bytes()
-        except Refused:
-            size = None
+        store = None
+        with suppress(Refused):
+            store = self._collector.about_store() if self._collector.is_written else None
         yield from _metric(
             "warner_info", "gauge", "The version.", f'{{version="{software_version()}"}} 1'
         )
@@ -92,10 +91,13 @@ class Metrics:
             self._collector.waiting,
         )
         yield from _metric(
-            "warner_store_up", "gauge", "Whether reports can be written.", size is not None
+            "warner_store_up", "gauge", "Whether reports can be written.", store is not None
         )
-        if size is not None:
-            yield from _metric("warner_store_bytes", "gauge", "The size of the store.", size)
+        if store is not None:
+            yield from _metric("warner_store_bytes", "gauge", "The size of the store.", store.size)
+        if store is not None and store.free_bytes is not None:
+            name, about = "warner_store_free_bytes", "What is left on the disk of the store."
+            yield from _metric(name, "gauge", about, store.free_bytes)
         name, about = "warner_reply_seconds", "From a whole body of reports to the reply."
         yield from _metric(name, "histogram", about)
         yield from self._times.lines(name)
