@@ -115,19 +115,21 @@ def shown_with(wide: bool, explain: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_shown(before: Callable[[], object]) -> Iterator[None]:
-    """Show the progress of the work in the block; ``before`` is called before a step is shown."""
-    if _quiet.get():
-        yield
-        return
+    """Show the progress of the work in the block; ``before`` is called before a step is shown.
+
+    With ``-q`` steps are not shown, and ``before`` is called all the same.
+    """
     is_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    watcher = Bars() if is_screen else Lines()
+    watcher = None if _quiet.get() else Bars() if is_screen else Lines()
 
     def told(stages: tuple[Stage, ...]) -> None:
         before()
-        watcher(stages)
+        if watcher is not None:
+            watcher(stages)
 
     try:
         with progress(told):
             yield
     finally:
-        watcher.close()
+        if watcher is not None:
+            watcher.close()
