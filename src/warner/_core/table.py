@@ -32,6 +32,7 @@ WIDTH = 80  # characters of a line of text
 MOST = 50  # rows that a table shows of itself; files have all of them
 _EXCEL_ROWS = 2**20  # of a sheet of Excel
 _EXCEL_DIGITS = 10**15  # from here on Excel rounds whole numbers
+_EXCEL_FORMATS = {"share": "0.0 %", "points": "+0.0 %;-0.0 %;0.0 %"}  # of fractions
 _EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
 _PICTURE = 20  # characters of a picture on a line of text
@@ -360,8 +361,8 @@ class Table:
     def xlsx(self) -> bytes:
         """The data as an Excel workbook, with the columns of :meth:`csv`.
 
-        Numbers are numbers, and every text is a text, also one that begins with ``=``. A title and
-        notes stand on a second sheet. It needs the extra ``excel``.
+        Numbers are numbers, shares are shown in per cent, and every text is a text, also one that
+        begins with ``=``. A title and notes stand on a second sheet. It needs the extra ``excel``.
 
         Returns:
             the bytes of the file; ``Path("shares.xlsx").write_bytes(table.xlsx())`` writes it.
@@ -380,6 +381,16 @@ class Table:
         sheet.title, sheet.freeze_panes = "table", "A2"
         for i, row in enumerate([names, *rows], 1):
             _write_row(sheet, i, row)
+        formats = {
+            names.index(key) + 1: _EXCEL_FORMATS[each.unit]
+            for each in self._columns
+            if each.unit in _EXCEL_FORMATS
+            for key in each.keys
+        }
+        for i, entries in enumerate(self.rows, 2):
+            for column, shown in formats.items() if entries.get("is_share", True) else ():
+                if isinstance(sheet.cell(i, column).value, int | float):
+                    sheet.cell(i, column).number_format = shown
         for cells in sheet.iter_cols():
             cells[0].font = bold
             width = min(max(len(str(cell.value)) for cell in cells), _EXCEL_WIDTH)

@@ -43,7 +43,7 @@ DIFFER = (
 # The first advice where reports are expected and something else came.
 RANDOMISE_FIRST = (
     "If these are answers, randomise them first: warner randomize STUDY FILE. If they are what "
-    "people said by a card, save them as CSV: warner tally FILE.csv --study STUDY"
+    "people said by a card: warner estimate FILE --design crosswise:1/4, or the design that it was"
 )
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)

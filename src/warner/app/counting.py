@@ -29,7 +29,7 @@ from warner.io import data_sets, foreign_files, parquet_format
 from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import redacted_address
-from warner.io.stated_headers import codes_in_words
+from warner.io.stated_headers import codes_in_words, listed_codes
 from warner.reports.reports import text_start
 from warner.reports.tally import Tally, dump_tallies, parse_tallies, require_same
 from warner.studies.public import declared
@@ -114,8 +114,12 @@ def _count_members(
     """The sums of the files of each argument."""
     mechanisms = {} if request.plan is None or request.plan.groups else request.plan.mechanisms
     codes = codes_in_words(mechanisms)
+    cards = {name: m for name, m in mechanisms.items() if m.is_on_paper}
+    by_card = _cards_in_words(cards) if cards and len(cards) == len(mechanisms) else ""
     sums = {
-        path: GroupTotals(in_one_line(redacted_address(path)), request.allow_simulated, codes)
+        path: GroupTotals(
+            in_one_line(redacted_address(path)), request.allow_simulated, codes, by_card
+        )
         for path in members
     }
     named_files = [(path, file) for path, inside in members.items() for file in inside]
@@ -291,6 +295,7 @@ class GroupTotals:
     path: str  # the argument
     allow_simulated: bool  # whether simulated reports may be added to real ones
     codes: str  # which value each code of reports stands for
+    by_card: str  # the same of cards, where all questions have one
     # {group: {attribute: the sum so far}}
     totals: dict[str | None, dict[str, Tally]] = field(default_factory=dict)
     firsts: dict[str | None, str] = field(default_factory=dict)  # {group: the first file}
@@ -439,9 +444,21 @@ def _few(paths: Sequence[str]) -> str:
     return " and ".join(paths) if len(paths) < 3 else f"{paths[0]} and {len(paths) - 1:,} others"
 
 
+def _cards_in_words(cards: Mapping[str, Any]) -> str:
+    """Which cards people had, and which word each code stands for."""
+    listed = [f"{m.text}, where {listed_codes(m.report_words)}" for m in cards.values()]
+    if len(listed) == 1:
+        return f"the card of {listed[0]}"
+    return "cards: " + "; ".join(f"{name} {of}" for name, of in zip(cards, listed, strict=True))
+
+
 def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     """Say what was checked of files that another program wrote, and what was not."""
     rows = sum(sum(one.foreign.values()) for one in sums)
+    if codes and sums[0].by_card:
+        people = plural(rows, "person", "people")
+        say(f"{_few([one.path for one in sums])}: what {people} said by {sums[0].by_card}.")
+        return
     files_read = sum(len(one.foreign) for one in sums)
     report_counts = [n for one in sums for n in one.own]
     where = f" in {files_read:,} files" if files_read > 1 else ""

@@ -385,14 +385,18 @@ def as_file(path: str) -> Iterator[str]:
 
 
 def read_groups(
-    paths: Sequence[str], simulated: bool, by: Sequence[str] = (), implausible: bool = False
+    paths: Sequence[str],
+    simulated: bool,
+    by: Sequence[str] = (),
+    implausible: bool = False,
+    read: Callable[[str], dict[str, Tally]] = read_or_count,
 ) -> dict[str, TalliesOfGroups]:
     """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``."""
     # Files of tallies of groups are added; else each is a group, NAME=FILE or named by the file.
     named = [group_and_file(path) for path in paths]
     files = [file for _, file in named]
     # Groups can have equal counts by chance, since small groups have few reports.
-    together = tallies_together(files, read_or_count, len(files) > 1, simulated, implausible)
+    together = tallies_together(files, read, len(files) > 1, simulated, implausible)
     flat, grouped = apart(together)
     if grouped:
         sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}

@@ -88,6 +88,16 @@ def name_of(text: str) -> str:
     return text.partition(":")[0].strip().lower()
 
 
+def with_name(text: str) -> tuple[str | None, str]:
+    """A design that may stand behind the name of its question.
+
+    >>> with_name("smokes=crosswise:1/4"), with_name("forced:yes=1/6,no=1/12")
+    (('smokes', 'crosswise:1/4'), (None, 'forced:yes=1/6,no=1/12'))
+    """
+    before, sign, after = text.partition("=")
+    return (before.strip(), after.strip()) if sign and ":" not in before else (None, text.strip())
+
+
 def _values(text: str, example: str) -> tuple[list[str], dict[str, str]]:
     """The values of a text without names, and those with names."""
     rest = text.partition(":")[2]

@@ -162,8 +162,8 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
         if sum(member.file_size for member in parts.infolist()) > _MOST_BYTES:
             raise _too_large(shown)
     headers = _safely(shown, partial(_headers, data))
-    fits = [title for title, header in headers.items() if set(names) <= set(header)]
-    if len(fits) > 1:
+    fits = [title for title, header in headers.items() if header and set(names) <= set(header)]
+    if len(fits) > 1 and names:
         rule = f"has {', '.join(names)} on more than one sheet"
         raise FileError(shown, rule, ", ".join(fits), "Keep the sheet with the answers")
     title = (fits or list(headers))[0]

@@ -1,16 +1,19 @@
-"""Counts that people write by hand: a table of attribute, value and count, in words of reports.
+"""Tables of what people said on paper: counts by hand, or a row for each person.
 
-    attribute,value,count
-    cannabis,same,680
-    cannabis,different,320
+    attribute,value,count        age,same,different        said,age
+    cannabis,same,680            young,380,120             same,young
+    cannabis,different,320       old,300,200               different,old
 
-Further columns are public columns, such as the ward, and make a tally for each group. Where a study
-asks one question, the column ``attribute`` may be left out.
+Further columns of counts are public columns, such as the ward, and make a tally for each group.
+Where a study asks one question, the column ``attribute`` may be left out. A column for each word,
+or for one of two words beside a column of all people, is the same as a row for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +21,24 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import EmptyError, FileError, ReportError
 from warner._core.extras import pa
-from warner._core.text import meant
+from warner._core.text import look, meant
 from warner.domains import Domain
 from warner.io.public_values import groups_in, indices_of
+from warner.io.read_answers import table_cells
 from warner.mechanisms import Mechanism
+from warner.reports.public_columns import Groups, group_people
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
 VALUE, COUNT, ATTRIBUTE = "value", "count", "attribute"
+_COUNTS = (COUNT, "counts", "n", "people", "freq", "frequency")
+_ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
+# Groups that are no groups: spreadsheets add up their columns.
+_TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insgesamt", "summe"}
+_WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
+_LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
+
+Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
 
 
 class _Line(NamedTuple):
@@ -68,11 +81,8 @@ class CountsByHand:
             if len(cells) < len(names):
                 raise FileError(where, "has too few cells")
             of = dict(zip(lower, (cell.strip() for cell in cells), strict=False))
-            if not (of[COUNT].isascii() and of[COUNT].isdecimal()):
-                rule = "count must be a whole number of people"
-                raise FileError(where, rule, None, "Write it without points and blanks: 1200")
             key = tuple(of[name.lower()] for name in self.by)
-            count = int(of[COUNT])
+            count = _people(where, COUNT, of[COUNT])
             self._lines.append(_Line(number, of.get(ATTRIBUTE, ""), of[VALUE], count, key))
 
     def tallies(
@@ -152,10 +162,256 @@ class CountsByHand:
         return f"{self.path}: line {line.number}"
 
 
-def is_by_hand(names: Sequence[str]) -> bool:
-    """Whether the names of columns are those of counts by hand.
+def _people(where: str, name: str, text: str) -> int:
+    """A number of people in a cell."""
+    if _WHOLE.fullmatch(text):
+        return int(text.partition(".")[0])
+    rule, remedy = f"{name} must be a whole number of people", "Write it as 1200, without points"
+    if not text:
+        remedy = "Write 0 if nobody said it"
+    if "%" in text:
+        remedy = "Write how many people they were in place of a percentage"
+    raise FileError(where, rule, None, remedy)
 
-    >>> is_by_hand(["Attribute", "value", "count"]), is_by_hand(["attribute", "part", "value"])
-    (True, False)
+
+def as_long(
+    path: str, names: Sequence[str], lines: Lines, words: Iterable[str]
+) -> tuple[list[str], Lines] | None:
+    """A table of counts with the columns value and count; None for another table.
+
+    >>> as_long("c.csv", ["age", "same", "n"], [(2, ["young", "3", "5"])], ["different", "same"])
+    (['age', 'value', 'count'], [(2, ['young', 'same', '3']), (2, ['young', 'different', '2'])])
     """
-    return {VALUE, COUNT} <= {name.strip().lower() for name in names}
+    lower, words = [look(name) for name in names], list(words)
+    if {VALUE, COUNT} <= set(lower):
+        return list(names), lines
+    if long := _renamed(names, lines, {look(word) for word in words}):
+        return long, lines
+    of_word = {i: word for i, word in enumerate(lower) if word in map(look, words)}
+    totals = [i for i, name in enumerate(lower) if name in _ALL]
+    rest = [word for word in words if look(word) not in of_word.values()]
+    if not of_word or (len(of_word) < 2 and (len(words) > 2 or not totals)):
+        return None
+    if rest and (len(words) > 2 or not totals):
+        rest = []  # the tally says which count is missing
+    others = [i for i in range(len(names)) if i not in (*of_word, *totals[:1])]
+    made: list[tuple[int, list[str]]] = []
+    for number, cells in lines:
+        where = f"{path}: line {number}"
+        if len(cells) < len(names):
+            raise FileError(where, "has too few cells")
+        key = [cells[i] for i in others]
+        counts = {names[p].strip(): _people(where, names[p], cells[p].strip()) for p in of_word}
+        if totals:
+            whole, several = names[totals[0]], sum(counts.values())
+            total = _people(where, whole, cells[totals[0]].strip())
+            if total < several or (not rest and total > several):
+                rule = f"{' and '.join(counts)} make {several:,}, and {whole} is {total:,}"
+                raise FileError(where, rule, None, "Correct the counts, or take a column away")
+            counts |= dict.fromkeys(rest, total - several)
+        made += [(number, [*key, word, str(count)]) for word, count in counts.items()]
+    return [*(names[i] for i in others), VALUE, COUNT], made
+
+
+def _renamed(names: Sequence[str], lines: Lines, words: set[str]) -> list[str] | None:
+    """The names of a table with a row for each word, with those of VALUE and COUNT; else None."""
+    lower = [look(name) for name in names]
+    if not lines or any(len(cells) < len(names) for _, cells in lines):
+        return None
+    said = [i for i in range(len(names)) if all(look(c[i]) in words for _, c in lines)]
+    counts = [i for i, name in enumerate(lower) if name in _COUNTS and i not in said]
+    if len(said) != 1 or len(counts) != 1:
+        return None
+    keys = [tuple(cell for i, cell in enumerate(c) if i != counts[0]) for _, c in lines]
+    if len(set(keys)) < len(keys):
+        return None  # rows of people, who have numbers
+    new = {said[0]: VALUE, counts[0]: COUNT}
+    return [new.get(i, name) for i, name in enumerate(names)]
+
+
+class Said(NamedTuple):
+    """What people said on paper.
+
+    Attributes:
+        question: its name; None where the table does not say it.
+        tally: of groups where there are public columns, whose values are taken as they are.
+        is_coded: whether words are written as their codes, 0 and 1.
+    """
+
+    question: str | None
+    tally: Tally
+    is_coded: bool
+
+
+def read_said(
+    path: str, mechanism: Mechanism, name: str | None = None, by: Sequence[str] = ()
+) -> Said:
+    """The tally of a table of what people said on paper, without a study.
+
+    Args:
+        path: a table in a format of answers, CSV or Excel for example: of counts, or with a row for
+            each person.
+        mechanism: the design of the card.
+        name: of the question: the column of what people said, or one of those in the column
+            ``attribute``; None for the only one.
+        by: the public columns of a table of people. All further columns of counts are public.
+
+    Raises:
+        EmptyError: a table of nobody.
+        FileError: no such table, a count that is missing or there twice, or a row of totals.
+        ReportError: a word that is no report.
+    """
+    names, lines = table_cells(path, by)
+    lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
+    if not lines:
+        raise EmptyError(path, "holds nobody", None, "Write a line of names, and the counts")
+    words = [*mechanism.report_words, *mechanism.reads_as]
+    counted = as_long(path, names, lines, mechanism.report_words)
+    question: str | None
+    if counted is None:
+        question, rows = _of_people(path, names, lines, mechanism, words, name, by)
+        public, column_of = list(by), names.index(question)
+        said = [cells[column_of] for _, cells in lines]
+    else:
+        hand = CountsByHand(path, *counted)
+        questions = dict.fromkeys(line.attribute for line in hand._lines)
+        question = name if name in questions else next(iter(questions)) or None
+        if len(questions) > 1 and name not in questions:
+            rule, remedy = "counts more than one question", "Name one: --design NAME=DESIGN"
+            raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
+        rows = [
+            (line.number, _code(hand._where(line), mechanism, line.word), line.people, line.key)
+            for line in hand._lines
+            if line.attribute == (question or "")
+        ]
+        public, said = list(hand.by), [line.word for line in hand._lines]
+        for column in by:
+            if column not in public:
+                remedy = meant(column, public) or f"Its columns: {', '.join(public) or 'none'}"
+                raise FileError(path, f"has no column {show(column)}", None, remedy)
+    groups = _groups(public, [row[3] for row in rows])
+    group = np.zeros(len(rows), dtype=np.int64) if groups is None else groups.place
+    size = 1 if groups is None else len(groups.keys)
+    table = np.zeros((size, mechanism.n_reports), dtype=np.int64)
+    lines_of = np.zeros_like(table)
+    codes = np.array([row[1] for row in rows])
+    np.add.at(table, (group, codes), [row[2] for row in rows])
+    np.add.at(lines_of, (group, codes), 1)
+    if counted is not None:
+        _refuse_gaps(path, mechanism, public, groups, lines_of)
+    _refuse_totals(path, public, groups, table)
+    if not table.sum():
+        raise EmptyError(path, "counts nobody")
+    counts = Counted(mechanism.schema.tally_kind, table, table.sum(axis=1))
+    if groups is not None:  # whom a tally has people of
+        groups = Groups(groups.columns, groups.keys, np.arange(size))
+    is_coded = {look(word) for word in said}.isdisjoint(map(look, words))
+    return Said(question, Tally(mechanism.header, counts, groups), is_coded)
+
+
+def _code(where: str, mechanism: Mechanism, word: str) -> int:
+    """The code of a word, whose error says where it stands."""
+    try:
+        return mechanism.report_code(word)
+    except ReportError as error:
+        problem = f"{where}: {error}"
+    raise ReportError(problem)
+
+
+_Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values
+
+
+def _of_people(
+    path: str,
+    names: Sequence[str],
+    lines: Lines,
+    mechanism: Mechanism,
+    words: Sequence[str],
+    name: str | None,
+    by: Sequence[str],
+) -> tuple[str, list[_Row]]:
+    """What each person said, where a table has a row for each: the question, and the rows."""
+    for column in (*by, *([] if name is None else [name])):
+        if column not in names:
+            rule = f"has no column {show(column)}"
+            raise FileError(path, rule, None, meant(column, names) or "Look at its first line")
+    codes: dict[str, list[int | None]] = {}
+    for i, column in enumerate(names):
+        if column not in by and name in (None, column):
+            codes[column] = []
+            for _, cells in lines:
+                code = None
+                with contextlib.suppress(ReportError):
+                    code = mechanism.report_code(cells[i])
+                codes[column].append(code)
+    likely = [c for c, of in codes.items() if len(of) - of.count(None) >= _LEAST * len(of)]
+    listed = " or ".join(words)
+    if name is None and len(likely) != 1:
+        rule = f"must have one column of what people said, {listed}"
+        remedy = (
+            "Or columns of counts: one for each of these words, or value and count. Names of "
+            "columns stand in the first line"
+        )
+        if likely:
+            remedy = f"Name it: --design {likely[0]}=DESIGN"
+        raise FileError(path, rule, ", ".join(map(show, likely)) or None, remedy)
+    question = likely[0] if name is None else name
+    if None in codes[question]:
+        lacking, first = codes[question].count(None), codes[question].index(None)
+        rule = f"must hold what people said, {listed}, in all rows"
+        got = f"others in {lacking:,} of {len(lines):,}, first in line {lines[first][0]:,}"
+        raise FileError(f"{path}: column {question!r}", rule, got, "Leave these people out")
+    public = [names.index(column) for column in by]
+    return question, [
+        (number, code, 1, tuple(cells[i].strip() for i in public))
+        for (number, cells), code in zip(lines, codes[question], strict=True)
+        if code is not None
+    ]
+
+
+def _groups(public: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Groups | None:
+    """The groups of rows, by public values as they are: numbers where all are numbers."""
+    if not public:
+        return None
+    columns: dict[str, list[int] | list[float] | list[str]] = {}
+    for i, name in enumerate(public):
+        texts = [key[i] for key in keys]
+        columns[name] = texts
+        for kind in (float, int):
+            with contextlib.suppress(ValueError):
+                columns[name] = [kind(text) for text in texts]
+    return group_people(columns, len(keys))
+
+
+def _in_words(public: Sequence[str], key: Sequence[object]) -> str:
+    """A group by its public values."""
+    return " and ".join(f"{by} is {value}" for by, value in zip(public, key, strict=True))
+
+
+def _refuse_gaps(
+    path: str,
+    mechanism: Mechanism,
+    public: Sequence[str],
+    groups: Groups | None,
+    lines_of: np.ndarray,
+) -> None:
+    """Refuse counts that are missing or there twice, by the number of lines (G, m) of each."""
+    for i, code in np.argwhere(lines_of != 1):
+        word = mechanism.report_words[code]
+        rule = f"has {'no count' if not lines_of[i, code] else 'several counts'} of {word!r}"
+        if groups is not None:
+            rule += f" where {_in_words(public, groups.keys[i])}"
+        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add them up"
+        raise FileError(path, rule, None, remedy)
+
+
+def _refuse_totals(
+    path: str, public: Sequence[str], groups: Groups | None, table: np.ndarray
+) -> None:
+    """Refuse a row that adds the others up, whose people would be counted twice."""
+    keys = () if groups is None else groups.keys
+    for key, counts in zip(keys, table, strict=len(keys) > 0):
+        is_sum = len(keys) > 2 and bool((2 * counts == table.sum(axis=0)).all())
+        if is_sum or not _TOTALS.isdisjoint(look(str(value)) for value in key):
+            rule = f"adds up other rows where {_in_words(public, key)}"
+            raise FileError(path, rule, None, "Delete these rows: their people count twice")

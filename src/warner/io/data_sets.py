@@ -9,6 +9,7 @@ Addresses such as ``s3://bucket/reports/*.parquet`` name files, folders and patt
 
 from __future__ import annotations
 
+import csv
 import glob
 import os
 import re
@@ -24,6 +25,7 @@ from warner._core.atomic_files import temporary_file
 from warner._core.errors import FileError, WarnerError
 from warner._core.extras import duckdb
 from warner._core.text import in_one_line, visible
+from warner.io.csv_format import CsvFormat
 from warner.io.formats import FORMATS
 from warner.io.parquet_format import (
     ParquetFormat,
@@ -35,8 +37,10 @@ from warner.io.parquet_format import (
     read_by,
     redacted_address,
 )
+from warner.io.read_answers import table_cells
 
 _PATTERN = re.compile(r"[*?\[]")
+_EXCEL = ".xlsx"
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -321,9 +325,16 @@ def _state_by_duckdb(address: str) -> FileState:
 
 @contextmanager
 def local_name(path: str) -> Iterator[str]:
-    """The path of a file in the block, or of its copy where an address cannot be read directly."""
+    """The path of a file in the block, or of its copy where it cannot be counted directly."""
     if not is_remote(path):
-        yield path
+        if ending(path).lower() != _EXCEL or not Path(path).is_file():
+            yield path
+            return
+        with temporary_file(suffix=CsvFormat.suffix) as copy, _named(copy, path):
+            names, lines = table_cells(path)
+            with open(copy, "w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([names, *(cells for _, cells in lines)])
+            yield copy
         return
     # Errors of the block name the address.
     system = _system_of(path)

@@ -541,6 +541,35 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
     return made
 
 
+def table_cells(
+    path: str, columns: Sequence[str] = ()
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The names of all columns of a table, and the cells of each line with its number.
+
+    Args:
+        path: a table in a format of answers.
+        columns: names that the sheet of an Excel file must have.
+
+    Raises:
+        FileError: a table that cannot be read, or a name that stands there twice.
+    """
+    raw = _header(path, columns)[1]
+    names = [name.strip() for name in raw]
+    for name in names:
+        if names.count(name) > 1 and name:
+            raise FileError(f"{path}: column {name!r}", "occurs twice", None, "Name one otherwise")
+    titled = [name for name in raw if name.strip()]
+    lines = []
+    for batch, before in _parts(path, titled, ROWS_PER_BATCH, False):
+        cells = [_plain(batch.column(name)).to_pylist() for name in titled]
+        rows = zip(*cells, strict=True)
+        lines += [
+            (before + i, ["" if cell is None else str(cell).strip() for cell in row])
+            for i, row in enumerate(rows, 2)
+        ]
+    return [name for name in names if name], lines
+
+
 def _as_number(cell: str, comma: bool) -> float | None:
     """The number that a cell states, with a decimal comma where the cells may have it."""
     with contextlib.suppress(ValueError):

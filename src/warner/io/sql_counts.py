@@ -28,7 +28,7 @@ import io
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from math import inf, prod
@@ -42,10 +42,11 @@ from warner._core.extras import pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
 from warner.domains import Domain
-from warner.io.counts_by_hand import CountsByHand, is_by_hand
+from warner.io.counts_by_hand import CountsByHand, as_long
 from warner.io.csv_format import as_utf8
 from warner.io.frames import attribute_columns
 from warner.io.public_values import groups_in, indices_of
+from warner.io.read_answers import table_cells
 from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
@@ -537,6 +538,7 @@ _WHOLE_RESULT = "Export the whole result of the statement; bq prints 100 rows wi
 _OF_THE_STUDY = "Use the study file that the statement was printed from"
 _BEFORE = 50  # lines that a command line may print before the names
 _BEGIN = 2**10
+_EXCEL = b"PK\x03\x04"
 _OTHERS = {
     b"\x1f\x8b": ("is compressed by gzip", "Unpack it with gunzip"),
     b"PAR1": ("is a Parquet file, and no result of a statement as CSV", _AS_CSV),
@@ -797,17 +799,25 @@ class _Counts:
         return ReportError(text if is_here else f"{self.table.path}: {self.attribute}: {text}")
 
 
-def read_counts(path: str) -> CountsTable | CountsByHand:
+def read_counts(path: str, words: Iterable[str] = ()) -> CountsTable | CountsByHand:
     """Read the result of a counting statement, or counts by hand.
 
     Args:
         path: a CSV file with a line of names, as a database or a warehouse exports it or as people
             write it, or ``-`` for standard input; the cells are separated by commas, semicolons,
-            tabs or bars.
+            tabs or bars. Counts by hand may be in an Excel file.
+        words: of reports, where counts by hand may have a column for each.
 
     Raises:
         FileError: another table, or a number that is no count, by its line.
     """
+    words = list(words)
+    if path != "-" and _begin(path).startswith(_EXCEL):
+        excel = as_long(path, *table_cells(path), words)
+        if excel is None:
+            rule, remedy = "has no columns value and count", "Or one column for each word"
+            raise FileError(path, rule, None, remedy)
+        return CountsByHand(path, *excel)
     text = _text(path)
     problem = None
     try:
@@ -817,10 +827,13 @@ def read_counts(path: str) -> CountsTable | CountsByHand:
             io.StringIO("".join(text[first:]), newline=""), delimiter=delimiter, strict=True
         )
         names = [name.strip() for name in next(lines, [])]
-        places, by = ([], ()) if is_by_hand(names) else _places(path, names)
         numbered = [(first + lines.line_num, cells) for cells in lines if "".join(cells).strip()]
-        if is_by_hand(names):
-            return CountsByHand(path, names, numbered)
+        by_hand = (
+            None if "reports" in map(str.lower, names) else as_long(path, names, numbered, words)
+        )
+        if by_hand is not None:
+            return CountsByHand(path, *by_hand)
+        places, by = _places(path, names)
         while numbered and _SUMMARY.fullmatch(delimiter.join(numbered[-1][1]).strip()):
             numbered.pop()
         rows = [_row(path, line, cells, places, names) for line, cells in numbered]
@@ -829,6 +842,12 @@ def read_counts(path: str) -> CountsTable | CountsByHand:
     else:
         return CountsTable(path, by, rows)
     raise problem
+
+
+def _begin(path: str) -> bytes:
+    """The first bytes of a file."""
+    with open(path, "rb") as file:
+        return file.read(len(_EXCEL))
 
 
 def _text(path: str) -> list[str]:

@@ -81,7 +81,7 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
         domains = mechanism.attribute_domains or {"": mechanism.domain}
         words = mechanism.report_words
         orders = [
-            f"{of}{' ' * bool(of)}{_order(words or domain.labels)}"
+            f"{of}{' ' * bool(of)}{listed_codes(words or domain.labels)}"
             for of, domain in list(domains.items())[:_ATTRIBUTES]
             if not domain.is_binned
         ]
@@ -94,7 +94,7 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
     return "; ".join([*listed, *([f"and {more} more"] if more > 0 else [])])
 
 
-def _order(words: Sequence[Any]) -> str:
+def listed_codes(words: Sequence[Any]) -> str:
     """The first words and the last, with their codes."""
     last = len(words) - 1
     some = [*range(last)] if last < _CODES else [0, 1, 2]

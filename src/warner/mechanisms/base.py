@@ -384,6 +384,8 @@ class Mechanism(Hinting, ABC):
     @cached_property
     def _code_of_look(self) -> dict[str, int]:
         words = {word: code for code, word in enumerate(self.report_words)}
+        if self.is_on_paper and not any(word.isdecimal() for word in words):
+            words |= {str(code): code for code in range(len(words))}  # 0 and 1 for no and yes
         return {look(word): code for word, code in (dict(self.reads_as) | words).items()}
 
     # The device: answers to reports.

@@ -30,6 +30,7 @@ _MISSING = (
     "name of its own, such as 'not known'"
 )
 _LARGEST = 1e100
+_FEWEST_IDS = 10
 _TOLERANCE = 1e-9  # of the largest singular value of columns of length 1
 
 Column = np.ndarray  # float64 (n,), or strings (n,)
@@ -78,6 +79,8 @@ class PlainDesign(Design):
                 rule = f"column {name!r} must not have the same value in all rows"
                 remedy = "Leave it out: the intercept is such a column already"
                 raise ArgumentError("covariates", rule, None, remedy)
+            if column.dtype.kind != "f" and len(different) == len(column) >= _FEWEST_IDS:
+                raise _one_for_each(name)
             if column.dtype.kind != "f" and _are_numbers(different):
                 rule = f"column {name!r} holds numbers that are written as text"
                 raise ArgumentError("covariates", rule, None, "Convert it to numbers")
@@ -181,6 +184,21 @@ def design_of(
     else:
         design = FormulaDesign.of(formula, columns)
     return design, design.matrix(columns)
+
+
+def refuse_numbers_of_people(columns: Mapping[str, Any]) -> None:
+    """Refuse a column that has each number of a run of whole numbers once, as ids have them."""
+    for name, values in columns.items():
+        column = np.asarray(values)
+        if column.dtype.kind in "iuf" and len(column) >= _FEWEST_IDS:
+            steps = np.diff(np.sort(column))
+            if (steps == 1).all():
+                raise _one_for_each(name)
+
+
+def _one_for_each(name: str) -> ArgumentError:
+    rule = f"column {name!r} has another value for every person, as numbers of people have"
+    return ArgumentError("covariates", rule, None, "Leave it out: name the others, 'age + ward'")
 
 
 def names_of_sum(formula: Any) -> list[str] | None:

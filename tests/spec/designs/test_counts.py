@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -221,3 +222,135 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
         ([], "--design crosswise:1/4"),
     ):
         assert remedy in run("plan", *wrong, ok=False).output
+
+
+# Tables without a study: counts, or a row for each person.
+
+
+def _table(path: Path, rows: list[list[object]], delimiter: str = ",") -> str:
+    """A table as CSV, or as Excel by the name of the file, behind an empty row and with notes."""
+    if path.suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        for row in [[], *rows]:
+            book.active.append(row)
+        book.create_sheet("notes").append(["about", "the table"])
+        book.save(path)
+    else:
+        path.write_text("\n".join(delimiter.join(map(str, row)) for row in rows) + "\n")
+    return str(path)
+
+
+_BY_AGE = {"18-29": (380, 120), "30-49": (310, 190), "50+": (300, 200)}
+_LONG = [["age", "value", "count"]] + [
+    [age, word, n]
+    for age, counts in _BY_AGE.items()
+    for word, n in zip(("same", "different"), counts, strict=True)
+]
+_WIDE = [["age", "same", "different"], *([age, *n] for age, n in _BY_AGE.items())]
+_WITH_TOTALS = [["n", "age", "Same"], *([sum(n), age, n[0]] for age, n in _BY_AGE.items())]
+_PEOPLE = [["id", "age", "said"]] + [
+    [i, age, word]
+    for i, (age, word) in enumerate(
+        (age, word)
+        for age, (same, different) in _BY_AGE.items()
+        for word in ["same"] * same + ["different"] * different
+    )
+]
+_CODES = [_PEOPLE[0], *([i, age, int(word == "same")] for i, age, word in _PEOPLE[1:])]
+
+
+@pytest.mark.parametrize("name", ["counts.csv", "counts.xlsx"])
+@pytest.mark.parametrize(
+    "rows", [_LONG, _WIDE, _WITH_TOTALS, _PEOPLE, _CODES], ids=["long", "wide", "n", "people", "01"]
+)
+def test_a_table_by_group_gives_the_estimates_of_its_groups(
+    tmp_path: Path, rows: list[list[object]], name: str
+) -> None:
+    """Rejects counts of another group or word, and a group that is left out."""
+    path = _table(tmp_path / name, rows)
+    design = ["--design", "said=crosswise:1/4" if len(rows) > 9 else "crosswise:1/4"]
+    shown = _run("estimate", path, *design, "--by", "age", "--json")
+    (groups,) = json.loads(shown[shown.index("[") :])
+    for row in groups["shares"]:
+        same, different = _BY_AGE[row["age"]]
+        alone = _run(
+            "estimate", *design, "--counts", f"same={same},different={different}", "--json", "-m"
+            "inversion"
+        )  # fmt: skip
+        (one,) = json.loads(alone)
+        assert row["reports"] == same + different
+        unbiased = {each["value"]: each["estimate"] for each in one["unbiased"]}
+        assert row["estimate"] == pytest.approx(min(max(unbiased[row["value"]], 0), 1), abs=0.02)
+    together = _run("estimate", path, *design)
+    assert "1,500 people, 990 same, 510 different" in together
+    assert ("0 = different, 1 = same" in together) == (rows is _CODES)
+    compared = _run("estimate", path, *design, "--by", "age", "--compare-groups")
+    assert "18-29" in compared and "chi-square" in compared
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ([*_WIDE, ["Total", 990, 510]], [], "adds up other rows where age is Total"),
+        ([*_WIDE, ["alle", 990, 510]], [], "adds up other rows where age is alle"),
+        ([*_WIDE, ["60+", "62%", "38%"]], [], "line 5: same must be a whole number of people"),
+        ([*_WIDE, ["60+", 62, ""]], [], "line 5: different must be a whole number of people"),
+        ([*_WIDE, ["60+", "1.200", 3]], [], "Write it as 1200, without points"),
+        ([*_LONG, ["60+", "same", 3]], [], "no count of 'different' where age is 60+"),
+        ([*_LONG, _LONG[1]], [], "several counts of 'same' where age is 18-29"),
+        ([["age", "yes", "no"], ["old", 3, 4]], [], "must have one column of what people said"),
+        ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same make 4, and n is 3"),
+        (_WIDE, ["--by", "aeg"], "has no column 'aeg'. Is 'age' meant?"),
+        (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
+        ([*_PEOPLE, [9, "old", ""]], [], "others in 1 of 1,501, first in line 1,502"),
+        ([["a", "b"], ["same", "same"]], [], "Name it: --design a=DESIGN"),
+        (_LONG[:1], [], "holds no answers"),
+    ],
+)
+def test_tables_without_a_study_that_are_wrong_are_refused(
+    tmp_path: Path, rows: list[list[object]], options: list[str], said: str
+) -> None:
+    path = _table(tmp_path / "counts.csv", rows, ";")
+    shown = _run("estimate", path, "--design", "crosswise:1/4", *options, fails=True)
+    assert said in " ".join(shown.split())
+
+
+def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        STUDY.replace('[attributes.cheated]\nvalues = ["no", "yes"]\ndesign = "forced:1/6,1/6"', "")
+    )
+    study = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
+    people = [["cannabis", "ward"], ["same", "north"], ["B", "south"], ["SAME", "north"]]
+    said = _run("tally", _table(tmp_path / "p.xlsx", people), *study, "--by", "ward")
+    assert "what 3 people said by the card of crosswise:1/4, where 0 = different" in said
+    tally = warner.reports.tally.load_tallies(tmp_path / "tally.json")["cannabis"]
+    assert tally["north"].counts.tolist() == [0, 2] and tally["south"].counts.tolist() == [1, 0]
+    wide = [["ward", "same", "different"], ["north", 7, 3], ["south", 5, 5]]
+    _run("tally", "--counts", _table(tmp_path / "c.xlsx", wide), *study)
+    tally = warner.reports.tally.load_tallies(tmp_path / "tally.json")["cannabis"]
+    assert tally["north"].counts.tolist() == [3, 7] and tally["south"].counts.tolist() == [5, 5]
+    wrong = [["cannabis"], ["same"], ["perhaps"]]
+    out = _run("tally", _table(tmp_path / "w.xlsx", wrong), *study, fails=True)
+    assert "w.xlsx: row 2 of cannabis must be a word of the card" in out and ".warner-" not in out
+
+
+def test_shares_in_excel_files_are_shown_in_per_cent(tmp_path: Path) -> None:
+    path = _table(tmp_path / "counts.csv", _WIDE)
+    out = str(tmp_path / "shares.xlsx")
+    for more in ([], ["--by", "age"]):
+        _run("estimate", path, "--design", "crosswise:1/4", *more, "-o", out)
+        names, *rows = openpyxl.load_workbook(out).active.rows
+        at = [cell.value for cell in names].index("estimate")
+        assert {row[at].number_format for row in rows} == {"0.0 %"}
+        assert all(0 <= row[at].value <= 1 for row in rows)
+
+
+def test_a_column_that_numbers_people_is_no_covariate(tmp_path: Path) -> None:
+    """Rejects an id that is a covariate because nobody named the columns."""
+    for rows in (_PEOPLE, [_PEOPLE[0], *([f"p{i}", age, word] for i, age, word in _PEOPLE[1:])]):
+        path = _table(tmp_path / "people.csv", rows)
+        said = _run("regress", path, "said", "--design", "crosswise:1/4", fails=True)
+        assert "column 'id' has another value for every person" in " ".join(said.split())
+    path = _table(tmp_path / "codes.csv", _CODES)
+    of_words = _run("regress", path, "said ~ age", "--design", "crosswise:1/4")
+    assert "said: 0 = different, 1 = same." in of_words and "age[T.50+]" in of_words

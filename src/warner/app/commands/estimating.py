@@ -15,6 +15,7 @@ from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner.app import terminal
 from warner.app.commands.options import (
+    SHARES,
     Output,
     additions,
     allow_implausible,
@@ -51,8 +52,10 @@ from warner.app.show_estimates import (
     show_sources,
     show_weighted,
 )
+from warner.app.terminal import say
 from warner.app.what_files_hold import (
     apart,
+    as_file,
     group_and_file,
     read_groups,
     read_margins,
@@ -62,7 +65,9 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
 )
 from warner.designs import ClassShares, ListShares, from_text
-from warner.designs.texts import NAMES_OF_GROUPS, name_of
+from warner.designs.texts import NAMES_OF_GROUPS, name_of, with_name
+from warner.io.counts_by_hand import read_said
+from warner.io.stated_headers import listed_codes
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import chart, numbers, received
@@ -196,19 +201,39 @@ class EstimateRequest:
         say_written(self.plot_path)
 
     @property
+    def paper(self) -> str:
+        """The design on paper, without the name of its question."""
+        return with_name(str(self.on_paper))[1]
+
+    @property
     def is_of_groups(self) -> bool:
         """Whether the design on paper has several groups of people, or a list."""
-        return self.on_paper is not None and name_of(self.on_paper) in NAMES_OF_GROUPS
+        return self.on_paper is not None and name_of(self.paper) in NAMES_OF_GROUPS
 
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
-        if self.on_paper is not None:
-            design = from_text(self.on_paper)
+        if self.counts:
+            design = from_text(self.paper)
             (counts,) = self.counts
             tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
             return {design.text: [tally.trusted() if self.allow_implausible else tally]}
         allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
-        return tallies_together(self.tallies, read_or_count, *allowed)
+        return tallies_together(self.tallies, self.read, *allowed)
+
+    def read(self, path: str) -> dict[str, Tally]:
+        """The tallies of a file: of a table of what people said on paper, where --design is so."""
+        if self.on_paper is None:
+            return read_or_count(path)
+        (name, _), design, drawn = with_name(self.on_paper), from_text(self.paper), self.design
+        by = [] if self.by in (None, _FILES) else names_in(self.by)
+        by += [name for name in (() if drawn is None else drawn.columns) if name not in by]
+        with as_file(path) as near:
+            question, tally, is_coded = read_said(near, design, name, by)
+        if is_coded:
+            say(f"{path}: {listed_codes(design.report_words)}.")
+        if self.by is None and drawn is None and not self.compare_groups:
+            tally = tally.total()
+        return {question or name or design.text: tally}
 
     @property
     def intervals(self) -> tuple[float, str]:
@@ -235,14 +260,15 @@ class EstimateRequest:
             for name in ("pool", "time", "margins", "background"):
                 if is_given(name):
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
-        if self.on_paper is not None and not (self.is_of_groups and self.counts):
-            words = "" if self.is_of_groups else ", ".join(from_text(self.on_paper).report_words)
-            if not self.counts:
-                rule = f"goes with --counts, the numbers of people who said {words or 'each word'}"
-                raise ArgumentError("--design", rule)
-            if len(self.counts) > 1:
-                rule, got = "is once for a design of one card", f"{len(self.counts)} times"
-                raise ArgumentError("--counts", rule, got)
+        needs_counts = self.is_of_groups or not is_given("tallies")
+        if self.on_paper is not None and not self.counts and needs_counts:
+            words = "" if self.is_of_groups else ", ".join(from_text(self.paper).report_words)
+            rule = f"goes with --counts, the numbers of people who said {words or 'each word'}"
+            remedy = None if self.is_of_groups else "Or with a table of them: counts.csv"
+            raise ArgumentError("--design", rule, None, remedy)
+        if len(self.counts) > 1 and not self.is_of_groups:
+            rule, got = "is once for a design of one card", f"{len(self.counts)} times"
+            raise ArgumentError("--counts", rule, got)
         if self.counts and self.on_paper is None:
             rule, remedy = "goes with --design", "For example --design crosswise:1/4"
             raise ArgumentError("--counts", rule, None, remedy)
@@ -251,11 +277,13 @@ class EstimateRequest:
                 if is_given(name):
                     rule = f"does not go with --design {self.on_paper}"
                     raise ArgumentError(str(names[name]), rule)
-        if self.on_paper is not None:
+        if self.counts:
+            remedy = "Counts by group: a table in place of --counts, such as counts.csv"
             for name in ("tallies", "by", "only", "joint", "study", "compare_groups", "margins"):
                 if is_given(name):
                     option = "TALLY" if name == "tallies" else str(names[name])
-                    raise ArgumentError(option, "does not go with --design and --counts")
+                    rule = "does not go with --design and --counts"
+                    raise ArgumentError(option, rule, None, remedy)
         for name in ("top", "title", "with_reports"):
             if is_given(name) and self.plot_path is None:
                 raise ArgumentError(str(names[name]), "goes with --plot")
@@ -266,7 +294,8 @@ class EstimateRequest:
     def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
         """The groups of the questions that are asked for, and the attributes of each."""
         by = [] if self.by == _FILES or self.design is not None else names_in(self.by)
-        groups = read_groups(self.tallies, self.allow_simulated, by, self.allow_implausible)
+        allowed = self.allow_simulated, by, self.allow_implausible
+        groups = read_groups(self.tallies, *allowed, self.read)
         return that_were_asked(asked_groups(groups, self.only))[0]
 
 
@@ -276,11 +305,12 @@ class EstimateRequest:
     "--design",
     "on_paper",
     metavar="NAME:CHANCES",
-    help="With --counts, in place of TALLY: the design by which people randomised themselves on "
-    "paper. warner:5/6, forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, "
-    "kuk:4/5,1/5 or mangat:2/3. With --counts for each of two groups: cheating:1/4,3/4, "
-    "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 with the "
-    "number of items, controls first. See warner.designs.",
+    help="The design by which people randomised themselves on paper, with --counts or where TALLY "
+    "is a table of what they said; NAME=DESIGN also names the question. warner:5/6, "
+    "forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, kuk:4/5,1/5 or mangat:2/3. "
+    "With --counts for each of two groups: cheating:1/4,3/4, lie-detector:1/6,5/6, "
+    "unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 with the number of items, "
+    "controls first. See warner.designs.",
 )
 @click.option(
     "--counts",
@@ -402,10 +432,14 @@ def estimate(**choices: Any) -> None:
         warner estimate low.json high.json
         warner estimate tally.*.json -o shares.csv
 
-    Answers that were randomised on paper need no file:
+    Answers that were randomised on paper need no study. TALLY may be a table of them, CSV or Excel:
+    counts of each word, in a column of their own or with the columns value and count, or a row for
+    each person. --by names the columns of groups.
 
     \b
         warner estimate --design crosswise:1/4 --counts same=680,different=320
+        warner estimate counts.xlsx --design crosswise:1/4 --by age
+        warner estimate people.csv --design smokes=crosswise:1/4 --by age --compare-groups
 
     A tally of groups (warner tally --by) gives a table in which each group is estimated alone.
     With --by the groups are estimated together, and --compare-groups says how they differ. Groups
@@ -458,7 +492,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
     """Estimate the shares of a design of several groups from the counts of each."""
     from warner.designs import LatentClasses, groups_from_text
 
-    design = groups_from_text(str(request.on_paper))
+    design = groups_from_text(request.paper)
     if isinstance(design, LatentClasses):
         words = [group.words for group in design.groups]
     else:
@@ -677,7 +711,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             else _json_of(result, request, summaries_of)
             for name, result in results.items()
         ],
-        lambda: table_of_rows(rows(), any(r.data.simulated for r in results.values())),
+        lambda: table_of_rows(rows(), any(r.data.simulated for r in results.values()), SHARES),
     )
 
 
@@ -738,7 +772,7 @@ def _estimate_by(request: EstimateRequest) -> None:
                 yield {"attribute": name, "group": "all, weighted", **shares}
 
     is_simulated = any(result.data.simulated for result in results.values())
-    request.output.write(show, data, lambda: table_of_rows(rows(), is_simulated))
+    request.output.write(show, data, lambda: table_of_rows(rows(), is_simulated, SHARES))
 
 
 def _compare_groups(request: EstimateRequest) -> None:
@@ -770,7 +804,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     request.output.write(
         show,
         lambda: [{"attribute": name, **result.to_json()} for name, result in results.items()],
-        lambda: table_of_rows(rows, is_simulated),
+        lambda: table_of_rows(rows, is_simulated, SHARES),
     )
 
 

@@ -7,7 +7,7 @@ import functools
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.extras import imported
 from warner._core.survey_design import SurveyDesign
-from warner._core.table import Table
+from warner._core.table import Column, Table
 from warner.app.terminal import shown_with
 from warner.app.what_files_hold import (
     group_and_file,
@@ -289,11 +289,17 @@ def generator(seed: int | None) -> np.random.Generator | None:
     return None if seed is None else np.random.default_rng(seed)
 
 
-def table_of_rows(rows: Iterable[Mapping[str, Any]], is_simulated: bool = False) -> Table:
-    """Rows as a table for files, with the columns of all of them."""
+def table_of_rows(
+    rows: Iterable[Mapping[str, Any]], is_simulated: bool = False, shares: Collection[str] = ()
+) -> Table:
+    """Rows as a table for files, with all their columns; those of ``shares`` hold shares."""
     listed = list(rows)
     header = dict.fromkeys(key for row in listed for key in row)
-    return Table(list(header), [{**header, **row} for row in listed], simulated=is_simulated)
+    columns = [Column(key, unit="share" if key in shares else "text") for key in header]
+    return Table(columns, [{**header, **row} for row in listed], simulated=is_simulated)
+
+
+SHARES = ("estimate", "reference_estimate", "low", "high", "difference")  # of rows of shares
 
 
 def as_json(data: Any) -> str:

@@ -21,6 +21,7 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
+from warner.app.terminal import say
 from warner.app.what_files_hold import require_study, warn_of_simulation
 from warner.designs import (
     LatentClasses,
@@ -29,11 +30,12 @@ from warner.designs import (
     from_text,
     groups_from_text,
 )
-from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS
+from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
 from warner.io.read_answers import other_columns, read_columns
+from warner.io.stated_headers import listed_codes
 from warner.regression.answer import regress as regress_answer
 from warner.regression.correlation import correlate
-from warner.regression.covariates import names_of_sum
+from warner.regression.covariates import names_of_sum, refuse_numbers_of_people
 from warner.regression.pieces import LINKS
 from warner.studies.study import Study
 
@@ -187,6 +189,8 @@ def regress(
         public = people.public
         if right:
             public = people.named_in((left, right, hidden, random, *roles.values()))
+        else:
+            refuse_numbers_of_people(public)
         if predictors:
             _refuse("a hidden answer as predictor", {"--mean": stated["--mean"]})
             spec = " + ".join(predictors) if hidden is None else hidden
@@ -353,6 +357,8 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
             codes[word] = design.report_code(word)
         except ReportError:
             codes[word] = None
+    if codes.keys().isdisjoint(w for w in codes if not w.isdecimal()):
+        say(f"{name}: {listed_codes(design.report_words)}.")
     made = [codes[word] for word in said]
     lacking = made.count(None)
     if lacking:
@@ -370,13 +376,11 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
     """The designs of hidden answers, by the names of their columns."""
     designs: dict[str, PaperDesign | LatentClasses] = {}
     for text in stated:
-        before, sign, after = text.partition("=")
-        named = bool(sign) and ":" not in before
-        name = before.strip() if named else formula.partition("~")[0].strip()
-        if not named and (len(stated) > 1 or not re.fullmatch(r"\w+", name)):
+        stated_name, design = with_name(text)
+        name = stated_name or formula.partition("~")[0].strip()
+        if stated_name is None and (len(stated) > 1 or not re.fullmatch(r"\w+", name)):
             rule = "must say which answer it is of, where FORMULA does not begin with it"
             raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
-        design = (after if named else text).strip()
         short_name = design.partition(":")[0].strip().lower()
         names = [*BY_NAME, *NAMES_OF_GROUPS]
         if short_name not in names:
