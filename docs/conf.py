@@ -28,6 +28,7 @@ extensions = [
     "commands",
     "live_page",
     "accessible",
+    "search_words",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 exclude_patterns = ["_build", "_site", ".venv", "**/.*"]
@@ -39,6 +40,7 @@ html_title = f"warner {version}"
 html_static_path = ["_static", str(BUILD / "generated")]  # live_page.py writes the second
 html_css_files = ["site.css"]
 html_js_files = [("site.js", {"defer": "defer"})]
+html_search_scorer = str(HERE / "_site" / "scorer.js")
 html_favicon = "_static/favicon.svg"
 html_math_renderer = "mathml"
 html_show_sphinx = False

@@ -83,6 +83,41 @@ def test_the_environment_of_the_site_is_pinned_with_hashes() -> None:
     assert "://" not in lock and "--index" not in lock
 
 
+# The search of the site.
+
+
+def test_a_search_for_a_users_word_is_led_by_a_guide() -> None:
+    """Each search that the build tries is a word of its page; no two pages have one word. Rejects: a
+    page that is renamed, and a word that two guides claim.
+    """
+    words: dict[str, str] = {}
+    for page in PAGES:
+        for found in re.findall(r"^<!-- search: (.*) -->$", page.read_text(), flags=re.M):
+            for word in found.split(", "):
+                assert word == word.lower() and word not in words, word
+                words[word] = str(page.relative_to(DOCS).with_suffix(""))
+    searches = json.loads((DOCS / "_site" / "searches.json").read_text())
+    guides = {query: page for query, page in searches.items() if not page.startswith("reference/")}
+    assert len(guides) >= 15
+    assert all(words[query.lower()] == page for query, page in guides.items())
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_guides_are_ranked_before_the_reference() -> None:
+    """Also where the reference has the word in a title. Rejects: a scorer without rooms."""
+    scorer = (DOCS / "_site" / "scorer.js").read_text()
+    rows = [
+        ["guides/errors", "Errors", "", "", 5, "", "text"],
+        ["concepts/epsilon", "Epsilon", "", "", 5, "", "text"],
+        ["mechanisms", "Mechanisms", "", "", 5, "", "text"],
+        ["reference/errors", "warner.errors", "", "", 15, "", "title"],
+    ]
+    text = f"{scorer}\nconsole.log(JSON.stringify({json.dumps(rows)}.map(Scorer.score)));"
+    done = subprocess.run([str(NODE), "-e", text], capture_output=True, text=True, timeout=60)
+    scores = json.loads(done.stdout)
+    assert scores == sorted(scores, reverse=True) and len(set(scores)) == len(scores)
+
+
 # The live page.
 
 SIZES = (2, 4)
