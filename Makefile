@@ -200,7 +200,7 @@ docs: $(READY)
 	PYTHONPATH=. $(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_references.py
 	$(BIN)/python docs/make_names.py
-	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md docs/device_programs.md docs/papers/errata.md docs/guides/classroom.md docs/guides/coming_from_rrreg.md docs/guides/unknown_words.md docs/guides/coming_from_others.md docs/guides/errors.md docs/which_door.md
+	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md docs/device_programs.md docs/papers/errata.md docs/guides/classroom.md docs/guides/lesson.md docs/guides/coming_from_rrreg.md docs/guides/unknown_words.md docs/guides/coming_from_others.md docs/guides/errors.md docs/which_door.md
 
 # Every example is run; one that fails, and every warning, fails the build. Each page has a process of
 # its own, so what is compiled is kept, outside the tree.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import ssl
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from warner.reports.tally import load_tallies
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guides" / "collecting.md"
+LESSON = DOCS / "guides" / "lesson.md"
 REFERENCE = DOCS / "collector.md"
 PEOPLE = 120
 _HERE = "http://127.0.0.1:8000"
@@ -161,6 +163,52 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
     codes = Path("codes.csv").read_text().splitlines()
     assert len(Path("more.csv").read_text().splitlines()) == 21
     assert len(codes) == 301 and "https://survey.example.org/#code=" in codes[1]
+
+
+def test_every_command_of_the_lesson_runs(
+    servers: _Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """25 people answer over the certificate of --lan, and the result is theirs: the commands beside
+    the examples, which test_docs.py runs. Rejects: a study that shows a result before the last of
+    the class, and a tally of fewer people.
+    """
+    text = LESSON.read_text()
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", text, re.S)).splitlines()
+    commands = [command for command in blocks if not command.startswith("pip")]
+    assert [command.split()[1] for command in commands] == ["demo", "collect", "estimate", "audit"]
+    (study,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+    Path("class.toml").write_text(study)
+    assert "Took" in run(*shlex.split(commands[0])[1:]).output
+    servers.start(commands[1], "lan")
+    (token,) = servers.ready()
+    address = servers.addresses["lan"]
+    assert address.startswith("https://")
+    monkeypatch.setenv("SSL_CERT_FILE", "class.lan.pem")
+    Path("answers.csv").write_text("\n".join(["copied", *["yes"] * 10, *["no"] * 15, ""]))
+    run("randomize", "class.toml", "answers.csv", "-o", "reports.parquet")
+    Path("token.txt").write_text(token)
+    run("collect", "push", "reports.parquet", address, "--token-file", "token.txt")
+    trusted = ssl.create_default_context(cafile="class.lan.pem")
+    headers = {"Authorization": f"Bearer {token}"}
+    for _ in range(1200):
+        loaded = httpx.get(f"{address}/live/tally.json", headers=headers, verify=trusted)
+        if loaded.status_code == 200:
+            break
+        time.sleep(0.1)
+    Path("tally.json").write_bytes(loaded.content)
+    assert "copied: 25 reports" in run(*shlex.split(commands[2])[1:]).output
+    assert "1.6" in run(*shlex.split(commands[3])[1:]).output
+
+
+def test_the_lesson_counts_the_odds_of_its_epsilon() -> None:
+    """25 of 30 sheets, and the telephone's odds: both are 5 to 1, to the rounding that it states."""
+    text = LESSON.read_text()
+    assert "**25** | 5 (threw 6) = **5**" in text and "exp(1.6) = 5" in text
+    (study,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+    law = warner.Study.parse(study).mechanisms["copied"].law
+    assert float(law.high / law.low) == pytest.approx(25 / 5, rel=0.01)
+    design = warner.designs.from_text("forced:1/6,1/6")
+    assert np.exp(design.epsilon) == pytest.approx(5)
 
 
 def test_the_study_of_the_guide_says_what_the_guide_says() -> None:

@@ -103,7 +103,7 @@ def test_readme_examples_print_what_is_written() -> None:
     [
         *("study_of_groups", "first_study", "extending", "device_programs", "papers/errata"),
         *("guides/classroom", "guides/coming_from_rrreg", "guides/unknown_words"),
-        *("guides/coming_from_others", "guides/errors", "which_door"),
+        *("guides/coming_from_others", "guides/errors", "guides/lesson", "which_door"),
     ],
 )
 def test_a_page_prints_what_is_written(name: str) -> None:
