@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test test-spark vectors attack check reproduce bench docs site lock clean
+.PHONY: demo test test-spark vectors attack mutations check reproduce bench docs site lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make test-sql  the statement of warner sql on real databases (installs PostgreSQL, MariaDB and chdb)"
 	@echo "make test-r  build, check and test the package for R (installs R of Debian)"
 	@echo "make test-clients  build and test the clients in Go, Rust and Kotlin (installs compilers of Debian)"
+	@echo "make mutations  what tests notice of small wrong changes (MUTATIONS='sampling stores')"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
 	@echo "make release  build the wheel, the sources and the npm package twice, compare, install and check them"
 	@echo "make check   format, lint, types"
@@ -149,6 +150,9 @@ test-clients: $(READY)
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)
+
+mutations: $(READY)
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.mutations $(MUTATIONS)
 
 # Everything that is published, in dist/, built twice and compared; see .ci/release.py.
 .PHONY: release

@@ -120,7 +120,8 @@ def test_metric_guarantees_compose_and_relax() -> None:
 
 
 def test_relaxing_never_rounds_down() -> None:
-    for epsilon, distance in ((0.1, 3.0), (1 / 3, 0.7), (0.3, 1e9)):
+    pairs = np.random.default_rng(0).uniform(0.01, 10, (50, 2)).tolist()
+    for epsilon, distance in ((0.1, 3.0), (1 / 3, 0.7), (0.3, 1e9), *pairs):
         assert Fraction(warner.privacy.MetricLDP(epsilon, distance).relaxed().epsilon) >= Fraction(
             epsilon
         ) * Fraction(distance)

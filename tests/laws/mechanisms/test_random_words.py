@@ -213,3 +213,18 @@ def test_lists_of_pairs_are_drawn_alike_filled_up_or_not(monkeypatch: pytest.Mon
     assert mechanism._one_each([[], []], Source(None))[:, 0].tolist() == [4, 4]
     with pytest.raises(ValuesError, match=r"position 1.*at most one pair of a key"):
         mechanism.randomize([[], [{"key": "a", "value": 0.1}, {"key": "a", "value": 0.2}]])
+
+
+def test_a_matrix_is_drawn_at_the_edges_of_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Report y gets the words from the sum of the entries before it. Rejects a sampler in which the
+    word at an edge makes the report before it.
+    """
+    matrix = np.array([[0.5, 0.25, 0.0], [0.0, 0.625, 0.125], [0.5, 0.125, 0.875]])
+    mechanism = warner.MatrixMechanism(warner.Integers(0, 2), matrix)
+    for value, column in enumerate(matrix.T):
+        edges = [int(edge * 2**64) for edge in np.cumsum(column)]
+        words = _around(edges)
+        tape = _play(monkeypatch, (words, "u8"))
+        drawn = mechanism._sample(np.full(len(words), value), Source(None))["report"]
+        assert drawn.tolist() == [bisect_right(edges, word) for word in words]
+        assert not tape.parts

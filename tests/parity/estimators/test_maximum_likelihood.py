@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
@@ -27,6 +28,7 @@ from warner.estimators.base import LikelihoodData, gap, log_likelihood, score
 from warner.estimators.maximum_likelihood import budgets, direct, separable
 from warner.estimators.newton import (
     _peaks,
+    _solve,
     accelerated,
     constrained,
     interior_point,
@@ -657,3 +659,17 @@ def test_uniqueness_is_not_lost_to_rounding() -> None:
         .fit(LikelihoodData(flat, w, 10**12, warner.Integers(1, 50)))
         .unique
     ).startswith("not unique")
+
+
+def test_the_best_point_is_kept_where_none_reaches_the_target() -> None:
+    """Rejects a solver that returns its start, or where it ended, though it was nearer between."""
+
+    @dataclass(frozen=True)
+    class Passed:
+        shares: np.ndarray
+        gap: float
+
+    points = [Passed(np.array([i]), gap) for i, gap in enumerate([5.0, 3.0, 1.0, 4.0])]
+    later = iter(points[1:])
+    shares, steps, reached = _solve(points[0], lambda point: next(later, None), 0.5, 10)
+    assert (shares.tolist(), reached) == ([2], False) and steps >= 3

@@ -614,3 +614,32 @@ def test_variances_of_shares_given_are_those_at_each_distribution(
         (gg, gg_at_one), (gh, gh_at_one), (hh, hh_at_one) = several
         wanted = [gg, gg_at_one - gg - 2 * gh, hh - 2 * (gh_at_one - gh), hh_at_one - hh]
         assert test.coefficients[:, v] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("replicates, level", [(39, 0.95), (19 + 20, 0.9), (200, 0.8)])
+def test_limits_of_a_bootstrap_are_replicates_that_were_drawn(
+    replicates: int, level: float
+) -> None:
+    """The k-th smallest error of R is the k / (R + 1) quantile. Rejects k / R, and interpolation
+    between the first and the last error, which make narrow intervals of few replicates.
+    """
+    mechanism = RandomizedResponse(Integers(0, 3), 2.0)
+    result = warner.estimate(mechanism.tally(mechanism.reports([0, 1, 2, 3, 3] * 400)), "project")
+    bounds = result.interval(
+        level, kind="bootstrap", replicates=replicates, rng=np.random.default_rng(5)
+    )
+    rng, errors = np.random.default_rng(5), []
+    for _ in range(replicates):
+        channel, weights = result.data.channel.simulate_tally(result.probabilities, result.n, rng)
+        errors.append(project(channel.invert(weights)) - result.probabilities)
+    order = np.sort(errors, axis=0)
+
+    def quantile(share: float) -> np.ndarray:
+        below = share * (replicates + 1)
+        first = int(np.floor(below + 1e-9))
+        later = order[min(first, replicates - 1)]
+        return np.asarray(order[first - 1] + (below - first) * (later - order[first - 1]))
+
+    ends = quantile(1 - (1 - level) / 2), quantile((1 - level) / 2)
+    expected = np.clip(np.stack([result.probabilities - end for end in ends], axis=1), 0, 1)
+    assert bounds == pytest.approx(expected, abs=1e-12)

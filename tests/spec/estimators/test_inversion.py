@@ -441,3 +441,16 @@ def test_draws_are_distributions_and_belong_to_the_generator_given() -> None:
     assert (fewer.draws(200, np.random.default_rng(1)) @ at).std() > 3 * (
         fit.posterior.draws(200, np.random.default_rng(1)) @ at
     ).std()
+
+
+def test_the_error_of_a_mean_of_few_people_is_that_of_their_reports() -> None:
+    """Of n numbers that each report stands for, the standard error is s / sqrt(n), s^2 with the
+    denominator n - 1. Rejects the denominator n, which is too small for few people.
+    """
+    mechanism = StochasticRounding(Interval(-1, 1, 2), 1.0)
+    fit = warner.estimate(mechanism.tally(mechanism.reports([0, 1, 1])), SampleMean()).fit
+    stand_for = (math.e + 1) / (math.e - 1)
+    numbers = stand_for * np.array([-1, 1, 1])
+    assert fit.mean is not None
+    assert fit.mean.value == pytest.approx([numbers.mean()])
+    assert fit.mean.variance == pytest.approx([numbers.var(ddof=1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -73,6 +74,10 @@ def test_a_channel_keeps_the_budget_it_is_given() -> None:
     assert warner.MatrixMechanism(domain, matrix, epsilon=1.2).requested == 1.2
     with pytest.raises(BudgetError, match=r"needs epsilon 1\.09"):
         warner.MatrixMechanism(domain, matrix, epsilon=1.0)
+    # The budget that it has is enough, and the next smaller float is not.
+    least = warner.MatrixMechanism(domain, matrix).epsilon
+    assert warner.MatrixMechanism(domain, matrix, epsilon=least).epsilon == least
+    refused(BudgetError, "", warner.MatrixMechanism, domain, matrix, math.nextafter(least, 0))
     certain = warner.MatrixMechanism(domain, [[1.0, 0.5], [0.0, 0.5]])
     assert certain.epsilon == float("inf")
     assert certain.randomize([0] * 50).columns["report"].max() == 0

@@ -140,3 +140,16 @@ def test_a_share_of_nobody_is_bounded_by_the_number_of_people() -> None:
     z2 = 1.959963984540054**2
     assert high == pytest.approx(z2 / (10 + z2), rel=1e-6)
     assert warner.estimate(tally, Inversion()).interval(target="respondents")[1, 1] < 0.01
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_of_a_value_that_nobody_has_the_upper_limit_is_wilsons_for_people(times: int) -> None:
+    """Without noise, z^2 / (m + z^2) for m people. Rejects m reports, of which some are of one
+    person.
+    """
+    certain = RandomizedResponse(Integers(0, 1), float("inf"))
+    tally = certain.tally(certain.reports([0] * 400)).per_person(times)
+    square = 1.959963984540054**2
+    for kind in ("wald", "score"):
+        upper = estimate(tally, Inversion()).interval(kind=kind)[1, 1]
+        assert upper == pytest.approx(square / (400 / times + square))

@@ -14,6 +14,7 @@ from tests.spec.collector._web import KIND, TEXT, Client, Site, site
 from warner.collector import collector as module
 from warner.collector.access import invited_id, invited_ids, new_codes
 from warner.collector.refusals import NAMES, Refused
+from warner.collector.submissions import HEAD_BYTES
 from warner.collector.web.application import Settings
 from warner.collector.web.intake import Intake
 from warner.collector.web.limits import Limits
@@ -436,3 +437,37 @@ def test_a_preview_says_that_nothing_is_counted(tmp_path: Path) -> None:
 def test_a_link_that_could_name_a_person_is_refused(link: str) -> None:
     with pytest.raises(StudyError, match=r"collect\.link: must be an address that begins with"):
         Study.parse(f'{TEXT}access = "open"\nlink = "{link}"\n')
+
+
+def test_a_body_of_another_study_is_refused_beside_one_of_this(tmp_path: Path) -> None:
+    """Bodies that come at one moment are checked as one. Rejects a program that reads the rows of
+    both by the head of the first.
+    """
+    with site(tmp_path / "a") as web, Client(web.application) as client:
+        other = bytearray(web.body(2))
+        other[HEAD_BYTES - 1] ^= 1
+        bodies = [web.body(1), bytes(other), web.body(3)]
+        answers = client.together(
+            *(("POST", "/reports", {"content": body, "headers": KIND}) for body in bodies)
+        )
+        assert [answer.status_code for answer in answers[::2]] == [202, 202]
+        refused(answers[1], "other_study")
+        assert web.collector.n == 4
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_who_was_invited_is_counted_beside_who_was_not(tmp_path: Path, number: int) -> None:
+    """Rejects a program that refuses all who come at one moment because of one of them."""
+    with site(tmp_path / "a", 'access = "invited"\n') as web, Client(web.application) as client:
+        codes, digest = new_codes(number), web.study.digest
+        web.collector.invite(invited_ids(digest, codes[1:]))
+        bodies = [
+            web.body(1, np.frombuffer(invited_id(digest, code), np.uint8).reshape(1, 16))
+            for code in codes
+        ]
+        answers = client.together(
+            *(("POST", "/reports", {"content": body, "headers": KIND}) for body in bodies)
+        )
+        refused(answers[0], "not_invited")
+        assert [answer.status_code for answer in answers[1:]] == [202] * (number - 1)
+        assert web.collector.n == number - 1
