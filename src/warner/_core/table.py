@@ -24,7 +24,7 @@ from warner._core.errors import ArgumentError, EmptyError
 from warner._core.extras import imported
 from warner._core.html import Bar
 from warner._core.names import Hinting
-from warner._core.text import decimals_of_percent, duration, number, visible
+from warner._core.text import decimals_of_percent, duration, number, outwards, visible
 
 Row = Mapping[str, Any]
 
@@ -164,9 +164,7 @@ class Column:
             return ""
         unit = UNITS[self.unit]
         if self.unit in ("share", "points"):  # outwards, so that it stays at least as wide
-            scale = 10 ** (decimals + 2)
-            low = math.floor(low * scale + 1e-7) / scale
-            high = math.ceil(high * scale - 1e-7) / scale
+            low, high = outwards(low, high, decimals + 2)
         return f"{unit.write(low, decimals)} to {unit.write(high, decimals)}{unit.suffix}"
 
 

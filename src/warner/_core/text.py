@@ -250,10 +250,20 @@ def percent_interval(low: float, high: float, decimals: int) -> str:
     >>> percent_interval(0.4438, 0.5615, 0) == "44 to 57\N{NO-BREAK SPACE}%"
     True
     """
-    unit = 10 ** (decimals + 2)
-    down = math.floor(low * unit + 1e-7) / unit
-    up = math.ceil(high * unit - 1e-7) / unit
-    return f"{number(100 * down, decimals)} to {percent(up, decimals)}"
+    down, up = (number(100 * end, decimals) for end in outwards(low, high, decimals + 2))
+    return f"{down} to {up}\N{NO-BREAK SPACE}%"
+
+
+def outwards(low: float, high: float, decimals: int) -> tuple[float, float]:
+    """The ends of an interval in some decimals, so that it stays at least as wide.
+
+    >>> outwards(-0.1234, 0.5678, 2)
+    (-0.13, 0.57)
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return low, high
+    unit = 10**decimals
+    return math.floor(low * unit + 1e-7) / unit, math.ceil(high * unit - 1e-7) / unit
 
 
 def decimals_of_number(width: float) -> int:

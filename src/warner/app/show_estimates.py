@@ -30,7 +30,7 @@ from warner.results.shown import (
     marked,
     with_figures,
 )
-from warner.results.tables import NO_INTERVALS, about_intervals, reports_of
+from warner.results.tables import NO_INTERVALS, PEOPLE, about_intervals, reports_of
 from warner.results.weights import WeightedEstimate
 
 _NOBODY = {"value": "nobody was asked", "figure": "", "limits": "", "mark": "", "reports": 0}
@@ -154,7 +154,7 @@ def show_groups(
     ]
     is_marked = any(row["mark"] for row in rows)
     notes = [
-        f"Each group was estimated alone. Intervals are of the {target}.",
+        f"{_ALONE} They are for {PEOPLE[target]}.",
         f"{SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
@@ -201,17 +201,21 @@ def show_redistributed(result: Redistributed) -> None:
 # Groups of people: pooled estimates, weighted populations and differences.
 
 
+_ALONE = "Each group is estimated from its own reports alone, and its intervals hold for it."
+
+
 def show_group_estimates(name: str, result: Estimate, level: float, target: str) -> None:
     """Print the table of the groups of one attribute."""
     table = result.table(level, target)
-    note = "Intervals hold for every group by itself."
+    note = f"{_ALONE} They are for {PEOPLE[target]}."
     if result.groups is not None and result.interval_kind(target) == "posterior":
         note = (
             f"Intervals {result.groups.average_text}. A group unlike the others is missed more "
             "often; --pool none has intervals that hold for every group."
         )
     reports = reports_of(result.n, result.data.simulated)
-    title = f"{name}: {len(result)} groups, {reports}, pool {result.pool}"
+    pooled = "" if result.pool == "none" else f", pool {result.pool}"
+    title = f"{name}: {len(result)} groups, {reports}{pooled}"
     show(replace(table, title=title, notes=[note, *table.notes[1:]]))
     _show_doubt(result)
 

@@ -45,7 +45,7 @@ from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
-from warner._core.text import decimals_of_number
+from warner._core.text import decimals_of_number, outwards
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
@@ -241,15 +241,16 @@ class Differences(Tabular):
 
     def table(self) -> Table:
         """The differences as a table: the group less the reference."""
-        points, share = ("points", "share") if self.of == "shares" else ("number", "number")
+        # The shares of groups stand in other tables, inside their bounds and with less error.
+        points, share = ("points", "data") if self.of == "shares" else ("number", "number")
         interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
         of_rounds = self._rows and "low_if_kept" in self._rows[0]
         ends = ("low_if_kept", "high_if_kept")
         alike = [Column("alike", "if all answered alike", points, ends=ends)] if of_rounds else []
         columns = [
             *(Column(key) for key in ("group", "reference", "value")),
-            Column("estimate", unit=share, priority=3),
-            Column("reference_estimate", "of reference", share, priority=3),
+            Column("estimate", unit=share),
+            Column("reference_estimate", "of reference", share),
             Column("difference", unit=points),
             replace(interval, ends=("low", "high")),
             *alike,
@@ -267,10 +268,20 @@ class Differences(Tabular):
                 row | dict(zip(keys.values(), figures_of_difference(row), strict=True))
                 for row in rows
             ]
-        notes = [_ROUNDS if of_rounds else "", self._about_left_out, self.test.text]
+        notes = [_ROUNDS if of_rounds else "", self._about_bounds, self._about_left_out]
+        notes.append(self.test.text)
         mark = ", of simulated reports" if self.simulated else ""
         title = f"The group less the reference{mark}"
         return Table(columns, rows, notes, title, self.simulated)
+
+    @property
+    def _about_bounds(self) -> str:
+        """What differences of shares are of, where a share is beyond its bounds."""
+        if self.of != "shares":
+            return ""
+        ends = [row[key] for row in self._rows for key in ("estimate", "reference_estimate")]
+        beyond = min(ends, default=0.0) < 0 or max(ends, default=0.0) > 1
+        return _BEYOND if beyond else ""
 
     @property
     def _about_left_out(self) -> str:
@@ -991,6 +1002,12 @@ def dealt_moments(
     return h * k / (n - 1), variance
 
 
+_BEYOND = (
+    "A difference is taken before shares are kept between 0 and 100 %, so here it need not be that "
+    "of two shares in a table of groups."
+)
+
+
 def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Both numbers, their difference and its interval as texts with the same decimals.
 
@@ -1003,6 +1020,7 @@ def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     keys = ("estimate", "reference_estimate", "low", "high")
     a, b, low, high = (scale * float(row[key]) for key in keys)
     decimals = max(decimals_of_number(high - low), 0)
+    low, high = outwards(low, high, decimals)
     # The difference of the two numbers that are shown.
     d = round(a, decimals) - round(b, decimals)
     points = " points" if row["is_share"] else ""
@@ -1028,13 +1046,15 @@ def sentence(row: Mapping[str, Any], level: float) -> str:
     way = "higher" if d >= 0 else "lower"
     if d < 0:
         d, low, high = -d, -high, -low
+    decimals = max(decimals_of_number(high - low), 0)
+    low, high = outwards(low, high, decimals)
     p = shown_p(row["p"])
     more = ""
     if row["p_holm"] != row["p"]:
         more = f", corrected for all comparisons {shown_p(row['p_holm']).removeprefix('p = ')}"
     return (
-        f"The {about} is {d:.2g}{unit} {way} in {row['group']} than in {row['reference']} "
-        f"({100 * level:.4g} % interval {low:.2g} to {high:.2g}, {p}{more})."
+        f"The {about} is {d:.{decimals}f}{unit} {way} in {row['group']} than in {row['reference']} "
+        f"({100 * level:.4g} % interval {low:.{decimals}f} to {high:.{decimals}f}, {p}{more})."
     )
 
 

@@ -91,7 +91,7 @@ class Estimate(Solution):
     ...     for ward, yes in wards.items()
     ... })
     >>> by_ward.probabilities.shape, by_ward.interval().shape, by_ward.pool
-    ((4, 2), (4, 2, 2), 'partial')
+    ((4, 2), (4, 2, 2), 'none')
     >>> bool(by_ward["north"]["yes"] < by_ward["south"]["yes"])
     True
     """
@@ -872,9 +872,8 @@ def estimate(
             estimate. Not for groups. See below.
         pool: for groups, ``"partial"`` draws the shares of each group towards the mean by as much
             as the reports warrant; ``"path"`` draws them towards the groups before and after in
-            time; ``"none"`` estimates each group alone. None is ``"path"`` where ``time`` is named,
-            else ``"partial"`` from three groups on. It is ``"none"`` for two groups, with a
-            ``method``, and for reports whose noise has no known covariance.
+            time; ``"none"`` estimates each group alone, as ``warner report`` does. None is
+            ``"path"`` where ``time`` is named, and else ``"none"``.
         time: for groups on a path, the public column with the time: numbers or dates. Groups that
             are alike in the other columns are one path. The only column of a plain dict has no
             name: ``time="week"`` gives it one.
@@ -1001,10 +1000,8 @@ def _of_table(
 ) -> Estimate:
     """The same, from the reports of the groups."""
     chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
-    axis = None
     if chosen != "none":
-        axis = pooled_axis(table, chosen, time, must_pool=pool is not None or time is not None)
-    if axis is not None:
+        axis = pooled_axis(table, chosen, time)
         fit = Fit(axis.probabilities, Status.COMPLETED)
         return Estimate(
             fit, table.whole, PooledShares(chosen), groups=axis, plausibility=table.plausibility

@@ -49,7 +49,6 @@ from warner.results.solution import NormalPosterior, Solution
 
 POOLS = ("partial", "path", "none")
 KINDS_OF_GROUPS = ("posterior", "score", "wald")
-_FEW_GROUPS = 3  # from here on, groups tell how much they differ
 
 # -----------------------------------------------------------------------------------------------
 # Coordinates in which the noise of group estimates and their differences are independent.
@@ -587,21 +586,11 @@ class GroupAxis:
         return Solution(fit, data, PooledShares(self.pool), self.table.labels[g], normal=normal)
 
 
-def pooled_axis(
-    table: GroupTable, pool: str, time: str | None, must_pool: bool
-) -> GroupAxis | None:
-    """The pooled estimates of groups; None where their noise has no known covariance.
-
-    That is refused where the caller asked for pooling.
-    """
+def pooled_axis(table: GroupTable, pool: str, time: str | None) -> GroupAxis:
+    """The pooled estimates of groups, refused where their noise has no known covariance."""
     centre = _centre(table)
-    try:
-        noise = table.covariance(centre)
-    except ArgumentError:
-        # Bit sums of several attributes do not say how the noise of the shares is correlated.
-        if must_pool:
-            raise
-        return None
+    # Bit sums of several attributes do not say how the noise of the shares is correlated.
+    noise = table.covariance(centre)
     coordinates = Coordinates.of(centre, noise)
     z = coordinates.to(table.shares)
     z[table.sizes == 0] = 0.0
@@ -638,11 +627,8 @@ def chosen_pool(
         raise ArgumentError("time", rule, show(pool))
     if pool is not None:
         return pool
-    if method is not None:
-        return "none"
-    if time is not None:
-        return "path"
-    return "partial" if np.count_nonzero(table.sizes) >= _FEW_GROUPS else "none"
+    # Groups that nobody asked to be pooled have the estimates that each has by itself.
+    return "none" if time is None else "path"
 
 
 def _centre(table: GroupTable) -> np.ndarray:

@@ -11,6 +11,7 @@ from warner._core.text import (
     decimals_of_number,
     decimals_of_percent,
     number,
+    outwards,
     percent,
     percent_interval,
 )
@@ -211,7 +212,8 @@ def figures_of(row: Mapping[str, Any]) -> tuple[str, str]:
         decimals = decimals_of_percent([high - low])
         return percent(estimate, decimals), percent_interval(low, high, decimals)
     decimals = decimals_of_number(high - low)
-    return number(estimate, decimals), f"{number(low, decimals)} to {number(high, decimals)}"
+    down, up = (number(end, decimals) for end in outwards(low, high, decimals))
+    return number(estimate, decimals), f"{down} to {up}"
 
 
 def in_brackets(row: Mapping[str, Any]) -> str:

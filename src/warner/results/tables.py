@@ -100,8 +100,10 @@ def asked_in_words(data: LikelihoodData) -> str:
 
 def about_paper(result: Any) -> list[str]:
     """What is to be said of shares that a design for paper gave; [] of others."""
-    if not result.data.channel.is_on_paper or result.groups is not None:
+    if not result.data.channel.is_on_paper:
         return []
+    if result.groups is not None:
+        return [_FOLLOWED]
     unbiased = result.data.channel.invert(result.data.weights)
     outside = int(np.argmin(unbiased))
     beyond = (
@@ -110,9 +112,14 @@ def about_paper(result: Any) -> list[str]:
     )
     return [
         *([beyond] if unbiased[outside] < 0 else []),
-        "All of this assumes that people followed the card: answers that protect oneself, such as "
-        '"no" whatever is true, bias every design for one group.',
+        _FOLLOWED,
     ]
+
+
+_FOLLOWED = (
+    "All of this assumes that people followed the card: answers that protect oneself, such as "
+    '"no" whatever is true, bias every design for one group.'
+)
 
 
 def rows(
@@ -280,7 +287,7 @@ def estimate_table(
             *(Column(name) for name in result.names),
             *share_columns(level, None),
             Column("reports", unit="people", priority=1),
-            Column("status", priority=2),
+            *([] if result.pool == "none" else [Column("status", priority=2)]),
             *_of_design(result),
         ]
         used = result.interval_kind(target, kind)
@@ -289,6 +296,7 @@ def estimate_table(
         notes = [f"Intervals: {used}, {target}{average}.", tells_nothing(result, listed)]
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
+        notes += about_paper(result)
         return Table(columns, listed, [*notes, *last], about, simulated)
     shares = rows(result, level, target, kind)
     if any(row["shrunk_from"] is not None for row in shares):
@@ -372,7 +380,8 @@ def title(result: Any) -> str:
     """The first line of a table: the question, the number of reports and of groups."""
     reports = reports_of(result.n, result.data.simulated)
     if result.groups is not None:
-        reports += f" of {len(result):,} groups, pool {result.pool}"
+        pooled = "" if result.pool == "none" else f", pool {result.pool}"
+        reports += f" of {len(result):,} groups{pooled}"
     elif result.reports_per_person > 1:
         people = result.data.least_people
         reports += f" of {people:,} {'person' if people == 1 else 'people'} or more"

@@ -412,7 +412,9 @@ def test_groups_are_named_after_their_files_and_estimated(here_of_groups_of_peop
     assert data["shares"] == json.loads(json.dumps(expected.rows()))
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert len(rows) == 12 and float(rows[0]["estimate"]) == expected.probabilities[0, 0]
-    assert "Intervals hold on average over groups" in run("estimate", *FILES, "--by", "file").output
+    assert "its own reports alone" in run("estimate", *FILES, "--by", "file").output
+    pooled = run("estimate", *FILES, "--by", "file", "--pool", "partial").output
+    assert "Intervals hold on average over groups" in pooled
 
 
 def test_differences_are_drawn_with_the_texts_of_the_study(here_of_groups_of_people: Path) -> None:
@@ -541,3 +543,16 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
     assert "goes with a tally of groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
+
+
+def test_a_question_has_one_number_in_every_command(here_of_groups_of_people: Path) -> None:
+    """Rejects groups that are pooled in one command and not in another."""
+    by = run("estimate", *FILES, "--by", "file", "--json").output
+    (together,) = json.loads(by[by.index("[") :])
+    for file in FILES:
+        out = run("estimate", file, "--json").output
+        (alone,) = json.loads(out[out.index("[") :])
+        name = file.split(".")[1]
+        rows = [row for row in together["shares"] if row["group"] == name]
+        for key in ("estimate", "low", "high"):
+            assert [row[key] for row in rows] == [row[key] for row in alone["shares"]]

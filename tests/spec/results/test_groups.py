@@ -40,7 +40,7 @@ from warner.results.weights import WeightStatus
 def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     groups = drawn(1, [100, 200, 300])
     found = estimate(groups)
-    assert (len(found), found.pool, found.names) == (3, "partial", ("group",))
+    assert (len(found), found.pool, found.names) == (3, "none", ("group",))
     assert estimate(groups["a",]).probabilities.shape == (4,)
     with pytest.raises(ArgumentTypeError, match="pool: goes with a tally by public columns"):
         estimate(groups["a",], pool="none")
@@ -70,9 +70,10 @@ def test_a_group_without_reports_has_no_estimate_of_its_own() -> None:
 
 
 def test_groups_alone_are_what_estimate_makes_of_each() -> None:
-    groups = drawn(3, [300, 400])
+    """Rejects groups that are pooled although nobody asked for it."""
+    groups = drawn(3, [300, 400, 50, 20])
     found = estimate(groups)
-    assert found.pool == "none"  # two groups do not tell how much groups differ
+    assert found.pool == "none"
     for key, tally in groups.items():
         own = estimate(tally)
         assert found[key] == own
@@ -80,18 +81,18 @@ def test_groups_alone_are_what_estimate_makes_of_each() -> None:
 
 
 def test_equal_groups_are_drawn_together_and_different_ones_are_not() -> None:
-    alike = estimate(drawn(4, [500] * 20))
+    alike = estimate(drawn(4, [500] * 20), pool="partial")
     apart = np.ptp(alike.probabilities, axis=0).max()
     assert apart < np.ptp(alike.groups.table.shares, axis=0).max() / 2
     far = {(i,): MECHANISM.tally(MECHANISM.randomize([i % 4] * 5000)) for i in range(8)}
-    found = estimate(far)
+    found = estimate(far, pool="partial")
     assert found.probabilities.max(axis=1).min() > 0.9
     assert found.groups.concentration is not None and alike.groups.concentration is not None
     assert found.groups.concentration < 2 < alike.groups.concentration
 
 
 def test_wald_intervals_hold_for_every_group_and_are_wider() -> None:
-    found = estimate(drawn(5, [200] * 12))
+    found = estimate(drawn(5, [200] * 12), pool="partial")
     posterior, own = found.interval(), found.interval(kind="wald")
     assert np.diff(own).mean() > 1.5 * np.diff(posterior).mean()
     single = estimate(drawn(5, [200] * 12)["a",], warner.Inversion())
@@ -108,7 +109,7 @@ def test_pooling_keeps_the_shares_of_all_people(mechanism: Any) -> None:
     for g in range(30):
         shares = np.random.default_rng(g).dirichlet(np.full(4, 0.3))
         groups[g] = drawn(g, [40], mechanism, shares)["a",]
-    found = estimate(groups)
+    found = estimate(groups, pool="partial")
     assert found.groups and found.groups.posterior is not None
     assert (found.groups.posterior.mean < 0).any()  # so that the simplex matters
     pooled = found.groups.posterior.mean.mean(axis=0)
@@ -244,7 +245,7 @@ def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
     rng = np.random.default_rng(5)
     answers = [{"a": "xy"[i], "b": "pqr"[j]} for i, j in rng.integers(0, 2, (900, 2))]
     groups = {g: mechanism.tally(mechanism.randomize(answers[g::3], rng=rng)) for g in range(3)}
-    assert estimate(groups, attributes=["b"]).pool == "partial"
+    assert estimate(groups, attributes=["b"]).pool == "none"
     # The bits of a are counted apart from the reports on b.
     assert estimate(groups).pool == "none"
     refused(ArgumentError, "bit sums", estimate, groups, pool="partial")

@@ -437,7 +437,7 @@ def test_every_table_of_shares_has_them_by_default() -> None:
         name: MANY.tally(MANY.randomize(rng.choice(MANY.domain.labels, 300, p=ZIPF).tolist(), rng))
         for name in ("north", "south", "west")
     }
-    pooled = warner.estimate(groups)
+    pooled = warner.estimate(groups, pool="partial")
     assert pooled.interval_kind("respondents") == "score"
     score_of, wald_of = (pooled.interval(kind=kind) for kind in ("score", "wald"))
     assert score_of.shape == wald_of.shape and (score_of != wald_of).any()

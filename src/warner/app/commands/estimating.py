@@ -332,8 +332,7 @@ class EstimateRequest:
     "--pool",
     type=click.Choice(POOLS),
     help="With --by. partial: each group is drawn towards the mean as the reports warrant. path: "
-    "towards the groups before and after in time. none: each alone. Default: partial from three "
-    "groups on.",
+    "towards the groups before and after in time. none, the default: each alone.",
 )
 @click.option("--time", metavar="NAME", help="The public column with the time, for --pool path.")
 @click.option(

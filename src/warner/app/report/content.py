@@ -17,6 +17,7 @@ from warner._core.text import (
     decimals_of_number,
     decimals_of_percent,
     number,
+    outwards,
     percent,
     percent_interval,
     visible,
@@ -247,7 +248,9 @@ def table_of_differences(
             **number,
             "group": f"{row['group']}: {name(row['value'])}" if is_several else row["group"],
             "figure": signed(number["difference"], decimals),
-            "limits": f"{signed(number['low'], decimals)} to {signed(number['high'], decimals)}",
+            "limits": " to ".join(
+                signed(end, decimals) for end in outwards(number["low"], number["high"], decimals)
+            ),
             "p": shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
             **(of_both(row) if result.of == "numbers" else {}),
         }

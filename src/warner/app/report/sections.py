@@ -44,6 +44,7 @@ from warner.design.privacy_words import (
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
+from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.differences import Differences, compare_groups, sentence
@@ -58,6 +59,7 @@ _MOST_ANSWERS = 6  # of tables by group
 _MOST_DIFFERENCES = 40
 _MOST_SENTENCES = 8
 _LEVEL_OF_TESTS = 0.05
+_SAME_SHARE = 5e-4  # of shares that are the same in a table
 
 
 @dataclass(frozen=True)
@@ -420,14 +422,33 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
     notes.append(
         "A difference is that of the two estimates beside it, and its interval follows from theirs."
         if result.of == "numbers"
-        else "A difference is taken from estimates without bias. The estimates of groups above are "
-        "steadied, which makes their errors smaller, so they need not differ by the same number."
+        else _STEADIED
+        if _is_steadied(question.estimate)
+        else _FROM_COUNTS
     )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")
         notes.append(f"Left out, with fewer than 2 reports: {count}.")
     blocks.append(" ".join(notes))
     return blocks
+
+
+_STEADIED = (
+    "A difference is taken from estimates without bias. The estimates of groups above are "
+    "steadied, which makes their errors smaller, so they need not differ by the same number."
+)
+_FROM_COUNTS = (
+    "A difference is that of the shares of both groups, taken before they are kept between 0 and "
+    "100 %."
+)
+
+
+def _is_steadied(result: Estimate) -> bool:
+    """Whether shares are others than the unbiased ones, kept within their bounds."""
+    if result.fit.probabilities is None:
+        return False
+    unbiased = project(result.data.channel.invert(result.data.weights))
+    return bool(np.abs(unbiased - result.probabilities).max() > _SAME_SHARE)
 
 
 def _half(rows: Sequence[Row]) -> float:
@@ -723,10 +744,18 @@ def _method(source: Source, settings: Settings) -> Section:
     head = ("attribute", "mechanism", "epsilon")
     listed = [dict(zip(head, row, strict=True)) for row in dict.fromkeys(rows)]
     who = "The answers" if _is_randomized(source) else "Where epsilon is finite, the answers"
-    blocks: list[Block] = [
+    on_paper = all(mechanism.is_on_paper for _, mechanism, _ in each)
+    how = (
         f"{who} of each person were randomised before they were counted (local differential "
-        "privacy). The epsilon is the exact one of the integers that were sampled; e to the power "
-        "of epsilon is the factor named above.",
+        "privacy). The epsilon is the exact one of the integers that were sampled"
+    )
+    if on_paper:
+        how = (
+            "People randomised their answers themselves, by the card (randomised response). The "
+            "epsilon follows from the chances of the card"
+        )
+    blocks: list[Block] = [
+        f"{how}; e to the power of epsilon is the factor named above.",
         Table(head, listed, title="How reports were randomised"),
     ]
     notes: dict[str, list[str]] = {}

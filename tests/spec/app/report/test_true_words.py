@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import warner
+from tests.spec.app._command import run
 from tests.spec.app.report.test_report import _report, _words
 from warner.app.report.content import answer_rows
 from warner.app.report.sections import Question, Settings
@@ -127,3 +129,19 @@ def test_the_words_of_a_report_are_of_the_intervals_that_it_shows() -> None:
     assert np.array_equal(shown, result.interval(kind="score"))
     report = _report({"s": mechanism}, {"s": answers})
     assert "on average" not in _words(report)
+
+
+def test_a_report_of_a_card_says_what_was_done(tmp_path: Path) -> None:
+    """Rejects sampled integers where dice were thrown, and steadied shares where none were."""
+    study, counts, page = tmp_path / "s.toml", tmp_path / "c.csv", tmp_path / "r.html"
+    study.write_text(
+        '[attributes.copied]\nvalues = ["no", "yes"]\ndesign = "forced:1/6,1/6"\n'
+        '[public.year]\nvalues = ["first", "second", "third"]\n'
+    )
+    counts.write_text("year,yes,no\nfirst,60,90\nsecond,40,110\nthird,70,80\n")
+    tally = str(tmp_path / "t.json")
+    run("tally", "--counts", str(counts), "--study", str(study), "-o", tally)
+    run("report", tally, "--study", str(study), "-o", str(page))
+    text = page.read_text()
+    assert "steadied" not in text and "integers that were sampled" not in text
+    assert "The epsilon follows from the chances of the card" in text
