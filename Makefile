@@ -233,6 +233,8 @@ lock:
 	  -c requirements.lock tests/sql/requirements.in -o tests/sql/requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  -c requirements.lock .ci/requirements.in -o .ci/requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --extra serve --extra postgres -c requirements.lock pyproject.toml deploy/requirements.in -o deploy/requirements.lock
 
 clean:
 	rm -rf $(VENV) .ci/.venv dist tests/spark/.venv tests/sql/.venv reproduced bench/.venv bench/out docs/.venv docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
