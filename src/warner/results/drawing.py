@@ -11,6 +11,7 @@ import base64
 import hashlib
 import io
 import json
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ _FONTS = "Verdana, DejaVu Sans, sans-serif"  # one as wide as the other, and har
 # {colour: the one in dark mode}. Lightness, shape and dashes carry what hue does.
 PAPER, INK, QUIET, BAND = "#ffffff", "#111111", "#6b6b6b", "#d4d4d4"
 FRAME, GRID, TRUTH, PLAIN = "#dddddd", "#eeeeee", "#b84300", "#fefefe"
+SERIES = (INK, TRUTH, "#0b6aa2", QUIET, "#4b9b5f", "#a05a9c", "#94740c", "#3a88b8")
 PALETTE = {
     PAPER: "#16181c",
     INK: "#f0f0f0",
@@ -47,6 +49,11 @@ PALETTE = {
     GRID: "#2a2d32",
     TRUTH: "#ff9e5e",
     PLAIN: "#17191d",  # the inside of hollow marks
+    "#0b6aa2": "#5aaee0",
+    "#4b9b5f": "#69bd7e",
+    "#a05a9c": "#d190cd",
+    "#94740c": "#d9b544",
+    "#3a88b8": "#9accea",
 }
 
 
@@ -93,7 +100,13 @@ def titled(name: str, about: Sequence[str]) -> Any:
 
 
 def folded(label: str, across: int = _LABEL) -> str:
-    """A label on as many lines as a chart has room for; :func:`labels` draws them."""
+    """A label on as many lines as a chart has room for; :func:`labels` draws them.
+
+    >>> folded("ExpectationMaximization(steps='auto')")
+    "ExpectationMaximization\\n(steps='auto')"
+    """
+    if len(label) > across:
+        label = re.sub(r"(?<=\w)\((?=\w+=)", " (", label)  # the name of a method, and its options
     lines = textwrap.wrap(label, across, max_lines=_LINES, placeholder=" ...") or [label]
     return "\n".join(lines)
 

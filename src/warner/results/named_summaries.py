@@ -16,7 +16,7 @@ from warner._core.table import Column, Table
 from warner._core.text import meant
 from warner.domains import Domain
 from warner.results import summaries
-from warner.results.drawing import require_altair
+from warner.results.drawing import SERIES, require_altair
 from warner.results.intervals import at_every_look, share_columns, share_row
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
@@ -230,15 +230,14 @@ _SHAPES = [
     "stroke",
     "arrow",
 ]
-_TONES = ["#000000", "#b84300", "#0b6aa2", "#7a7a7a", "#4b9b5f", "#a05a9c", "#c9a227", "#6aaed6"]
 
 
 def encoded(column: str, order: list[Any]) -> dict[str, Any]:
     """The encodings of lines and points that tell series apart."""
     alt = require_altair()
     tones, dashes, shapes = (
-        alt.Scale(domain=order, range=(each * len(order))[: len(order)])
-        for each in (_TONES, _DASHES, _SHAPES)
+        alt.Scale(domain=order, range=(list(each) * len(order))[: len(order)])
+        for each in (SERIES, _DASHES, _SHAPES)
     )
     field = f"{column}:N"
     return {

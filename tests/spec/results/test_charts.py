@@ -20,7 +20,7 @@ from warner.collector.pages.brand import contrast
 from warner.domains import Tagged
 from warner.errors import ArgumentError
 from warner.results.charts import _SHADES, chart
-from warner.results.drawing import BAND, INK, PALETTE, PAPER, QUIET, TRUTH, apart
+from warner.results.drawing import BAND, INK, PALETTE, PAPER, QUIET, SERIES, TRUTH, apart
 
 
 @pytest.fixture(scope="module")
@@ -358,10 +358,17 @@ def test_text_and_marks_have_the_contrast_of_wcag_aa(is_dark: bool) -> None:
     """A palette whose greys are too near to the paper is rejected."""
     shown = {light: dark if is_dark else light for light, dark in PALETTE.items()}
     assert contrast(shown[INK], shown[PAPER]) >= 4.5  # text
-    for mark in (QUIET, TRUTH):
+    for mark in (QUIET, *SERIES):
         assert contrast(shown[mark], shown[PAPER]) >= 3  # lines that carry a number
     for mark in (INK, TRUTH):
         assert contrast(shown[mark], shown[BAND]) >= 3  # what is drawn on a band
+
+
+def _benchmark() -> Any:
+    """A chart with a series for each of nine methods."""
+    methods = ["inversion", "project", "normalize", "base-cut", "mle", "em:2", "em:3", "em:4", "eb"]
+    labels = Categorical(["no", "yes"])
+    return warner.benchmark(["no", "yes"], labels, ["RandomizedResponse"], methods, [1.0], [99], 2)
 
 
 def test_every_colour_of_a_chart_is_one_of_the_palette(
@@ -375,6 +382,7 @@ def test_every_colour_of_a_chart_is_one_of_the_palette(
         lambda path: _result(Integers(0, 4)).plot(path, truth=np.ones(5) / 5, reports=True),
         lambda path: warner.estimate(groups).plot(path),
         lambda path: warner.compare_groups(groups).plot(path),
+        lambda path: _benchmark().plot(path),
     )
     for i, draw in enumerate(pictures):
         path = tmp_path / f"{i}.svg"
