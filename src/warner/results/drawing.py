@@ -271,6 +271,7 @@ tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 10em; }
   .wide { display: none; }
   .narrow { display: block; }
   tbody th { min-width: 5.5em; }
+  .numbers svg { display: none; } /* cut off it would look like a larger share */
 }
 @media (prefers-color-scheme: dark) {
   body { background: #16181c; color: #f0f0f0; }
