@@ -28,6 +28,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     MissingExtraError,
 )
+from warner._core.extras import scipy
 
 __all__ = [
     "ROUNDING",
@@ -568,9 +569,7 @@ def paired_errors(first: Any, second: Any) -> PairedErrors:
     covariance = float(((a - a.mean()) * (b - b.mean())).mean())
     correlation = min(1.0, max(-1.0, covariance / spread)) if spread > 0 else math.nan
     if margin > 0:
-        from scipy.special import stdtr
-
-        p_value = float(2 * stdtr(a.size - 1, -abs(mean / margin)))
+        p_value = float(2 * scipy.special.stdtr(a.size - 1, -abs(mean / margin)))
     else:
         p_value = math.nan if mean == 0 else 0.0
     return PairedErrors(mean, margin, correlation, p_value)

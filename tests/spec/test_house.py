@@ -170,7 +170,7 @@ class Only:
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
         if top not in sys.stdlib_module_names and top not in ("lazy_loader", "numpy", "warner"):
-            raise ImportError(f"not on a device: {name}")
+            raise ModuleNotFoundError(f"not on a device: {name}", name=name)
 sys.meta_path.insert(0, Only())
 """
 
@@ -190,6 +190,36 @@ for m in (w.RandomizedResponse(domain, 1.0), w.UnaryEncoding(domain, 1.0), w.Loc
 """
     )
     assert _fresh(code).split() == ["2"] * 6
+
+
+def test_labels_are_randomised_tallied_and_estimated_by_numpy_alone() -> None:
+    # What pip install --no-deps warner numpy lazy_loader installs; the rest says what it lacks.
+    code = """
+import numpy as np
+import warner as w
+for k in (3, 40):
+    domain = w.Categorical([str(i) for i in range(k)])
+    answers = ["0"] * 1500 + ["1"] * 300 + ["2"] * 200
+    for m in (w.RandomizedResponse(domain, 1.0), w.UnaryEncoding(domain, 1.0), w.LocalHashing(domain, 1.0),
+              w.SubsetSelection(domain, 1.0), w.HadamardResponse(domain, 1.0), w.mechanisms.ProjectiveGeometryResponse(domain, 1.0)):
+        tally = m.tally(w.Reports.from_bytes(m.randomize(answers).to_bytes()))
+        result = w.estimate(tally)
+        print(result.interval().shape == (k, 2), len(str(result)) > 100, w.estimate(tally, method="project").n)
+numbers = w.SquareWave(w.Interval(0, 1, 16), 1.0)
+try:
+    w.estimate(numbers.tally(numbers.randomize([0.5] * 1000)))
+except w.errors.MissingExtraError as error:
+    print(error)
+try:
+    result.to_frame()
+except w.errors.MissingExtraError as error:
+    print(error)
+"""
+    lines = _fresh(BLOCK + code).splitlines()
+    assert lines == ["True True 2000"] * 12 + [
+        f"{lacking}: is not installed. Run pip install {lacking}."
+        for lacking in ("scipy", "narwhals")
+    ]
 
 
 def test_the_block_really_blocks() -> None:
@@ -225,6 +255,30 @@ whole_commands()
 print(all(loaded(room) > 0 for room in ("domains", "mechanisms", "estimators", "studies", "results", "design")))
 """
     assert _fresh(code).splitlines() == ["0 0 0 0", "0 0 0 0 0 True", "True"]
+
+
+def test_an_estimate_imports_few_modules_of_the_package(tmp_path: Path) -> None:
+    # Imports follow use: a share of labels needs no numbers, groups, charts, files or studies.
+    count = "print(len([m for m in sys.modules if m.startswith('warner')]), 'scipy' in sys.modules)"
+    code = f"""
+import sys
+import warner
+device = warner.RandomizedResponse(warner.Categorical(["a", "b", "c"]), 1.0)
+tally = device.tally(device.randomize(["a"] * 700 + ["b"] * 300))
+warner.estimate(tally)
+{count}
+tally.save({str(tmp_path / "tally.json")!r})
+"""
+    count_of_modules, has_scipy = _fresh(code).split()
+    assert int(count_of_modules) < 60 and has_scipy == "False"
+    code = f"""
+import sys
+from warner.app.cli import main
+main(["estimate", {str(tmp_path / "tally.json")!r}], standalone_mode=False)
+{count}
+"""
+    count_of_modules, has_scipy = _fresh(code).splitlines()[-1].split()
+    assert int(count_of_modules) < 110 and has_scipy == "False"
 
 
 def test_modules_that_messages_name_are_there_after_import_warner_alone() -> None:

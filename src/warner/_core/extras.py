@@ -1,6 +1,8 @@
-"""Packages that are optional: they are imported when they are first used.
+"""Packages that not every program uses: they are imported when they are first used.
 
 One that is not installed is refused by a MissingExtraError with the command that installs it.
+Labels on devices and in notebooks need NumPy alone; SciPy and Narwhals come with an ordinary
+installation, and are left out by ``pip install --no-deps``.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.errors import MissingExtraError
 
-__all__ = ["arrow_csv", "duckdb", "feather", "imported", "pa", "pc", "pq"]
+__all__ = ["arrow_csv", "duckdb", "feather", "imported", "pa", "pc", "pq", "scipy"]
 
 _EXTRAS = {
     "altair": "plot",
@@ -43,7 +45,8 @@ def imported(name: str, purpose: str | None = None) -> ModuleType:
         if (error.name or package).partition(".")[0] != package:
             raise
     rule = "is not installed" if purpose is None else f"needs {package}, which is not installed"
-    remedy = f'Run pip install "warner[{_EXTRAS[package]}]"'
+    extra = _EXTRAS.get(package)  # None for what comes with every ordinary installation
+    remedy = f"Run pip install {package}" if extra is None else f'Run pip install "warner[{extra}]"'
     raise MissingExtraError(purpose or package, rule, None, remedy)
 
 
@@ -69,8 +72,9 @@ if TYPE_CHECKING:
     import pyarrow.csv as arrow_csv
     import pyarrow.feather as feather
     import pyarrow.parquet as pq
+    import scipy
 else:
     duckdb = _Extra("duckdb")
     pa, pc = _Extra("pyarrow"), _Extra("pyarrow.compute")
     arrow_csv, pq = _Extra("pyarrow.csv"), _Extra("pyarrow.parquet")
-    feather = _Extra("pyarrow.feather")
+    feather, scipy = _Extra("pyarrow.feather"), _Extra("scipy")

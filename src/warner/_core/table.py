@@ -680,7 +680,7 @@ def _typst_text(text: str) -> str:
 
 def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
     """Columns {name: (n,)} as a data frame of the library ``backend``."""
-    import narwhals.stable.v2 as nw
+    nw = imported("narwhals.stable.v2")
 
     try:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()

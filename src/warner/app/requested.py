@@ -17,9 +17,9 @@ from warner._core.errors import ArgumentError, FileError, MethodWarning, message
 from warner._core.table import as_text
 from warner.app.terminal import say
 from warner.app.what_files_hold import one_or_all
-from warner.domains import Domain, Items
+from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.mechanisms import HiddenQuestion, OneOf, from_header
+from warner.mechanisms import from_header
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
@@ -100,6 +100,9 @@ def _is_chosen(only: tuple[str, ...], *names: str) -> bool:
 
 def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | None]]:
     """The questions of a tally, with their attributes; None for all that it counts together."""
+    from warner.domains import Items
+    from warner.mechanisms import HiddenQuestion, OneOf
+
     mechanism = from_header(tally.header)
     inside = len(mechanism.domain.attributes)
     if not isinstance(mechanism, OneOf | HiddenQuestion) or (tally.ways or inside) >= inside:
@@ -123,6 +126,8 @@ def that_were_asked(requests: Iterable[_Request[_P]]) -> tuple[list[_Request[_P]
 
 def were_asked(parts: Sequence[Tally] | TalliesOfGroups, attributes: list[str] | None) -> bool:
     """Whether somebody was asked these questions, of several each two together."""
+    from warner.mechanisms import OneOf
+
     if isinstance(parts, Tally):
         parts = [parts.total()]
     tallies = parts.values() if isinstance(parts, Mapping) else parts
@@ -136,6 +141,8 @@ def were_asked(parts: Sequence[Tally] | TalliesOfGroups, attributes: list[str] |
 
 def question_of_item(name: str, tally: Tally, attributes: list[str] | None) -> str | None:
     """The question that has an item among those that people tick; None for other estimates."""
+    from warner.domains import Items
+
     if attributes is None or not isinstance(from_header(tally.header).domain, Items):
         return None
     question, between, item = name.rpartition(f": {attributes[0]}")

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner._core.table import Column, Table, as_text
 from warner._core.text import canonical, of_hundred
 from warner.app.terminal import say, show
-from warner.designs import PaperDesign
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
-from warner.results.differences import Differences
 from warner.results.estimate import Estimate
 from warner.results.intervals import share_columns
 from warner.results.named_summaries import Named, estimate_rows, summary_rows
-from warner.results.redistribution import Redistributed
 from warner.results.shown import (
     SHRUNK,
     about_bands,
@@ -31,7 +28,13 @@ from warner.results.shown import (
     with_figures,
 )
 from warner.results.tables import NO_INTERVALS, PEOPLE, about_intervals, reports_of
-from warner.results.weights import WeightedEstimate
+
+if TYPE_CHECKING:
+    from warner.designs import PaperDesign
+    from warner.results.differences import Differences
+    from warner.results.redistribution import Redistributed
+    from warner.results.weights import WeightedEstimate
+
 
 _NOBODY = {"value": "nobody was asked", "figure": "", "limits": "", "mark": "", "reports": 0}
 _SHARE = Column("estimate", unit="share")
@@ -51,6 +54,8 @@ def show_estimate(
 
 def _reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:
     """Of a design for paper: what people reported, and what the card makes them report."""
+    from warner.designs import PaperDesign
+
     design = from_header(parts[0].header) if parts else None
     if not isinstance(design, PaperDesign) or len({canonical(t.header) for t in parts}) > 1:
         return "", ""

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -37,12 +37,15 @@ from warner.reports.tally import (
     require_same_origin,
     save_tallies,
 )
-from warner.studies.problems import study_data, study_text
-from warner.studies.study import Study
+
+if TYPE_CHECKING:
+    from warner.studies.study import Study
 
 
 def read_tallies(path: str) -> dict[str, Tally]:
     """The tallies in a tally file, or on standard input for ``-``, by attribute."""
+    from warner.studies.problems import study_data, study_text
+
     if path == "-":
         return parse_tallies(sys.stdin.buffer.read(), "standard input")
     if Path(path).is_file() and not is_tally_file(path):
@@ -332,6 +335,8 @@ class Audited(NamedTuple):
 
 def mechanisms_of(path: str) -> Audited:
     """The mechanisms in a study, report or tally file, and what it says about its reports."""
+    from warner.studies.study import Study
+
     if formats.is_report_file(path):
         opened = files.open_reports(path)
         most = opened.reports_per_person

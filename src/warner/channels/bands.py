@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ArgumentError
+from warner._core.extras import scipy
 from warner.channels.base import Channel, FloatArray, IntArray, extremes, weighted_counts
 
 # -----------------------------------------------------------------------------------------------
@@ -43,11 +44,9 @@ class GeometricChannel(Channel):
 
     def _convolve(self, v: FloatArray) -> FloatArray:
         """sum_x a^|z - x| v_x for every z, along the first axis."""
-        from scipy.signal import lfilter
-
         denominator = [1.0, -self.ratio]
-        forward = lfilter([1.0], denominator, v, axis=0)
-        backward = lfilter([1.0], denominator, v[::-1], axis=0)[::-1]
+        forward = scipy.signal.lfilter([1.0], denominator, v, axis=0)
+        backward = scipy.signal.lfilter([1.0], denominator, v[::-1], axis=0)[::-1]
         return np.asarray(forward + backward - v)
 
     def _deconvolve(self, v: FloatArray) -> FloatArray:
@@ -185,11 +184,11 @@ def rounded_at(steps: int, positions: FloatArray) -> tuple[IntArray, FloatArray]
 
 def spread_over(steps: int, point: IntArray, weight: FloatArray) -> Any:
     """S (steps + 1, K), sparse: value x moves to point[x, i] with probability weight[x, i]."""
-    from scipy.sparse import csr_array
-
     used = weight > 0
     values = np.broadcast_to(np.arange(len(point))[:, None], point.shape)[used]
-    return csr_array((weight[used], (point[used], values)), shape=(steps + 1, len(point)))
+    return scipy.sparse.csr_array(
+        (weight[used], (point[used], values)), shape=(steps + 1, len(point))
+    )
 
 
 def triangle_cdf(s: FloatArray) -> FloatArray:
@@ -243,9 +242,7 @@ class BandChannel(Channel):
     @cached_property
     def _sparse_jumps(self) -> Any:
         """D as a sparse matrix, for products with many vectors."""
-        from scipy.sparse import csr_array
-
-        return csr_array((self._jumps, (self._rows, self._columns)), shape=self.shape)
+        return scipy.sparse.csr_array((self._jumps, (self._rows, self._columns)), shape=self.shape)
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         steps: FloatArray

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from scipy.stats import chi2_contingency
 
 from warner._core.errors import FileError, MissingExtraError
+from warner._core.extras import scipy
 from warner.collector.access import new_codes
 from warner.collector.deployment_card import software_version
 from warner.collector.scripts import packaged_files, people_scripts, scripts_digest
@@ -455,4 +455,8 @@ def _p_value(table: np.ndarray) -> float:
     rare = n < 40
     cells = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
     cells = cells[:, cells.sum(axis=0) > 0]
-    return 1.0 if cells.shape[1] < 2 else float(chi2_contingency(cells, correction=False).pvalue)
+    return (
+        1.0
+        if cells.shape[1] < 2
+        else float(scipy.stats.chi2_contingency(cells, correction=False).pvalue)
+    )

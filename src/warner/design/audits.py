@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.extras import scipy
 from warner._core.names import explained
 from warner._core.sampling import Source
 from warner._core.table import Column, Table, Tabular, entry
@@ -285,12 +286,12 @@ def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:
 
     There are two events with two bounds each, so every bound may err with a quarter of ``_ERROR``.
     """
-    from scipy.stats import beta
-
     if hits_a == 0:
         return 0.0
-    low = float(beta.ppf(_ERROR / 4, hits_a, n - hits_a + 1))
-    high = 1.0 if hits_b == n else float(beta.ppf(1 - _ERROR / 4, hits_b + 1, n - hits_b))
+    low = float(scipy.stats.beta.ppf(_ERROR / 4, hits_a, n - hits_a + 1))
+    high = (
+        1.0 if hits_b == n else float(scipy.stats.beta.ppf(1 - _ERROR / 4, hits_b + 1, n - hits_b))
+    )
     return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
 
 

@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from warner._core.errors import WarnerError
+from warner._core.extras import scipy
 from warner._core.progress import steps
 from warner._core.text import canonical
 from warner.channels import Channel, HashPool, HiddenAmongChannel, LikelihoodOperator
@@ -430,9 +431,10 @@ def _loss_of_normal(bias: np.ndarray, variance: np.ndarray, loss: str) -> float:
     """The mean loss of independent normal errors (K,)."""
     if loss == "l2":
         return float((bias**2 + variance).sum())
-    from scipy.special import ndtr
 
     deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
     z = bias / deviation
-    folded = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + bias * (1 - 2 * ndtr(-z))
+    folded = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + bias * (
+        1 - 2 * scipy.special.ndtr(-z)
+    )
     return float(folded.sum())

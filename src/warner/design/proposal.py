@@ -20,6 +20,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
+from warner._core.extras import scipy
 from warner._core.progress import steps
 from warner._core.table import Column, Table
 from warner._core.text import canonical
@@ -259,8 +260,6 @@ def score_width(channel: LikelihoodOperator, scenario: Scenario, n: int) -> floa
     null and own are the second moments of the inverse's weight of one report under other values
     and under the value itself.
     """
-    from scipy.special import ndtri
-
     z, theta, x = normal_quantile(scenario.level), scenario.theta, scenario.value
     data = LikelihoodData(channel, np.empty(0), n, scenario.domain)  # no tally yet
     try:
@@ -270,7 +269,7 @@ def score_width(channel: LikelihoodOperator, scenario: Scenario, n: int) -> floa
     least = lower_quantiles(theta, scenario.level)
     deviation = math.sqrt(max(float(noise.at(scenario.share)[x]), 0.0) / n)
     widths = []
-    for normal in ndtri((np.arange(_GRID) + 0.5) / _GRID):
+    for normal in scipy.special.ndtri((np.arange(_GRID) + 0.5) / _GRID):
         estimate = np.full_like(theta, scenario.share + deviation * normal)
         low, high = replace(noise, centre=estimate).accepted(least, z)[x]
         widths.append(high - low)

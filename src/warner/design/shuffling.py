@@ -11,6 +11,7 @@ import numpy as np
 from warner._core.checks import integer, real
 from warner._core.errors import ArgumentError
 from warner._core.exact import ONE
+from warner._core.extras import scipy
 from warner.channels.geometry import HadamardChannel, ProjectiveChannel
 from warner.channels.support import DirectChannel
 from warner.mechanisms import Mechanism
@@ -114,8 +115,6 @@ class CrowdLaw:
         Given the total t = a + b, both laws are linear in a times (t choose a) / 2**t, so P exceeds
         e^epsilon Q from some a on, and two tails of Binomial(t, 1/2) have the sum.
         """
-        from scipy.special import bdtrc
-
         t, before, at, beyond = self._cells
         e, p, alpha = math.exp(epsilon), self.p, self.alpha
         rest = max(0.0, 1 - alpha - p * alpha)
@@ -127,9 +126,11 @@ class CrowdLaw:
             first = np.ceil(np.where(slope > 0, -level / slope, np.inf))
         first = np.clip(first, 0, t + 1)
         # Pr(A >= first) of A ~ Binomial(t, 1/2), and E[A 1(A >= first)] = t/2 Pr(A' >= first - 1).
-        above = np.where(first <= 0, 1.0, bdtrc(np.maximum(first - 1, 0), t, 0.5))
+        above = np.where(first <= 0, 1.0, scipy.special.bdtrc(np.maximum(first - 1, 0), t, 0.5))
         fewer = np.maximum(t - 1, 0)
-        above_fewer = np.where(first <= 1, 1.0, bdtrc(np.clip(first - 2, 0, fewer), fewer, 0.5))
+        above_fewer = np.where(
+            first <= 1, 1.0, scipy.special.bdtrc(np.clip(first - 2, 0, fewer), fewer, 0.5)
+        )
         above[first > t], above_fewer[first > t] = 0.0, 0.0
         gains = slope * t / 2 * above_fewer
         # The two terms nearly cancel, so each gets its error.
@@ -196,12 +197,10 @@ class CrowdLaw:
 
 def _binomial(n: int, chance: float) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of Binomial(n, chance) but tails that hardly ever happen, and their masses."""
-    from scipy.stats import binom
-
     spread = 9 * math.sqrt(n * chance * (1 - chance)) + 30
     low, high = max(0, math.floor(n * chance - spread)), min(n, math.ceil(n * chance + spread))
     numbers = np.arange(low, high + 1)
-    return numbers, binom.pmf(numbers, n, chance)
+    return numbers, scipy.stats.binom.pmf(numbers, n, chance)
 
 
 def total_variation(mechanism: Mechanism) -> float:

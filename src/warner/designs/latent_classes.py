@@ -27,7 +27,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc
 
 from warner._core.checks import choice, confidence_level, integer, kind, show
 from warner._core.errors import (
@@ -37,6 +36,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     MismatchError,
 )
+from warner._core.extras import scipy
 from warner._core.names import Hinting
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular
@@ -433,7 +433,7 @@ class ClassShares(Tabular):
         """
         if self.fit_test is not None:
             return 1.0
-        return float(chdtrc(self.design.rank, self.profile.surplus))
+        return float(scipy.special.chdtrc(self.design.rank, self.profile.surplus))
 
     @property
     def doubt(self) -> str:
@@ -454,7 +454,7 @@ class ClassShares(Tabular):
         if degrees == 0:
             return None
         surplus = self.profile.surplus
-        return FitTest(surplus, degrees, float(chdtrc(degrees, surplus)))
+        return FitTest(surplus, degrees, float(scipy.special.chdtrc(degrees, surplus)))
 
     @property
     def _groups(self) -> list[int]:

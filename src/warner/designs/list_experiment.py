@@ -28,6 +28,7 @@ import numpy as np
 
 from warner._core.checks import choice, confidence_level, integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError
+from warner._core.extras import scipy
 from warner._core.names import Hinting
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular
@@ -465,8 +466,6 @@ class ListModel:
 
     def search(self, start: FloatArray, fixed: Sequence[int] = ()) -> tuple[float, FloatArray]:
         """The maximum near a start, with some parameters fixed."""
-        from scipy.optimize import minimize
-
         free = np.setdiff1d(np.arange(start.size), fixed)
 
         def whole(parameters: FloatArray) -> FloatArray:
@@ -480,7 +479,7 @@ class ListModel:
 
         if not free.size:
             return self.value_and_gradient(start)[0], start
-        end = minimize(
+        end = scipy.optimize.minimize(
             down,
             start[free],
             jac=True,
@@ -632,18 +631,15 @@ def _one_sided(shares: FloatArray, covariance: FloatArray, most: float) -> float
 
     Shapes: shares (J,), covariance (J, J).
     """
-    from scipy.optimize import nnls
-    from scipy.special import chdtrc
-
     errors = np.sqrt(covariance.diagonal())
     near = (errors > 0) & (shares <= np.sqrt(most) * errors)
     if not near.any():
         return 1.0
     estimate, noise = shares[near], covariance[np.ix_(near, near)]
     root = np.linalg.inv(np.linalg.cholesky(noise))
-    statistic = nnls(root, root @ estimate)[1] ** 2
+    statistic = scipy.optimize.nnls(root, root @ estimate)[1] ** 2
     weights = _weights_of_mixture(noise)
-    above = sum(w * chdtrc(k, statistic) for k, w in enumerate(weights) if k)
+    above = sum(w * scipy.special.chdtrc(k, statistic) for k, w in enumerate(weights) if k)
     return float(above + weights[0] * (statistic <= 0))
 
 
@@ -680,7 +676,6 @@ def _orthant(covariance: np.ndarray) -> float:
         # 1/2; 1/4 + asin r / (2 pi); 1/8 + the three asin r / (4 pi)
         angles = float(np.arcsin(r[np.triu_indices(size, 1)]).sum())
         return float(2.0**-size + angles / (2 * np.pi * (size - 1 if size > 1 else 1)))
-    from scipy.stats import multivariate_normal
 
-    law = multivariate_normal(np.zeros(size), r, allow_singular=True, seed=0)
+    law = scipy.stats.multivariate_normal(np.zeros(size), r, allow_singular=True, seed=0)
     return float(law.cdf(np.zeros(size)))

@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, 
 from enum import Enum
 from functools import cached_property
 from time import perf_counter
-from typing import Any, ClassVar, Generic, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,11 +29,13 @@ from warner._core.names import Hinting
 from warner._core.pickles import packed, unpacked, without_cached
 from warner._core.processes import SMALL, one_thread
 from warner._core.progress import stage
-from warner._core.references import bibtex_of
-from warner._core.survey_design import SurveyDesign
-from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows, SomeValues
-from warner.domains import Domain, Subset
-from warner.estimators.survey_noise import SurveyNoise, with_sum_one
+from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows
+from warner.domains import Domain
+
+if TYPE_CHECKING:
+    from warner._core.survey_design import SurveyDesign
+    from warner.estimators.survey_noise import SurveyNoise
+
 
 MANY_ROWS = 4  # rows per value from which on whole reports of bits are many
 _FEW_VALUES = 512
@@ -94,6 +96,8 @@ class LikelihoodData:
         It compares with as many people who were drawn one by one with equal probabilities. Where
         an estimate has no variance at all, that is not known (NaN).
         """
+        from warner.estimators.survey_noise import with_sum_one
+
         if self.survey is None:
             return np.ones(self.domain.size)
         variances = self.survey.variances(self.channel.variance)
@@ -105,6 +109,8 @@ class LikelihoodData:
     @property
     def design_effect(self) -> float:
         """The sum of the variances of all shares, divided by that without a survey design."""
+        from warner.estimators.survey_noise import with_sum_one
+
         if self.survey is None:
             return 1.0
         alone = self.channel.variance(with_sum_one(self.survey.unbiased))
@@ -196,6 +202,9 @@ class LikelihoodData:
 
         Shapes: index (k,).
         """
+        from warner.channels import SomeValues
+        from warner.domains import Subset
+
         self.require_simple_sample("values", "Leave values= out")
         domain = Subset(self.domain, index)
         return replace(self, channel=SomeValues(self.channel, index), domain=domain)
@@ -632,6 +641,8 @@ class Estimator(Hinting, ABC):
         >>> print(BiasCorrection().bibtex().splitlines()[0])
         @article{murakami2018,
         """
+        from warner._core.references import bibtex_of
+
         return bibtex_of(self.references)
 
     @final

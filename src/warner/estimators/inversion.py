@@ -17,7 +17,6 @@ from warner._core.errors import (
 from warner.channels import FloatArray, IndependentParts, LikelihoodOperator, summed
 from warner.domains import Domain
 from warner.estimators.base import Estimator, Fit, LikelihoodData, MeanFit, Status, status_of_parts
-from warner.estimators.raked_tables import product_of
 from warner.metrics import base_cut, normalize, project, threshold
 
 # Established names of the constraints.
@@ -383,6 +382,8 @@ class Independent(Estimator):
         object.__setattr__(self, "groups", groups)
 
     def _fit(self, data: LikelihoodData) -> Fit:
+        from warner.estimators.raked_tables import product_of
+
         domain = data.domain
         if not domain.attributes:
             return self.method.fit(data)

@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from warner._core.errors import ArgumentError
+from warner._core.extras import scipy
 from warner.channels import LikelihoodOperator, NearlyConstantRows, on_cells
-from warner.domains import Domain, Integers, Optional
+from warner.domains import Domain, Integers
 from warner.estimators.base import (
     MANY_ROWS,
     Estimator,
@@ -33,7 +34,6 @@ from warner.estimators.base import (
     safe_divide,
     uniform,
 )
-from warner.estimators.literature import SmoothedEM
 from warner.estimators.maximum_likelihood import Uniqueness
 
 # Values up to which each is a cell of its own, and about the largest number of cells.
@@ -66,11 +66,11 @@ class Cells:
 
     def averages(self, columns: Any) -> np.ndarray:
         """The means over the cells of the rows of an array or a sparse matrix (K, P), (C, P)."""
-        from scipy.sparse import csr_array
-
         ends = np.append(self.index, self.size)
         entries = np.repeat(1 / self.sizes, self.sizes)
-        matrix = csr_array((entries, np.arange(self.size), ends), shape=(len(ends) - 1, self.size))
+        matrix = scipy.sparse.csr_array(
+            (entries, np.arange(self.size), ends), shape=(len(ends) - 1, self.size)
+        )
         return _dense(matrix @ columns)
 
     def spread(self, rows: np.ndarray) -> np.ndarray:
@@ -288,12 +288,10 @@ def _splines(size: int, basis: int) -> Any:
 
     Where there are as many as values, each value has its own.
     """
-    from scipy.interpolate import BSpline
-
     if basis == size:
         return np.eye(size)
     knots = (np.arange(basis + 4) - 3) / (basis - 3)
-    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3)
+    return scipy.interpolate.BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3)
 
 
 class CoefficientPrior:
@@ -305,14 +303,15 @@ class CoefficientPrior:
     """
 
     def __init__(self, x: SplineDesign, scale: float) -> None:
-        from scipy.special import gammaln
 
         self.x, self.scale = x, scale
         # What does not depend on phi, the normalisers; that of (1 + |a|^2)^(-(1 + d) / 2) in d
         # dimensions is Gamma((1 + d) / 2) / pi^((1 + d) / 2).
         halves = [(1 + len(group)) / 2 for group in x.groups]
         self._constant = -float(x.spline.sum()) * float(np.log(scale * np.sqrt(2 * np.pi)))
-        self._constant += sum(float(gammaln(half) - half * np.log(np.pi)) for half in halves)
+        self._constant += sum(
+            float(scipy.special.gammaln(half) - half * np.log(np.pi)) for half in halves
+        )
 
     def value(self, phi: np.ndarray) -> float:
         groups = sum((1 + len(g)) / 2 * float(np.log1p(phi[g] @ phi[g])) for g in self.x.groups)
@@ -404,8 +403,6 @@ def maximize_penalized(
     Shapes: x (K, P), phi (P,).
     """
     # The objective need not be concave: the first matrix of :func:`derivatives` is the fallback.
-    from scipy.linalg import cho_solve
-
     columns, prior = x.columns, CoefficientPrior(x, scale)
 
     def step(state: _Ascent) -> _Ascent:
@@ -413,7 +410,7 @@ def maximize_penalized(
         gradient, positive, rest = derivatives(likelihood, columns, state.theta, state.d)
         gradient -= precision * state.phi
         factor = _cholesky(positive - rest + curvature, positive + np.diag(precision))
-        move = cho_solve((factor, True), gradient, check_finite=False)
+        move = scipy.linalg.cho_solve((factor, True), gradient, check_finite=False)
         expected = float(gradient @ move)
         likelihood.steps += 1
         converged = expected < _CLOSE
@@ -666,6 +663,9 @@ def averaged(data: LikelihoodData, theta: np.ndarray, weight: float) -> np.ndarr
     From 256 values smoothed EM has 128 to 255 cells of consecutive values, whose shares are
     even within cells.
     """
+    from warner.domains import Optional
+    from warner.estimators.literature import SmoothedEM
+
     nonresponse = data.domain.nonresponse is not None
     size = theta.size - nonresponse
     width = size // _CELLS

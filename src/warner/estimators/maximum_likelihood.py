@@ -13,6 +13,7 @@ from warner._core.checks import choice
 from warner._core.errors import (
     MismatchError,
 )
+from warner._core.extras import scipy
 from warner.channels import (
     LARGEST_DENSE,
     LikelihoodOperator,
@@ -66,8 +67,6 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     # s_x is the share of reports with bit x. With t = a + theta, c = a + b and lambda the
     # multiplier of sum theta = 1, t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s
     # c)); lambda is the root of a decreasing function.
-    from scipy.optimize import brentq
-
     law = _support_law(channel)
     a, c = law.q / law.gap, 1 / law.gap
     s = channel.support_shares(w)
@@ -98,7 +97,7 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
         low *= 2
     while excess(high) > 0:
         high *= 2
-    best = theta(brentq(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
+    best = theta(scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
     out: np.ndarray = best / best.sum()
     return out
 
@@ -241,8 +240,6 @@ def _moves(products: np.ndarray, ones: np.ndarray, positive: np.ndarray) -> bool
     the sum of those entries, each at most 1, finds it. If not, d' must vanish there and lie in the
     kernel of the other columns.
     """
-    from scipy.optimize import linprog
-
     ones = ones / np.linalg.norm(ones) if len(ones) else ones
     values, vectors = np.linalg.eigh(products + np.outer(ones, ones))
     if ((values > _DEPENDENT * len(ones)) & (values <= _CLEAR)).any():
@@ -255,7 +252,7 @@ def _moves(products: np.ndarray, ones: np.ndarray, positive: np.ndarray) -> bool
         return True
     limits = np.concatenate([-border, border])
     bound = np.concatenate([np.zeros(len(border)), np.ones(len(border))])
-    optimum = linprog(
+    optimum = scipy.optimize.linprog(
         -border.sum(axis=0), A_ub=limits, b_ub=bound, bounds=(None, None), method="highs"
     )
     if optimum.status == 0 and -optimum.fun > 1e-6:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from warner._core.special import positive_solver
 from warner.channels import ColumnProducts, LikelihoodOperator, NearlyConstantRows
 from warner.estimators.base import (
     Status,
@@ -178,8 +179,6 @@ def interior_point(channel: LikelihoodOperator, w: np.ndarray, target: float) ->
 
     Shapes: channel (m, K), w (m,) -> (K,).
     """
-    from scipy.linalg import cho_solve
-
     size = channel.shape[1]
     seen = w > 0
 
@@ -190,10 +189,10 @@ def interior_point(channel: LikelihoodOperator, w: np.ndarray, target: float) ->
         barrier = min(state.barrier, 0.1 * float(theta @ z) / size)
         hessian = channel.gram(safe_divide(w, d**2))
         hessian[np.diag_indices(size)] += z / theta
-        factor = _factor_with_ridge(hessian)
-        if factor is None:
+        solve = _solver_with_ridge(hessian)
+        if solve is None:
             return None
-        move = cho_solve(factor, barrier / theta - gradient, check_finite=False)
+        move = solve(barrier / theta - gradient)
         dual = barrier / theta - z - z / theta * move
 
         def penalised(point: np.ndarray) -> float:
@@ -213,17 +212,12 @@ def interior_point(channel: LikelihoodOperator, w: np.ndarray, target: float) ->
     return _solve(start, step, target, _STEPS)
 
 
-def _factor_with_ridge(hessian: np.ndarray) -> tuple[np.ndarray, bool] | None:
-    """The Cholesky factor with the smallest ridge that allows it, None where none does."""
-    from scipy.linalg import LinAlgError, cho_factor
-
+def _solver_with_ridge(hessian: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Solve with the smallest ridge that makes the matrix positive definite, None where none."""
     for ridge in (0.0, 1e-14, 1e-11, 1e-8):
-        try:
-            matrix = hessian + ridge * np.diag(hessian.diagonal())
-            factor: tuple[np.ndarray, bool] = cho_factor(matrix, check_finite=False)
-            return factor
-        except LinAlgError:
-            continue
+        solve = positive_solver(hessian + ridge * np.diag(hessian.diagonal()))
+        if solve is not None:
+            return solve
     return None
 
 
@@ -483,8 +477,6 @@ def nonnegative_quadratic(
     """
     # All variables with negative x or multiplier change at once while their number falls, else one
     # at a time, which ends.
-    from scipy.linalg.lapack import dposv
-
     size = linear.size
     free, fewest, patience = start.copy(), size + 1, 3
     scale = np.abs(linear).max()
@@ -492,11 +484,10 @@ def nonnegative_quadratic(
         index = np.flatnonzero(free)
         x = np.zeros(size)
         if index.size:
-            # The matrix is symmetric, so its transpose has the order of memory that LAPACK reads.
-            inner = hessian[np.ix_(index, index)].T
-            _, x[index], failed = dposv(inner, -linear[index], overwrite_a=True)
-            if failed:
+            solve = positive_solver(hessian[np.ix_(index, index)])
+            if solve is None:
                 return None
+            x[index] = solve(-linear[index])
         slack = hessian @ x + linear
         wrong = np.where(free, x < 0, slack < -1e-15 * scale)
         count = np.count_nonzero(wrong)

@@ -25,10 +25,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, chdtrc, ndtr, xlogy
-from scipy.stats import binom
 
 from warner._core.errors import MismatchError
+from warner._core.special import bdtr, bdtrc, binomial_pmf, chdtrc, ndtr, xlogy
 from warner.channels import (
     Channel,
     DenseChannel,
@@ -44,7 +43,6 @@ from warner.channels import (
 )
 from warner.domains import Integers
 from warner.estimators.base import LikelihoodData
-from warner.estimators.maximum_likelihood import MaximumLikelihood
 from warner.metrics import project
 
 DOUBTFUL = 1e-4  # p-values below which a line is shown
@@ -198,6 +196,8 @@ def _of_cells(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
 
 def _best(law: FloatArray, seen: FloatArray, n: int, parts: int) -> float:
     """The p-value at the most likely distribution of the answers. Shapes: law (C, K), seen (C,)."""
+    from warner.estimators.maximum_likelihood import MaximumLikelihood
+
     possible = law.sum(axis=1) > 0
     if seen[~possible].any():
         return 0.0
@@ -283,7 +283,7 @@ def _of_ones(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
 def _of_popcounts(channel: SupportRows, law: SupportLaw, w: FloatArray, n: int) -> float:
     """Of how many bits of a whole report are 1, whose law is the same for all answers."""
     size, q, stays = channel.shape[1], float(law.q[0]), float(law.q[0] + law.gap[0])
-    others = binom.pmf(np.arange(size), size - 1, q)  # the bits of the values not answered
+    others = binomial_pmf(np.arange(size), size - 1, q)  # the bits of the values not answered
     expected = np.append(others * (1 - stays), 0.0) + np.append(0.0, others * stays)
     ones = np.bitwise_count(channel.bits).sum(axis=1, dtype=np.int64)
     seen = weighted_counts(ones, w, size + 1)
@@ -309,4 +309,4 @@ def _of_pairs(channel: SupportRows, law: SupportLaw, w: FloatArray, n: int) -> f
     pairs = products[np.triu_indices(len(values), 1)]
     if not len(pairs):
         return 1.0
-    return float(min(1.0, 2 * len(pairs) * ndtr(-np.abs(pairs).max() / np.sqrt(variance / n))))
+    return min(1.0, 2 * len(pairs) * float(ndtr(-np.abs(pairs).max() / np.sqrt(variance / n))))

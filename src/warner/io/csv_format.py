@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 from warner._core.errors import FileError
 from warner._core.extras import arrow_csv, pa
 from warner.domains import Domain
-from warner.io.answer_column import DECIMAL_COMMA
 from warner.io.answer_tables import answer_table
 from warner.io.file_format import (
     NO_PUBLIC,
@@ -212,6 +211,8 @@ def _rows(
     text: io.RawIOBase, delimiter: str, names: list[str], bare: bool
 ) -> Iterator[pa.RecordBatch]:
     """The columns ``names`` as text, a batch at a time; a blank line holds empty cells."""
+    from warner.io.answer_column import DECIMAL_COMMA
+
     # Without empty lines, the numbers of all rows after them would shift.
     parse = arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False)
     # Everything is read as text and checked later: Arrow's own conversions would guess.

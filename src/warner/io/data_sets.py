@@ -37,7 +37,6 @@ from warner.io.parquet_format import (
     read_by,
     redacted_address,
 )
-from warner.io.read_answers import table_cells
 
 _PATTERN = re.compile(r"[*?\[]")
 _EXCEL = ".xlsx"
@@ -326,6 +325,8 @@ def _state_by_duckdb(address: str) -> FileState:
 @contextmanager
 def local_name(path: str) -> Iterator[str]:
     """The path of a file in the block, or of its copy where it cannot be counted directly."""
+    from warner.io.read_answers import table_cells
+
     if not is_remote(path):
         if ending(path).lower() != _EXCEL or not Path(path).is_file():
             yield path

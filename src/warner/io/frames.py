@@ -17,7 +17,7 @@ from warner._core.foreign_tables import ColumnNames, header_of, index_of
 from warner.domains import Domain
 from warner.io.parquet_format import StreamedColumns
 from warner.io.stated_headers import StatedHeader
-from warner.mechanisms import Mechanism, PerAttribute
+from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.reports import Reports, columns_of
@@ -40,6 +40,8 @@ _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
 
 def together(mechanisms: Mapping[str, Mechanism], ways: int | None) -> dict[str, Mechanism]:
     """What is counted: each attribute, or with ``ways`` all of several attributes in tuples."""
+    from warner.mechanisms import PerAttribute
+
     if ways is None or len(mechanisms) == 1:
         return dict(mechanisms)
     return {JOINT: PerAttribute.of(mechanisms)}

@@ -17,7 +17,6 @@ import numpy as np
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, ValuesError, message
 from warner._core.extras import pa
 from warner.domains import Domain
-from warner.io.answer_column import AnswerColumn
 from warner.reports.public_columns import Groups, Value, groups_of_codes
 
 
@@ -60,6 +59,8 @@ def indices_of(
     rule: str = "holds values that its header does not declare",
 ) -> np.ndarray:
     """The indices (n,) of the values in a public column of a report file."""
+    from warner.io.answer_column import AnswerColumn
+
     problem = message(f"{path}: column {name!r}", rule)
     try:
         return AnswerColumn(name, row or 0, domain).encoded(column, domain.encode)

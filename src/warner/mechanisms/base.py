@@ -33,15 +33,12 @@ from warner._core.foreign_tables import (
 from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
-from warner._core.references import bibtex_of
 from warner._core.sampling import Source
 from warner._core.text import canonical, look, magnitude
 from warner.channels import Channel, LikelihoodOperator
-from warner.domains import LARGEST_SIZE, Domain, Product
-from warner.mechanisms.device_program import columns_of, odds
+from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of, euclidean_distances
-from warner.reports.product_schema import attribute_names
 from warner.reports.public_columns import Groups, group_people, warn_of_small_groups
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema, Rows, columns_from
@@ -337,6 +334,8 @@ class Mechanism(Hinting, ABC):
         >>> print(SubsetSelection(Categorical(["a", "b", "c"]), 1.0).bibtex().splitlines()[0])
         @article{ye2018,
         """
+        from warner._core.references import bibtex_of
+
         return bibtex_of(self.sources)
 
     def __repr__(self) -> str:
@@ -468,6 +467,8 @@ class Mechanism(Hinting, ABC):
         >>> program["sampler"], program["size"], program["columns"]
         ('direct', 2, [{'name': 'report', 'dtype': '|u1', 'length': 1}])
         """
+        from warner.mechanisms.device_program import columns_of
+
         # A subclass with another sampler inherits the program of its base, which is not its own.
         if not issubclass(self._home("_program"), self._home("_sample")):
             raise self._no_program()
@@ -488,6 +489,8 @@ class Mechanism(Hinting, ABC):
 
     def _program_odds(self) -> dict[str, Any]:
         """The odds of a program, and their bound."""
+        from warner.mechanisms.device_program import odds
+
         return odds(self.law.ratio(), self.requested)
 
     def check_index(self, index: np.ndarray) -> None:
@@ -947,6 +950,9 @@ def marginal_problem(
 
     Shapes: problem (m, K).
     """
+    from warner.domains import Product
+    from warner.reports.product_schema import attribute_names
+
     channel, counts, _ = problem
     names = list(domains)
     chosen = attribute_names(attributes, names)

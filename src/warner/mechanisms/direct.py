@@ -17,12 +17,10 @@ from warner._core.checks import numbers_of
 from warner._core.errors import ArgumentError, BudgetError
 from warner._core.exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._core.sampling import Source
-from warner._core.table import as_text
 from warner._core.text import canonical
 from warner.channels import DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee, sensitive_mask
 from warner.privacy.report_laws import ExactTable, TwoProbabilities, epsilon_of, floats, fractions
 from warner.reports.rules import smallest_dtype
@@ -119,11 +117,15 @@ class RandomizedResponse(Mechanism):
         }
 
     def _program(self) -> dict[str, Any]:
+        from warner.mechanisms.device_program import number, program
+
         widths = {"own": number(self._true_width), "other": number(self._other_width)}
         return program("direct", {"size": self.domain.size, **widths})
 
     @property
     def report_words(self) -> tuple[str, ...]:
+        from warner._core.table import as_text
+
         words = () if self.domain.is_binned else tuple(map(as_text, self.domain.labels))
         return words if len(set(words)) == len(words) else ()
 
@@ -241,6 +243,8 @@ class MatrixMechanism(TableMechanism):
         return {"report": report}
 
     def _program(self) -> dict[str, Any]:
+        from warner.mechanisms.device_program import numbers, program
+
         columns = [numbers(column) for column in self._numerators.T.tolist()]
         fields = {"size": self.domain.size, "words": 1, "numerators": columns}
         if self.sensitive_mask is not None:
@@ -248,6 +252,8 @@ class MatrixMechanism(TableMechanism):
         return program("table", fields)
 
     def _program_odds(self) -> dict[str, Any]:
+        from warner.mechanisms.device_program import ANY, SENSITIVE, odds
+
         between = ANY if self.sensitive_mask is None else SENSITIVE
         return odds(self.law.ratio(), self.requested, between)
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from warner._core.checks import distribution, integer, numbers_of, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner._core.exact import ONE, check_representable, divide, exp
+from warner._core.extras import scipy
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import MatrixMechanism
@@ -357,8 +358,6 @@ def _fewest(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.ndarr
     """Rows, as few as give the same information, chosen alike on every machine."""
     # The weights with the same information are a polytope. A vertex has few rows, and a cost that
     # no symmetry of the problem shares picks one.
-    from scipy.optimize import linprog
-
     size = problem.size
     upper = np.triu_indices(size)
     priors = problem.priors[multipliers(problem, rows, weights).mixture > 1e-6]
@@ -372,7 +371,9 @@ def _fewest(problem: Problem, rows: np.ndarray, weights: np.ndarray) -> np.ndarr
     rows = tight if len(tight) <= _MOST_TIGHT else rows
     code = (rows > 1) @ (2.0 ** np.arange(size) / 2.0**size) + 0.1 * (rows == 0).any(axis=1)
     cost = 1 + (code * 0.6180339887498949 * 2.0**size) % 1
-    vertex = linprog(cost, A_eq=sums(rows), b_eq=same, method="highs-ds", options=_PRECISE)
+    vertex = scipy.optimize.linprog(
+        cost, A_eq=sums(rows), b_eq=same, method="highs-ds", options=_PRECISE
+    )
     if vertex.x is None:  # the solver's precision was not enough
         return rows
     fewest = rows[vertex.x > _SUPPORT * vertex.x.max()]

@@ -25,7 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+
+from warner._core.extras import scipy
 
 EXHAUSTIVE = 20  # values, up to which all 2^K rows are priced
 _BLOCK = 13  # values whose patterns are priced at once, as a table
@@ -148,7 +149,9 @@ def solve_weights(problem: Problem, rows: np.ndarray, tolerance: float) -> _Solu
         border = np.hstack([-gains.T, rows, np.zeros((m, 1))])
         right = np.column_stack([border, target / w - z - stationary])
         hessian[np.diag_indices(m)] += 1e-14 * float(np.trace(hessian)) / m
-        solved = cho_solve(cho_factor(hessian, overwrite_a=True, check_finite=False), right)
+        solved = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(hessian, overwrite_a=True, check_finite=False), right
+        )
         corner = np.zeros((count + size + 1,) * 2)
         corner[:count, :count] = -np.diag(slack / mixture)
         corner[:count, -1] = corner[-1, :count] = -1

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ArgumentError
+from warner._core.extras import scipy
 from warner._core.survey_design import DrawnSample
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
@@ -162,9 +163,7 @@ class Coefficients(Tabular):
         """Two-sided p-values (E, p) of "this coefficient is 0", see :attr:`degrees`."""
         z = np.abs(self.z)
         if self.survey is not None:
-            from scipy.special import stdtr
-
-            return np.asarray(2 * stdtr(self.degrees.reshape(z.shape), -z))
+            return np.asarray(2 * scipy.special.stdtr(self.degrees.reshape(z.shape), -z))
         tails = [math.erfc(value / math.sqrt(2)) for value in z.ravel()]
         return np.array(tails).reshape(z.shape)
 
@@ -212,7 +211,6 @@ class Coefficients(Tabular):
         if not columns:
             got = ", ".join(repr(name) for name in listed)
             raise ArgumentError("names", f"must be of {', '.join(self.names)}", got)
-        from scipy.special import chdtrc, fdtrc
 
         width = len(self.names)
         places = [e * width + i for e in range(len(self.coefficients)) for i in columns]
@@ -220,14 +218,16 @@ class Coefficients(Tabular):
         inverse = np.linalg.pinv(self.covariance[np.ix_(places, places)], hermitian=True)
         statistic = float(b @ inverse @ b)
         if self.survey is None:
-            return WaldTest(statistic, len(places), float(chdtrc(len(places), statistic)))
+            return WaldTest(
+                statistic, len(places), float(scipy.special.chdtrc(len(places), statistic))
+            )
         # The covariance is estimated as well: Hotelling's law.
         of_errors = float(self.degrees[places].min()) - len(places) + 1
         if of_errors < 1:
             rule = "are too many to test together with so few clusters"
             raise ArgumentError("names", rule, f"{len(places)} coefficients")
         fraction = of_errors / (of_errors + len(places) - 1)
-        p = float(fdtrc(len(places), of_errors, fraction * statistic / len(places)))
+        p = float(scipy.special.fdtrc(len(places), of_errors, fraction * statistic / len(places)))
         return WaldTest(statistic, len(places), p, of_errors)
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from warner._core.checks import choice
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.extras import scipy
 from warner._core.survey_design import DrawnSample, SurveyDesign
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
@@ -428,8 +429,6 @@ class TwoByTwo:
 
     def profile(self, r: float) -> float:
         """The largest log-likelihood where the correlation is r, in nats."""
-        from scipy.optimize import minimize
-
         rows = self.rows if r >= 0 else self.rows[:, :, ::-1]
         size = abs(r)
         bound = min(-math.log(max(size, math.exp(-_WIDE))), _WIDE)
@@ -443,9 +442,9 @@ class TwoByTwo:
             return -float(self.counts @ np.log(np.maximum(likelihoods, 1e-300)))
 
         starts = [(a, c) for a in (-2.0, 0.0, 2.0) for c in (-0.5, 0.5)]
-        ends = (minimize(loss, start, method="Nelder-Mead") for start in starts)
+        ends = (scipy.optimize.minimize(loss, start, method="Nelder-Mead") for start in starts)
         best = min(ends, key=lambda end: end.fun)
-        return -float(minimize(loss, best.x, method="BFGS").fun)
+        return -float(scipy.optimize.minimize(loss, best.x, method="BFGS").fun)
 
     def interval(self, level: float) -> tuple[float, float]:
         """The correlations that a likelihood-ratio test does not reject."""

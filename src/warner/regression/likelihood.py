@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from warner._core.extras import scipy
 from warner._core.survey_design import DrawnSample
 from warner.channels import FloatArray, IntArray
 from warner.estimators.base import Status, iterate
@@ -278,11 +279,9 @@ class PairsPoint(Point):
 
         Shapes: factors f (r, E) of the pairs.
         """
-        from scipy.sparse import csr_array
-
         pairs = self.pairs
         shape = (len(drawn.stratum_of_unit), len(pairs.group))
-        people = csr_array((drawn.weights, (drawn.unit, pairs.of_person)), shape=shape)
+        people = scipy.sparse.csr_array((drawn.weights, (drawn.unit, pairs.of_person)), shape=shape)
         covariates = pairs.covariates[pairs.group]
         return np.concatenate([people @ (f[:, None] * covariates) for f in factors.T], axis=1)
 
@@ -711,12 +710,10 @@ class _State:
     @classmethod
     def of(cls, likelihood: Likelihood, beta: FloatArray, point: Point) -> _State:
         """The state at coefficients, from the likelihood there."""
-        from scipy import linalg
-
         gradient, observed, complete = point.derivatives()
         # The information of the answers is singular in floats where shares are nearly 0 or 1.
         ridge = _RIDGE * likelihood.total
-        scale, vectors = linalg.eigh(observed, complete + ridge * np.eye(len(complete)))
+        scale, vectors = scipy.linalg.eigh(observed, complete + ridge * np.eye(len(complete)))
         steepness = np.maximum(np.abs(scale), _FLAT)
         step = vectors @ ((vectors.T @ gradient) / steepness)
         return cls(likelihood, beta, point, scale, vectors, step, float(gradient @ step))

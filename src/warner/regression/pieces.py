@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from warner._core.extras import scipy
 from warner.channels import FloatArray, IntArray
 
 LINKS = ("logit", "probit", "cloglog", "cauchit")
@@ -191,10 +192,8 @@ def _log_share(t: FloatArray, link: str) -> Derivatives:
         other = 1 / (1 + np.exp(t))
         return -np.logaddexp(0.0, -t), other, -other * (1 - other)
     if link == "probit":
-        from scipy.special import log_ndtr
-
         t = np.clip(t, -_LARGEST_SD, _LARGEST_SD)
-        logs = log_ndtr(t)
+        logs = scipy.special.log_ndtr(t)
         slope = np.exp(-0.5 * t**2 - 0.5 * np.log(2 * np.pi) - logs)
         return logs, slope, -slope * (t + slope)
     share = np.arctan2(1.0, -t) / np.pi  # 1/2 + arctan(t)/pi, without loss far on the left

@@ -28,7 +28,6 @@ from warner._core.extras import pa
 from warner._core.foreign_tables import index_of, with_header
 from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
-from warner._core.table import frame
 from warner._core.text import canonical
 from warner.reports.schema import ReportSchema
 
@@ -178,6 +177,8 @@ class Reports(Hinting):
         >>> frame.column_names, coin.tally(frame).n
         (['smokes_report'], 2)
         """
+        from warner._core.table import frame
+
         start = f"{attribute}_" if attribute else ""
         made = frame(columns_for_files(start, self.columns), backend)
         if self.index is not None and index_of(made) is not None:

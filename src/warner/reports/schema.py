@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
-from warner._core.hashing import FieldHash
 from warner.reports.counting import (
     count_rows_of_groups,
     count_values,
@@ -37,6 +36,10 @@ from warner.reports.tally_kinds import (
     Histogram,
     TallyKind,
 )
+
+if TYPE_CHECKING:
+    from warner._core.hashing import FieldHash
+
 
 _FEW_GROUPS = 64  # from here on the bits of all groups are summed together
 
@@ -719,6 +722,7 @@ class HashedColumns(IntegerColumns):
 class WindowCounts(HashedColumns):
     """A schema of hashed reports, counted as whole reports.
 
+    >>> from warner._core.hashing import FieldHash
     >>> schema = WindowCounts.of(FieldHash(5, 4), 3)
     >>> schema.rows, schema.n_reports
     (20, 80)
@@ -745,6 +749,7 @@ class WindowCounts(HashedColumns):
 class SupportCounts(HashedColumns):
     """A schema of hashed reports, counted by the values they support.
 
+    >>> from warner._core.hashing import FieldHash
     >>> schema = SupportCounts.of(FieldHash(5, 2), 3)
     >>> columns = schema.parse({"multiplier": [0, 0], "shift": [0, 1], "bucket": [1, 1]})
     >>> schema.count(Rows(columns)).counts[0].tolist()

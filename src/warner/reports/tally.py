@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 
-from warner._core import html
 from warner._core.atomic_files import read_whole, require_ending, write_whole
 from warner._core.checks import integer, kind, legible, show
 from warner._core.errors import (
@@ -421,6 +420,8 @@ class Tally(Hinting):
         return f"Tally({', '.join(about)})"
 
     def _repr_html_(self) -> str:
+        from warner._core import html
+
         if not self.columns:
             rows = [["reports", f"{self.n:,}"], *_facts(self)]
             rows.append(["counts", f"{self.kind}, {' x '.join(map(str, self.counts.shape))}"])

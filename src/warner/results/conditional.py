@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from warner._core.table import Table, Tabular
 from warner.channels import BlockMoments, FloatArray
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
-from warner.estimators.key_value import KeyMoments, PerKey, key_moments, of_keys
 from warner.metrics import project
 from warner.results.intervals import (
     TARGETS,
@@ -48,6 +47,10 @@ from warner.results.summaries import (
     quantile,
     variance_of_shares,
 )
+
+if TYPE_CHECKING:
+    from warner.estimators.key_value import KeyMoments
+
 
 # -----------------------------------------------------------------------------------------------
 # Intervals for the share of a value among the people who have one key.
@@ -432,10 +435,14 @@ class Conditional(Tabular):
     @cached_property
     def _moments(self) -> KeyMoments | None:
         """Unbiased frequencies and sums of values, where reports are of keys with values."""
+        from warner.estimators.key_value import key_moments
+
         return key_moments(self.estimate.data) if self.estimate.data.channel.is_keyed else None
 
     def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Quantity:
         """A summary of the key's values, with the interval of a function of all shares."""
+        from warner.estimators.key_value import PerKey
+
         of_key = summary(BlockShares(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(of_key, Quantity):
             rule = "must be points on a line"
@@ -575,6 +582,8 @@ def frequencies(
     Where a person holds up to l pairs and the device draws one of l slots, the share of people
     with the key is l times the share of the draws.
     """
+    from warner.estimators.key_value import of_keys
+
     keys, _ = _attributes(estimate)
     shares, times = _shares(estimate), 1
     if estimate.data.channel.is_keyed:

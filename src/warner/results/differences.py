@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,7 @@ from warner._core.errors import (
     EmptyError,
     MismatchError,
 )
+from warner._core.extras import scipy
 from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
@@ -51,19 +52,19 @@ from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results.association import pair_of
-from warner.results.charts_of_groups import forest
-from warner.results.drawing import save
 from warner.results.estimate import Estimate, group_table
 from warner.results.from_tally import GroupTable, likelihood_data, side_by_side
 from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.named_summaries import Named, bands, bands_of, has_bands, parse, summary_rows
-from warner.results.pooling import Coordinates
 from warner.results.recommend import recommended_fit
 from warner.results.share_noise import covariance_of, student, variances_of
 from warner.results.solution import Solution, positions
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
 from warner.results.tables import rows as rows_of_shares
+
+if TYPE_CHECKING:
+    from warner.results.pooling import Coordinates
+
 
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
@@ -328,6 +329,9 @@ class Differences(Tabular):
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
+        from warner.results.charts_of_groups import forest
+        from warner.results.drawing import save
+
         picture = forest(self, top, title, largest_first, labels)
         if path is not None:
             save(picture, path, [self.table()])
@@ -769,12 +773,12 @@ def _wald(
 
 def p_of_difference(d: float, sd: float, degrees: float) -> float:
     """The two-sided p-value of a difference from 0."""
-    from scipy.special import ndtr, stdtr
-
     if sd <= 0:
         return float(d == 0)
     z = -abs(d) / sd
-    return 2 * float(stdtr(degrees, z) if np.isfinite(degrees) else ndtr(z))
+    return 2 * float(
+        scipy.special.stdtr(degrees, z) if np.isfinite(degrees) else scipy.special.ndtr(z)
+    )
 
 
 def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
@@ -842,6 +846,8 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 def no_difference(samples: Sequence[Sample]) -> WaldTest:
     """The Wald test that all groups have the same shares."""
+    from warner.results.pooling import Coordinates
+
     surveyed = [s.data.survey for s in samples if s.data.survey is not None]
     if surveyed and len(surveyed) < len(samples):
         rule = "of a survey with a design and without one are not tested together"
@@ -886,6 +892,8 @@ def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
 
     Source: Rao and Scott (1984); Thomas and Rao (1987).
     """
+    from warner.results.pooling import Coordinates
+
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
     mu = _mean_of(samples, sizes)
     coordinates = Coordinates.of(mu, _noise_at(_one_by_one(samples[0]), mu))
@@ -956,6 +964,8 @@ def _pooled_noise(
     With whole reports, each of another person, the noise is that of the reports themselves. So
     values that hardly anybody has are given no people, and the moments are known.
     """
+    from warner.results.pooling import Coordinates
+
     first = samples[0].data
     channel = first.channel
     if (
@@ -1117,17 +1127,15 @@ class WaldTest:
                 that.
             of_noise: the degrees of freedom of the covariance.
         """
-        from scipy.stats import chi2, f
-
         mean, variance = moments or (degrees, 2.0 * degrees)
         if variance <= _RANK * mean**2:  # the statistic cannot be another one by chance
             p = float(statistic <= mean * (1 + _RANK))
             return cls(hypothesis, statistic, degrees, p, n, of_noise)
         freedom = 2 * mean**2 / variance
         if np.isfinite(of_noise):
-            p = float(f.sf(statistic / mean, freedom, freedom * of_noise))
+            p = float(scipy.stats.f.sf(statistic / mean, freedom, freedom * of_noise))
         else:
-            p = float(chi2.sf(statistic * 2 * mean / variance, freedom))
+            p = float(scipy.stats.chi2.sf(statistic * 2 * mean / variance, freedom))
         return cls(hypothesis, statistic, degrees, p, n, of_noise)
 
     @classmethod
@@ -1252,6 +1260,8 @@ def goodness_of_fit(
     >>> goodness_of_fit(tally, [0.5, 0.5]).p_value < 1e-6
     True
     """
+    from warner.results.pooling import Coordinates
+
     data = data_of(result, SurveyDesign.of(weights, cluster, strata))
     expected = distribution("shares", shares, data.domain.size, tolerance=1e-6)
     expected = expected / expected.sum()
@@ -1311,6 +1321,9 @@ def independence(
     >>> independence(both.tally(both.randomize(answers)), "a", "b").p_value < 1e-6
     True
     """
+    from warner.results.association import pair_of
+    from warner.results.pooling import Coordinates
+
     data = data_of(result, SurveyDesign.of(weights, cluster, strata))
     pair = pair_of(data, first, second)
     table = pair.channel.invert(pair.weights).reshape(pair.shape)

@@ -8,44 +8,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core import html
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
 from warner._core.names import explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
-from warner._core.references import SOFTWARE
-from warner._core.survey_design import SurveyDesign
-from warner._core.table import MOST, Table, frame_of_rows
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, status_of_parts
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results import conditional, intervals, shown, summaries, tables
-from warner.results.association import Association, cramers_v
-from warner.results.charts import chart, numbers, received
-from warner.results.charts_of_groups import chart_of_groups
-from warner.results.conditional import Answered
-from warner.results.drawing import save
-from warner.results.forged import ForgedBounds, forged_bounds
-from warner.results.from_tally import GroupTable, likelihood_data, possible_values, tested
-from warner.results.pooling import POOLS, GroupAxis, PooledShares, chosen_pool, pooled_axis
-from warner.results.ranks import Ranks, Share, Top, place_of, ranks, top
+from warner.results.from_tally import POOLS, GroupTable, likelihood_data, possible_values, tested
 from warner.results.recommend import (
     advice,
     advice_to_keep_reports,
     estimator_of,
     recommended_fit,
 )
-from warner.results.redistribution import Redistributed, redistributed
 from warner.results.solution import Solution, Weights, marginal_estimate, same
-from warner.results.summaries import Quantity
+
+if TYPE_CHECKING:
+    from warner._core.table import Table
+    from warner.results import conditional
+    from warner.results.association import Association
+    from warner.results.conditional import Answered
+    from warner.results.forged import ForgedBounds
+    from warner.results.pooling import GroupAxis
+    from warner.results.ranks import Ranks, Top
+    from warner.results.redistribution import Redistributed
+    from warner.results.summaries import Quantity
+
 
 _MOST_IN_NOTEBOOK = 20  # shares; of more the largest are shown
 
@@ -112,12 +109,18 @@ class Estimate(Solution):
         return f"Estimate({about}{gap})"
 
     def __str__(self) -> str:
+        from warner._core.table import MOST
+        from warner.results import shown
+
         if self.groups is not None:
             return str(self.table())
         blocks = shown.blocks(self, most=MOST)
         return "\n".join(b if isinstance(b, str) else b.text() for b in blocks)
 
     def _repr_html_(self) -> str:
+        from warner._core import html
+        from warner.results import shown, tables
+
         if self.groups is not None:
             return tables.notebook_groups(self).html()
         blocks = shown.blocks(self, most=_MOST_IN_NOTEBOOK)
@@ -137,6 +140,8 @@ class Estimate(Solution):
             Table: of :meth:`rows`; of :meth:`key_rows` or :meth:`means` where only these were
             estimated. It prints itself, and has ``csv()``, ``html()``, ``latex()`` and ``typst()``.
         """
+        from warner.results import tables
+
         return tables.estimate_table(self, level, target, kind)
 
     def __eq__(self, other: object) -> bool:
@@ -189,6 +194,8 @@ class Estimate(Solution):
 
         :func:`warner.results.intervals.intervals_of_table` computes them, once.
         """
+        from warner.results import intervals
+
         return intervals.intervals_of_table(self)
 
     def __len__(self) -> int:
@@ -200,6 +207,8 @@ class Estimate(Solution):
         return iter(self.domain.labels if self.groups is None else self.keys)
 
     def __contains__(self, value: object) -> bool:
+        from warner.results.ranks import place_of
+
         if self.groups is not None:
             return self.groups.table.position(value) is not None
         return place_of(self.domain, value) is not None
@@ -219,6 +228,8 @@ class Estimate(Solution):
         >>> result["yes"].low < result["yes"] < result["yes"].high
         True
         """
+        from warner.results.ranks import Share
+
         if self.groups is None:
             return Share.of(self, value)
         return _estimate_of(self.groups.solution(value))
@@ -248,6 +259,8 @@ class Estimate(Solution):
         >>> first["value"], first["rank_low"], first["rank_high"]
         ('tea', 1, 1)
         """
+        from warner.results.ranks import top
+
         return top(self._one, count, level, target)
 
     def interval(
@@ -332,6 +345,8 @@ class Estimate(Solution):
         >>> bool(low < result.probabilities[1] < high)
         True
         """
+        from warner.results import intervals
+
         if self.groups is not None:
             choice("weights of groups", weights, (None,))
             return self.groups.interval(level, target, kind)
@@ -348,6 +363,8 @@ class Estimate(Solution):
             The name of a kind, or ``"none"`` where different distributions make the same reports.
             Of groups that were estimated alone it is ``"own"`` where no kind was asked for.
         """
+        from warner.results import intervals
+
         if self.groups is not None:
             return kind or self.groups.interval_kind(target)
         return intervals.available_kind(self, target, kind)
@@ -375,6 +392,8 @@ class Estimate(Solution):
         >>> [line for line in result.bibtex().splitlines() if line.startswith("@")]
         ['@misc{elsalamouny2019,', '@article{wang2007,', '@software{warner,']
         """
+        from warner._core.references import SOFTWARE
+
         return "\n\n".join(filter(None, [self.estimator.bibtex(), SOFTWARE.bibtex("warner")]))
 
     def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
@@ -398,6 +417,8 @@ class Estimate(Solution):
         >>> rank.rows()[0], rank.is_commoner("milk", "tea")
         ({'value': 'tea', 'low': 1, 'high': 1}, False)
         """
+        from warner.results.ranks import ranks
+
         return ranks(self._one, level, target)
 
     def log_likelihood_at(self, theta: ArrayLike) -> float | np.ndarray:
@@ -449,6 +470,8 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: the values are not points.
         """
+        from warner.results import summaries
+
         return summaries.mean(self._one)
 
     def variance(self) -> Quantity | tuple[Quantity, ...]:
@@ -465,6 +488,8 @@ class Estimate(Solution):
             ArgumentTypeError: the values are not points.
             IdentifiabilityError: the method estimates no shares.
         """
+        from warner.results import summaries
+
         return summaries.variance(self._one)
 
     def quantile(self, q: float) -> Quantity:
@@ -482,6 +507,8 @@ class Estimate(Solution):
             ArgumentError: q outside [0, 1].
             IdentifiabilityError: the method estimates no shares.
         """
+        from warner.results import summaries
+
         return summaries.quantile(self._one, q)
 
     def range(self, low: float, high: float) -> Quantity:
@@ -499,6 +526,8 @@ class Estimate(Solution):
             ArgumentError: a limit outside the domain, or ``low`` above ``high``.
             IdentifiabilityError: the method estimates no shares.
         """
+        from warner.results import summaries
+
         return summaries.mass(self._one, low, high)
 
     def marginal(self, names: str | Sequence[str]) -> Estimate:
@@ -545,6 +574,8 @@ class Estimate(Solution):
                 too many possible reports.
             EmptyError: fewer than two reports.
         """
+        from warner.results.association import cramers_v
+
         return cramers_v(self._one.data, first, second)
 
     def conditional(self, key: Any) -> conditional.Conditional:
@@ -561,6 +592,8 @@ class Estimate(Solution):
             ArgumentTypeError: the domain is not a Product of two attributes.
             ArgumentError: the key is not a value of the first attribute.
         """
+        from warner.results import conditional
+
         return conditional.conditional(self._one, key)
 
     def answered(self) -> Answered:
@@ -573,6 +606,8 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: nonresponse is no value of the domain.
         """
+        from warner.results import conditional
+
         return conditional.answered(self._one)
 
     def redistribute(self, background: Mapping[str, ArrayLike] | None = None) -> Redistributed:
@@ -607,6 +642,8 @@ class Estimate(Solution):
         >>> estimate(city.tally(reports)).redistribute({"home": [0.1] * 10}).probabilities.shape
         (10,)
         """
+        from warner.results.redistribution import redistributed
+
         return redistributed(self._one, background)
 
     def if_forged(
@@ -642,6 +679,8 @@ class Estimate(Solution):
         >>> (result.if_forged(0.02).bounds - result.interval()).round(3).tolist()[1]
         [-0.028, 0.019]
         """
+        from warner.results.forged import forged_bounds
+
         return forged_bounds(self._one, share, level, target, kind)
 
     def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
@@ -662,6 +701,8 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: the domain is not a Product of two attributes.
         """
+        from warner.results import conditional
+
         return conditional.frequencies(self._one, level, target)
 
     def key_rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
@@ -681,6 +722,8 @@ class Estimate(Solution):
 
             The list is empty where the reports are not of keys with values.
         """
+        from warner.results import conditional
+
         return conditional.key_rows(self._one, level, target)
 
     def rows(
@@ -713,6 +756,8 @@ class Estimate(Solution):
             ``"estimate"`` (None where nothing is known of the group), ``"low"``, ``"high"``,
             ``"reports"`` of the group, and ``"status"``.
         """
+        from warner.results import tables
+
         if self.groups is not None:
             return self.groups.rows(level, target, kind)
         return tables.rows(self, level, target, kind)
@@ -734,6 +779,8 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: the values are not points.
         """
+        from warner.results import tables
+
         return tables.means(self._one, level, target, kind)
 
     def to_json(
@@ -753,6 +800,8 @@ class Estimate(Solution):
             :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
             reports are of keys with values.
         """
+        from warner.results import tables
+
         written = tables.to_json if self.groups is None else tables.groups_to_json
         doubt = {"doubt": self.doubt} if self.doubt else {}
         return written(self, level, target, kind) | doubt
@@ -780,6 +829,9 @@ class Estimate(Solution):
         Raises:
             ArgumentError: no such library is installed, or a column of the table by that name.
         """
+        from warner._core.table import frame_of_rows
+        from warner.results import tables
+
         return frame_of_rows(tables.frame_rows(self, level, target), backend, columns)
 
     def plot(
@@ -824,6 +876,10 @@ class Estimate(Solution):
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
+        from warner.results.charts import chart, numbers, received
+        from warner.results.charts_of_groups import chart_of_groups
+        from warner.results.drawing import save
+
         if self.groups is not None:
             choice("truth of groups", truth, (None,))
             choice("reports of groups", reports, (False,))
@@ -931,9 +987,13 @@ def estimate(
     >>> series.pool, series.names
     ('path', ('week',))
     """
+    from warner._core.survey_design import SurveyDesign
+
     named = None if method is None else estimator_of(method)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None:
+        from warner.results.pooling import chosen_pool
+
         if values is not None:
             survey_rule = "does not go with a survey design"
             raise ArgumentError("values", survey_rule, survey.text)
@@ -999,6 +1059,8 @@ def _of_table(
     table: GroupTable, method: Estimator | None, pool: str | None, time: str | None
 ) -> Estimate:
     """The same, from the reports of the groups."""
+    from warner.results.pooling import GroupAxis, PooledShares, chosen_pool, pooled_axis
+
     chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
     if chosen != "none":
         axis = pooled_axis(table, chosen, time)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,20 +18,21 @@ from warner._core.errors import (
     MismatchError,
     ValuesError,
 )
-from warner._core.survey_design import DrawnSample, SurveyDesign
-from warner._core.table import as_text
 from warner._core.text import canonical
-from warner.channels import LikelihoodOperator, stacked
+from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.estimators.plausibility import Plausibility, plausibility_of_data
-from warner.estimators.survey_noise import SurveyNoise
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
 from warner.reports.tally_kinds import BitSums, BlockTables, DistinctReports, require_different
-from warner.results.share_noise import covariance_of
+
+if TYPE_CHECKING:
+    from warner._core.survey_design import DrawnSample, SurveyDesign
+
+POOLS = ("partial", "path", "none")  # how groups are estimated together
 
 
 def likelihood_data(
@@ -189,6 +190,8 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
 
 def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
     """The reports of different people on one domain, whatever the mechanisms."""
+    from warner.channels import stacked
+
     # Of drawn questions each tally is a stack by itself: all groups stand side by side.
     groups_of = [data.channel.split_groups(data.weights, data.n) for data in parts]
     channels, each, people = zip(*chain.from_iterable(groups_of), strict=True)
@@ -327,6 +330,8 @@ class GroupTable:
         Several reports of one person add (t - 1) (diag theta - theta theta'), the variance of the
         values where all values of a person are alike.
         """
+        from warner.results.share_noise import covariance_of
+
         return covariance_of(self.whole, centre)
 
 
@@ -405,6 +410,8 @@ class SurveyCells:
 
         Shapes: rows (m,), which cells.
         """
+        from warner.estimators.survey_noise import SurveyNoise
+
         places = np.flatnonzero(rows)
         keys = list(self.tally.keys())
         some = self.tally.only([keys[g] for g in places])
@@ -443,6 +450,8 @@ def label(key: Key) -> str:
     >>> label(("north", 3))
     'north, 3'
     """
+    from warner._core.table import as_text
+
     return ", ".join(as_text(value) if _plain(value) else str(value) for value in key)
 
 

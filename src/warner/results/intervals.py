@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, confidence_level, integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
+from warner._core.extras import scipy
 from warner._core.progress import stage
+from warner._core.special import ndtri
 from warner._core.table import Column
 from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
 from warner.metrics import project
-from warner.results.likelihood_limits import MOST_VALUES, likelihood_ratio_limits
 from warner.results.share_noise import ShareNoise, average, least_share, simultaneous, student
 from warner.results.solution import Solution, Weights
 
@@ -91,6 +92,8 @@ def _bounds(
     planned: int | None = None,
 ) -> np.ndarray:
     """The intervals of :func:`interval`, those of the reports without the estimate."""
+    from warner.results.likelihood_limits import likelihood_ratio_limits
+
     if kind not in _OF_DESIGNS:
         solution.data.require_simple_sample(f"kind {kind!r}")
     if solution.sums is not None and kind in ("bootstrap", "fisher"):
@@ -160,8 +163,10 @@ def default_kind(solution: Solution, target: str) -> str:
     if solution.sums is not None:
         return solution.sums.kind
     channel = solution.data.channel
-    if channel.is_on_paper and channel.shape[1] <= MOST_VALUES and target == "population":
-        return "likelihood"
+    if channel.is_on_paper and target == "population":
+        from warner.results.likelihood_limits import MOST_VALUES
+
+        return "likelihood" if channel.shape[1] <= MOST_VALUES else "score"
     return "score"
 
 
@@ -202,8 +207,6 @@ def score(
 
 def lower_quantiles(shares: np.ndarray, level: float) -> np.ndarray:
     """The normal quantiles z_r (K,) of the lower limits of score intervals; see :func:`score`."""
-    from scipy.special import ndtri
-
     ranks = 1 + np.searchsorted(np.sort(-shares), -shares)  # equal estimates share the best rank
     chosen_of = np.minimum(1.0, ranks / max(shares.size - 1, 1))
     return np.asarray(np.maximum(-ndtri((1 - level) / 2 * chosen_of), normal_quantile(level)))
@@ -492,9 +495,7 @@ def normal_quantile(level: float, degrees: float = np.inf) -> float:
     if upper >= 1:
         raise ArgumentError("level", "must be further from 1", repr(level))
     if np.isfinite(degrees):
-        from scipy.special import stdtrit
-
-        return float(stdtrit(degrees, upper))
+        return float(scipy.special.stdtrit(degrees, upper))
     return NormalDist().inv_cdf(upper)
 
 

@@ -25,9 +25,9 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from scipy.special import chdtrc
 
 from warner._core.errors import ArgumentError, ImpossibleReportError
+from warner._core.extras import scipy
 from warner.channels import DenseChannel, FloatArray
 from warner.domains import Integers
 from warner.estimators.base import LikelihoodData
@@ -69,12 +69,15 @@ def last_not_rejected(
 
     The statistic grows towards the limit.
     """
-    from scipy.optimize import brentq
 
     def excess(number: float) -> float:
         return statistic(number) - quantile
 
-    return limit if excess(limit) <= 0 else float(brentq(excess, inside, limit, xtol=tolerance))
+    return (
+        limit
+        if excess(limit) <= 0
+        else float(scipy.optimize.brentq(excess, inside, limit, xtol=tolerance))
+    )
 
 
 class Profile:
@@ -210,8 +213,6 @@ class Profile:
 
         Shapes: condition a (K,).
         """
-        from scipy.optimize import brentq, nnls
-
         theta = self.under(condition)
         if theta is None:
             return 0.0
@@ -229,7 +230,7 @@ class Profile:
 
         def distances(laws: FloatArray) -> FloatArray:
             rows = np.vstack([scale[:, None] * laws, np.full(laws.shape[1], weight)])
-            each = (nnls(rows, np.append(scale * f, weight))[1] for f in drawn)
+            each = (scipy.optimize.nnls(rows, np.append(scale * f, weight))[1] for f in drawn)
             return np.array([distance**2 for distance in each])
 
         statistics = distances(whole @ corners_of(condition)) - distances(whole)
@@ -239,10 +240,10 @@ class Profile:
 
         def beyond(quantile: float) -> float:
             differences = (statistics > quantile).mean() - (controls > quantile).mean()
-            return float(chdtrc(1, quantile) + differences) - (1 - level)
+            return float(scipy.special.chdtrc(1, quantile) + differences) - (1 - level)
 
         largest = float(max(statistics.max(), controls.max())) + _FAR
-        return float(brentq(beyond, 0.0, largest)) if beyond(0.0) > 0 else 0.0
+        return float(scipy.optimize.brentq(beyond, 0.0, largest)) if beyond(0.0) > 0 else 0.0
 
 
 def basis_of(size: int) -> FloatArray:

@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleReportError
+from warner._core.extras import scipy
 from warner.channels import DenseChannel, LikelihoodOperator
 from warner.estimators import LogSpline
 from warner.estimators.base import LikelihoodData, threads_for
@@ -446,13 +447,11 @@ class _Near:
 
     def _nearest(self, *about: np.ndarray) -> np.ndarray | None:
         """The nearest theta (K,) with about'theta = 0; None where the search does not end."""
-        from scipy.optimize import nnls
-
         size = self.centre.size
         rows = np.vstack([self.root, self.weight * np.stack([np.ones(size), *about])])
         right = np.concatenate([self.centre, [self.weight], np.zeros(len(about))])
         try:
-            return np.asarray(nnls(rows, right, maxiter=30 * size)[0])
+            return np.asarray(scipy.optimize.nnls(rows, right, maxiter=30 * size)[0])
         except RuntimeError:
             return None
 
@@ -475,8 +474,6 @@ class _Search:
 
     def least_slack(self, m: np.ndarray) -> np.ndarray:
         """s (J,) for a distribution m (J,) without zeros."""
-        from scipy.optimize import nnls
-
         # min_s m's + radius sqrt(f(s)) = min_(s, k) m's + (f(s) / k + radius^2 k) / 2,
         # f(s) = v + 2 b's + s'C s. Each of s and k = sqrt(f(s)) / radius is the best for the other
         # in turn, and both together are a convex problem. The limit holds wherever the search ends.
@@ -484,7 +481,7 @@ class _Search:
         s = np.zeros(m.size)
         before = self._deviation(s) / self.radius
         for _ in range(_STEPS):
-            s, _ = nnls(self.root.T, -(before * right[:, 0] + right[:, 1]))
+            s, _ = scipy.optimize.nnls(self.root.T, -(before * right[:, 0] + right[:, 1]))
             k = self._deviation(s) / self.radius
             if abs(k - before) <= _CLOSE * before:
                 break

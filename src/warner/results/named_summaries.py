@@ -16,7 +16,6 @@ from warner._core.table import Column, Table
 from warner._core.text import meant
 from warner.domains import Domain
 from warner.results import summaries
-from warner.results.drawing import SERIES, require_altair
 from warner.results.intervals import at_every_look, share_columns, share_row
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
@@ -234,6 +233,8 @@ _SHAPES = [
 
 def encoded(column: str, order: list[Any]) -> dict[str, Any]:
     """The encodings of lines and points that tell series apart."""
+    from warner.results.drawing import SERIES, require_altair
+
     alt = require_altair()
     tones, dashes, shapes = (
         alt.Scale(domain=order, range=(list(each) * len(order))[: len(order)])

@@ -30,8 +30,6 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, Wa
 from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
-from warner.estimators.raked_tables import raked
-from warner.mechanisms import Permanent
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
 from warner.results.from_tally import GroupTable
@@ -47,7 +45,6 @@ from warner.results.intervals import (
 from warner.results.recommend import recommended
 from warner.results.solution import NormalPosterior, Solution
 
-POOLS = ("partial", "path", "none")
 KINDS_OF_GROUPS = ("posterior", "score", "wald")
 
 # -----------------------------------------------------------------------------------------------
@@ -387,6 +384,8 @@ def kept_mean(out: np.ndarray, shares: np.ndarray, sizes: np.ndarray) -> np.ndar
     >>> kept_mean(project_rows(shares), shares, np.array([1, 1])).round(3).tolist()
     [[1.0, 0.0], [0.8, 0.2]]
     """
+    from warner.estimators.raked_tables import raked
+
     people = sizes / sizes.sum()
     target = project_rows((people @ shares)[None])[0]
     # Projection alone raises small shares, because only noise below 0 is cut. So the table is raked
@@ -494,6 +493,8 @@ class GroupAxis:
         >>> series.rounds, 3.99 < series.spent.epsilon <= 4
         (4, True)
         """
+        from warner.mechanisms import Permanent
+
         mechanism, reports = self.table.mechanism, max(self.rounds, self.table.per_person)
         if isinstance(mechanism, Permanent) and reports > 1:
             return mechanism.of_values()
@@ -502,6 +503,8 @@ class GroupAxis:
     @property
     def spent_text(self) -> str:
         """What a person who reported at every time has spent, in words."""
+        from warner.mechanisms import Permanent
+
         mechanism = self.table.mechanism
         if isinstance(mechanism, Permanent):
             stays = mechanism.of_rounds(self.rounds).epsilon

@@ -22,7 +22,6 @@ from warner.domains import Domain
 from warner.estimators.base import Estimator, Fit, LikelihoodData, certify
 from warner.estimators.inversion import SYNONYMS, Inversion
 from warner.mechanisms import MECHANISMS, Mechanism
-from warner.mechanisms.bit_vectors import WORTH_KEEPING
 from warner.mechanisms.headers import add_mechanism, forget_built, same_definition
 from warner.reports.tally_kinds import DistinctReports
 
@@ -333,6 +332,8 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
 
 def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | None:
     """Why whole reports should be tallied in place of bit sums, where the default uses them."""
+    from warner.mechanisms.bit_vectors import WORTH_KEEPING
+
     channel, domain = data.channel, data.domain
     if type(channel) is not SupportChannel or estimator != recommended(domain, channel):
         return None

@@ -123,11 +123,6 @@ class Redistributed:
         return interval(self.estimate, level, target, "bootstrap", self.matrix, replicates, rng)
 
 
-def has_tags(estimate: Solution) -> bool:
-    """Whether an estimate is of values and tags, so that they can be redistributed."""
-    return bool(estimate.domain.tags)
-
-
 def redistributed(
     estimate: Solution, background: Mapping[str, ArrayLike] | None = None
 ) -> Redistributed:

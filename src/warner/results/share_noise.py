@@ -10,6 +10,7 @@ import numpy as np
 
 from warner._core.checks import confidence_level, kind as kind_of
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.extras import scipy
 from warner._core.progress import steps
 from warner.channels import LikelihoodOperator
 from warner.channels.base import LARGEST_DENSE
@@ -146,9 +147,8 @@ def student(z: np.ndarray | float, degrees: float) -> Any:
     """The quantiles of Student's t at the probabilities of normal quantiles z > 0."""
     if not np.isfinite(degrees):
         return z
-    from scipy.special import ndtr, stdtrit
 
-    return -stdtrit(degrees, ndtr(-np.asarray(z)))
+    return -scipy.special.stdtrit(degrees, scipy.special.ndtr(-np.asarray(z)))
 
 
 def least_share(data: LikelihoodData, target: str, z: float) -> float:
@@ -379,13 +379,14 @@ def independent_factor(level: float, two_sided: np.ndarray) -> float:
 
     Shapes: two_sided (K,).
     """
-    from scipy.special import ndtr, ndtri
-
     sides = 1.0 + two_sided
-    low, high = 0.0, float(-ndtri(max((1 - level) / (2 * float(sides.sum())), 1e-300)))
+    low, high = (
+        0.0,
+        float(-scipy.special.ndtri(max((1 - level) / (2 * float(sides.sum())), 1e-300))),
+    )
     for _ in range(60):
         middle = (low + high) / 2
-        inside = np.log1p(-np.minimum(sides * ndtr(-middle), 1 - 1e-12)).sum()
+        inside = np.log1p(-np.minimum(sides * scipy.special.ndtr(-middle), 1 - 1e-12)).sum()
         low, high = (low, middle) if inside > np.log(level) else (middle, high)
     return high
 
@@ -499,8 +500,6 @@ class _Kind:
 
         Shapes: shares (K,).
         """
-        from scipy.special import ndtr
-
         size, n = shares.size, noise.data.n
         null, at_one = (float(np.median(v[index])) for v in (noise.null, noise.own))
 
@@ -530,16 +529,14 @@ class _Kind:
             np.round(50 * np.arcsinh(shares / unit)), return_counts=True
         )
         atoms = np.clip(unit * np.sinh(steps_of_noise / 50), 0.0, 1.0)
-        below = ndtr((y[:, None] - atoms) / deviation(atoms)) @ (often / size)
+        below = scipy.special.ndtr((y[:, None] - atoms) / deviation(atoms)) @ (often / size)
         density = 1 / (size * unit * np.sqrt(2 * np.pi))
         return cls(index, t, deviation(t), _skewness(noise, index, t), y, below, density)
 
     def tests(self, levels: _Levels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The lower and upper quantiles (J,) of the tests of all shares t, and what is inside."""
-        from scipy.special import ndtri
-
         alpha = levels(self.t)[:, None]
-        tails = ndtri(alpha * _TAILS), -ndtri(alpha * (1 - _TAILS))
+        tails = scipy.special.ndtri(alpha * _TAILS), -scipy.special.ndtri(alpha * (1 - _TAILS))
         # The tails are chosen for normal noise, as that of the expected estimates.
         low, high = (self.t[:, None] + self.deviation[:, None] * z for z in tails)
         inside = self._expected(high) - self._expected(low)

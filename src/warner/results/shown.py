@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warner._core.table import Column, Table, as_text
 from warner._core.text import (
@@ -16,7 +16,6 @@ from warner._core.text import (
     percent_interval,
 )
 from warner.estimators.base import Status
-from warner.results.conditional import Answered, answered, key_rows
 from warner.results.intervals import DESIGN_EFFECT, at_every_look, available_kind, share_columns
 from warner.results.named_summaries import (
     Named,
@@ -42,6 +41,10 @@ from warner.results.tables import (
     unusual_end,
 )
 
+if TYPE_CHECKING:
+    from warner.results.conditional import Answered
+
+
 SHRUNK = (
     "* Shrunk towards the other shares, further than an interval from the reports of this answer "
     "alone would allow."
@@ -66,6 +69,8 @@ def blocks(
     ``on_paper`` is what people reported by a design for paper, as a title, and what its card makes
     them report. Of more than ``most`` shares the largest are shown.
     """
+    from warner.results.conditional import answered, key_rows
+
     if keys := key_rows(result, level, target):
         return [_table_of_keys(result, keys, level)]
     used, looks = available_kind(result, target, kind), at_every_look(kind)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,10 @@ from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.estimators.inversion import Inversion
 from warner.metrics import project
-from warner.results.rough_posterior import RoughPosterior
+
+if TYPE_CHECKING:
+    from warner.results.rough_posterior import RoughPosterior
+
 
 # Functions of the shares: a matrix (r, K), a function (K,) -> (r,), or None for the shares.
 Weights = ArrayLike | Callable[[np.ndarray], ArrayLike] | None
@@ -142,6 +145,8 @@ class Solution(Hinting):
     @cached_property
     def rough_posterior(self) -> RoughPosterior | None:
         """The posterior that intervals of a log-spline are made of; None of other estimates."""
+        from warner.results.rough_posterior import RoughPosterior
+
         return RoughPosterior.of(self.data, self.fit)
 
     @cached_property

@@ -50,7 +50,6 @@ from warner.results.intervals import (
     normal_quantile,
     with_plan,
 )
-from warner.results.linear_limits import UnbiasedShares
 from warner.results.solution import BlockShares, Solution, WithinBlock, within
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -180,6 +179,8 @@ class Quantity(float):
         None where the number has none, or the unbiased estimates are not known. See
         :mod:`warner.results.linear_limits`.
         """
+        from warner.results.linear_limits import UnbiasedShares
+
         block = getattr(self._of, "block", None)
         inner = self._of if block is None else self._of.of
         z = normal_quantile(level, self._estimate.data.degrees)
@@ -201,6 +202,8 @@ class Quantity(float):
 
     def _around(self, z: float, target: str) -> np.ndarray:
         """Limits (2,) of a variance or a quantile; all of its range if reports say nothing."""
+        from warner.results.linear_limits import UnbiasedShares
+
         result, block = self._estimate, getattr(self._of, "block", None)
         of: Variance | Quantile = self._of if block is None else self._of.of
         whole = np.array(of.limits)

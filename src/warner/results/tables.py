@@ -15,8 +15,6 @@ from warner._core.text import lead, visible
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
 from warner.metrics import project
-from warner.results import summaries
-from warner.results.conditional import answered, key_rows
 from warner.results.intervals import (
     DESIGN_EFFECT,
     OF_REPORTS,
@@ -154,6 +152,8 @@ def means(
     kind: str | None = None,
 ) -> list[dict[str, float]]:
     """The mean for each coordinate of the values: see :meth:`warner.Estimate.means`."""
+    from warner.results import summaries
+
     mean = summaries.mean(solution)
     coordinates = mean if isinstance(mean, tuple) else (mean,)
     bounds = [value.interval(level, target, at_every_look(kind)) for value in coordinates]
@@ -201,6 +201,8 @@ def to_json(
     kind: str | None = None,
 ) -> dict[str, Any]:
     """The estimate as JSON data: see :meth:`warner.Estimate.to_json`."""
+    from warner.results.conditional import key_rows
+
     keys, planned = key_rows(solution, level, target), with_plan(kind)[1]
     return {
         "format": "warner-estimate",
@@ -256,6 +258,8 @@ def _unbiased(solution: Solution, target: str, kind: str | None) -> dict[str, An
 
 def _given(solution: Solution, level: float, target: str, kind: str | None) -> dict[str, Any]:
     """The share of people who answered and the shares among them; {} without nonresponse."""
+    from warner.results.conditional import answered
+
     if solution.domain.nonresponse is None or solution.fit.probabilities is None:
         return {}
     given = answered(solution)
@@ -268,6 +272,8 @@ def estimate_table(
     result: Any, level: float = 0.95, target: str = "population", kind: str | None = None
 ) -> Table:
     """The table of an estimate: see :meth:`warner.Estimate.table`."""
+    from warner.results.conditional import key_rows
+
     about, simulated = title(result), result.data.simulated
     how = explained(result, available_kind(result, target, kind)) if result.groups is None else []
     last = [unusual_end(result), f"WARNING: {result.doubt}" if result.doubt else ""]
@@ -445,6 +451,8 @@ def design_effect_in_words(result: Any) -> str:
 
 def _mean(solution: Solution) -> str:
     """The mean of numbers, in words; nothing for labels and places."""
+    from warner.results import summaries
+
     if solution.domain.dimension != 1 or solution.domain.points is None:
         return ""
     mean = summaries.mean(solution)
@@ -453,6 +461,8 @@ def _mean(solution: Solution) -> str:
 
 def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
     """The rows of a data frame, with one type of values."""
+    from warner.results.conditional import key_rows
+
     if result.groups is not None:
         return list(result.rows(level, target))
     if result.fit.keys is not None:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from warner._core.checks import show
 from warner._core.errors import message
 from warner._core.text import meant, nearest, unreadable
-from warner.domains import DOMAINS, Domain, StudyEntry
+from warner.domains import Domain, StudyEntry, domain_classes
 from warner.mechanisms import MECHANISMS as _ALL, Mechanism
 from warner.mechanisms.headers import LARGEST_PARTS
 from warner.studies.problems import Path, Problem, ProblemLog, in_words, question_at
@@ -38,8 +38,8 @@ class _OfStudies(Mapping[str, type[Mechanism]]):
 
 MECHANISMS = _OfStudies()
 # The domains that a study file can state, by the key that states them.
-ENTRIES: dict[str, StudyEntry] = {cls.study.key: cls.study for cls in DOMAINS if cls.study}
-BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in DOMAINS if cls.study}
+ENTRIES: dict[str, StudyEntry] = {cls.study.key: cls.study for cls in domain_classes() if cls.study}
+BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in domain_classes() if cls.study}
 
 # What stands in a first study in place of labels or limits that nobody has stated yet.
 TO_DECIDE = "TO DECIDE"

@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import bdtrc, betaincinv, ndtr, ndtri
 
 from warner._core.atomic_files import write_whole
 from warner._core.checks import budget, confidence_level, integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, FileError, MismatchError
+from warner._core.extras import scipy
 from warner._core.projective_space import count_points, is_prime
 from warner._core.table import Column, Table, Tabular
 from warner._core.text import canonical, percent
@@ -235,17 +235,19 @@ class WordSearch(Tabular):
         error = np.sqrt(law.q[0] * (1 - law.q[0])) / law.gap[0]
         errors = error / np.sqrt(people * np.array(self.shares_of_people))
         levels = [
-            -ndtri(min(_KEPT / (count_pieces(letters, c - a) if a == b else _KEPT**2), 0.5))
+            -scipy.special.ndtri(
+                min(_KEPT / (count_pieces(letters, c - a) if a == b else _KEPT**2), 0.5)
+            )
             for a, b, c in self._plan
         ]
         rank = _weights(_KEPT, self.k)
         ends = rank[self.k - 1] / rank.sum()
         weight = ends**2 if self.steps > 1 else 1 / first.size
-        levels[-1] = -ndtri((1 - self.level) * weight)
+        levels[-1] = -scipy.special.ndtri((1 - self.level) * weight)
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
-            power = float(np.prod(ndtr(middle / errors - levels)))
+            power = float(np.prod(scipy.special.ndtr(middle / errors - levels)))
             low, high = (low, middle) if power >= _POWER else (middle, high)
         return high
 
@@ -281,7 +283,9 @@ class WordSearch(Tabular):
         supports = np.rint(data.channel.support_shares(data.weights) * data.n).astype(np.int64)[:-1]
         # All values have one q. So a p-value is computed once for each number of reports.
         least = int(supports.min())
-        p = bdtrc(np.arange(least, supports.max() + 1) - 1, data.n, law.q[0])[supports - least]
+        p = scipy.special.bdtrc(np.arange(least, supports.max() + 1) - 1, data.n, law.q[0])[
+            supports - least
+        ]
         weights = self._weights_of(domain)
         done = replace(
             self,
@@ -462,6 +466,6 @@ def _limits(supports: np.ndarray, n: int, chance: np.ndarray) -> tuple[np.ndarra
 
     Source: Clopper and Pearson (1934).
     """
-    low = betaincinv(np.maximum(supports, 1), n - supports + 1, chance / 2)
-    high = betaincinv(supports + 1, np.maximum(n - supports, 1), 1 - chance / 2)
+    low = scipy.special.betaincinv(np.maximum(supports, 1), n - supports + 1, chance / 2)
+    high = scipy.special.betaincinv(supports + 1, np.maximum(n - supports, 1), 1 - chance / 2)
     return np.where(supports > 0, low, 0.0), np.where(supports < n, high, 1.0)

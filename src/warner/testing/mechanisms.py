@@ -24,6 +24,7 @@ from warner._core.errors import (
     ReportError,
     WarnerError,
 )
+from warner._core.extras import scipy
 from warner._core.progress import steps
 from warner._core.sampling import Source
 from warner.channels import Channel
@@ -106,8 +107,6 @@ def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, 
 
     Shapes: observed (m,), law (m,).
     """
-    from scipy.special import chdtrc  # scipy.stats takes seconds to import
-
     expected = law * n
     impossible = observed * (law == 0)
     if impossible.any():
@@ -121,7 +120,7 @@ def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, 
     if len(seen) < 2:
         return 1.0, 1, row
     statistic = float(((seen - predicted) ** 2 / predicted).sum())
-    return float(chdtrc(len(seen) - 1, statistic)), len(seen) - 1, row
+    return float(scipy.special.chdtrc(len(seen) - 1, statistic)), len(seen) - 1, row
 
 
 def detectable(draws: int, freedom: int) -> float:
@@ -135,9 +134,7 @@ def detectable(draws: int, freedom: int) -> float:
     >>> round(detectable(100_000, 3), 3)
     0.015
     """
-    from scipy.special import chdtri
-
-    critical = float(chdtri(freedom, ALPHA))
+    critical = float(scipy.special.chdtri(freedom, ALPHA))
     excess = critical
     for _ in range(50):
         excess = critical - freedom + 2.33 * math.sqrt(2 * (freedom + 2 * excess))
@@ -708,10 +705,8 @@ def _answers(described: Any, domain: Domain, index: np.ndarray, source: Source) 
 
 def _least_of_bits(tally: Tally, law: np.ndarray, n: int) -> tuple[float, int, int]:
     """The least p-value over rows in which a report counts at most once, times their number."""
-    from scipy.stats import binomtest
-
     counts = tally.row_counts
     sd = np.sqrt(np.maximum(n * law * (1 - law), 1e-300))
     row = int(np.argmax(np.abs(counts - n * law) / sd))
-    least = float(binomtest(int(counts[row]), n, float(min(1.0, law[row]))).pvalue)
+    least = float(scipy.stats.binomtest(int(counts[row]), n, float(min(1.0, law[row]))).pvalue)
     return min(1.0, least * len(law)), 1, row

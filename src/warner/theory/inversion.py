@@ -36,6 +36,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     MismatchError,
 )
+from warner._core.extras import scipy
 from warner.channels import Channel, DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -592,13 +593,11 @@ def people_for_difference(
     >>> people_for_difference(coin, 0.02), people_for_difference(coin.domain, 0.02)
     (91878, 19616)
     """
-    from scipy.special import chndtrinc
-
     rate, cut = _rate_and_cut(mechanism, difference, theta, groups, level)
     if not 1 - level < probability("power", power):
         rule = f"must be above 1 - level = {1 - level:.4g}"
         raise ArgumentError("power", rule, repr(power))
-    in_group = float(chndtrinc(cut, groups - 1, 1 - power)) / rate
+    in_group = float(scipy.special.chndtrinc(cut, groups - 1, 1 - power)) / rate
     if not in_group * groups <= MAX_PEOPLE:
         rule = f"would need more than {MAX_PEOPLE:.0e} people"
         raise ArgumentError("difference", rule, repr(difference), "Name a larger one")
@@ -639,11 +638,9 @@ def power_for_difference(
     >>> round(power_for_difference(coin, 0.02, 91878), 4)
     0.8
     """
-    from scipy.special import chndtr
-
     rate, cut = _rate_and_cut(mechanism, difference, theta, groups, level)
     people = integer("n", n, 1, MAX_PEOPLE)
-    return float(1 - chndtr(cut, groups - 1, people / groups * rate))
+    return float(1 - scipy.special.chndtr(cut, groups - 1, people / groups * rate))
 
 
 def _rate_and_cut(
@@ -654,8 +651,6 @@ def _rate_and_cut(
     level: float,
 ) -> tuple[float, float]:
     """The noncentrality for each person of a group, and the value above which the test detects."""
-    from scipy.special import chdtri
-
     integer("groups", groups, 2, _MOST_GROUPS)
     if not 0 < real("difference", difference) < 1:
         raise ArgumentError("difference", "must lie in (0, 1)", repr(difference))
@@ -670,7 +665,7 @@ def _rate_and_cut(
     # The groups that have the guess are equal to each other.
     weights = np.array([1.0, 1.0, groups - 2.0])[: len(shares)] / np.maximum(noise, _LEAST_VARIANCE)
     mean = float(weights @ shares / weights.sum())
-    cut = float(chdtri(groups - 1, 1 - confidence_level(level)))
+    cut = float(scipy.special.chdtri(groups - 1, 1 - confidence_level(level)))
     return float(weights @ (shares - mean) ** 2), cut
 
 

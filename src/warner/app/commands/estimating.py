@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner._core.survey_design import SurveyDesign
 from warner.app import terminal
 from warner.app.commands.options import (
     SHARES,
@@ -64,24 +63,22 @@ from warner.app.what_files_hold import (
     tallies_together,
     warn_of_simulation,
 )
-from warner.designs import ClassShares, ListShares, from_text
-from warner.designs.texts import NAMES_OF_GROUPS, name_of, with_name
-from warner.io.counts_by_hand import read_said
-from warner.io.stated_headers import listed_codes
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results.charts import chart, numbers, received
-from warner.results.differences import Differences, compare_groups
-from warner.results.drawing import FORMATS, save
+from warner.results.drawing import FORMATS
 from warner.results.estimate import Estimate, estimate as estimate_groups
+from warner.results.from_tally import POOLS
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows, table_of_estimates, table_of_groups
-from warner.results.pooling import POOLS
 from warner.results.recommend import method
-from warner.results.redistribution import has_tags
 from warner.results.shown import summaries_shown
-from warner.results.weights import weighted
-from warner.studies.study import Study
+
+if TYPE_CHECKING:
+    from warner._core.survey_design import SurveyDesign
+    from warner.designs import ClassShares, ListShares
+    from warner.results.differences import Differences
+    from warner.studies.study import Study
+
 
 _FILES = "file"  # --by file: a group for each file
 # Options that are of one way to estimate alone, with what they go with.
@@ -167,7 +164,11 @@ class EstimateRequest:
     @cached_property
     def stated(self) -> Study | None:
         """The study that is named."""
-        return None if self.study is None else Study.load(self.study)
+        if self.study is None:
+            return None
+        from warner.studies.study import Study
+
+        return Study.load(self.study)
 
     @cached_property
     def design(self) -> SurveyDesign | None:
@@ -203,16 +204,24 @@ class EstimateRequest:
     @property
     def paper(self) -> str:
         """The design on paper, without the name of its question."""
+        from warner.designs.texts import with_name
+
         return with_name(str(self.on_paper))[1]
 
     @property
     def is_of_groups(self) -> bool:
         """Whether the design on paper has several groups of people, or a list."""
-        return self.on_paper is not None and name_of(self.paper) in NAMES_OF_GROUPS
+        if self.on_paper is None:
+            return False
+        from warner.designs.texts import NAMES_OF_GROUPS, name_of
+
+        return name_of(self.paper) in NAMES_OF_GROUPS
 
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
         if self.counts:
+            from warner.designs import from_text
+
             design = from_text(self.paper)
             (counts,) = self.counts
             tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
@@ -224,6 +233,11 @@ class EstimateRequest:
         """The tallies of a file: of a table of what people said on paper, where --design is so."""
         if self.on_paper is None:
             return read_or_count(path)
+        from warner.designs import from_text
+        from warner.designs.texts import with_name
+        from warner.io.counts_by_hand import read_said
+        from warner.io.stated_headers import listed_codes
+
         (name, _), design, drawn = with_name(self.on_paper), from_text(self.paper), self.design
         by = [] if self.by in (None, _FILES) else names_in(self.by)
         by += [name for name in (() if drawn is None else drawn.columns) if name not in by]
@@ -262,6 +276,8 @@ class EstimateRequest:
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
         needs_counts = self.is_of_groups or not is_given("tallies")
         if self.on_paper is not None and not self.counts and needs_counts:
+            from warner.designs import from_text
+
             words = "" if self.is_of_groups else ", ".join(from_text(self.paper).report_words)
             rule = f"goes with --counts, the numbers of people who said {words or 'each word'}"
             remedy = None if self.is_of_groups else "Or with a table of them: counts.csv"
@@ -543,7 +559,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
     given_back = {
         i: result.redistribute(hidden.get(str(result.attribute)))
         for i, result in enumerate(estimates)
-        if has_tags(result)
+        if result.domain.tags
     }
 
     most = request.forged
@@ -594,6 +610,9 @@ def _draw_shares(
     """Write the picture of the shares of all people, with one panel for each question."""
     if request.plot_path is None:
         return
+    from warner.results.charts import chart, numbers, received
+    from warner.results.drawing import save
+
     texts = [request.texts(result.attribute) for result in estimates]
     named = [
         replace(result, attribute=question or result.attribute)
@@ -732,6 +751,8 @@ def _json_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -
 
 def _estimate_by(request: EstimateRequest) -> None:
     """Estimate the groups of each attribute together, pooled as the option says."""
+    from warner.results.weights import weighted
+
     groups, intervals = request.groups(), request.intervals
     results = {
         name: estimate_groups(
@@ -776,6 +797,8 @@ def _estimate_by(request: EstimateRequest) -> None:
 
 def _compare_groups(request: EstimateRequest) -> None:
     """Compare the groups of each attribute."""
+    from warner.results.differences import compare_groups
+
     of = _quantity(request.quantity)
     results = {
         name: compare_groups(

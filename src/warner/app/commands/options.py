@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import numpy as np
@@ -19,7 +19,6 @@ from warner._core.atomic_files import require_ending, write_whole
 from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.extras import imported
-from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table
 from warner.app.terminal import shown_with
 from warner.app.what_files_hold import (
@@ -29,10 +28,13 @@ from warner.app.what_files_hold import (
     say_written,
     write_text,
 )
-from warner.designs.chances import chance
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import MOST_PER_PERSON, Tally
-from warner.studies.study import Study
+
+if TYPE_CHECKING:
+    from warner._core.survey_design import SurveyDesign
+    from warner.studies.study import Study
+
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -153,6 +155,8 @@ def design_of(
     weights: str | None, cluster: str | None, strata: str | None, study: Study | None
 ) -> SurveyDesign | None:
     """The survey design that options name, or else that of a study."""
+    from warner._core.survey_design import SurveyDesign
+
     named = SurveyDesign.of(weights, cluster, strata)
     return study.design if named is None and study is not None else named
 
@@ -329,6 +333,8 @@ class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since cl
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """The part as a number between 0 and 1; refused elsewhere."""
+        from warner.designs.chances import chance
+
         try:
             return float(chance("forged", value))
         except ArgumentError:

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from warner._core.progress import steps
+from warner._core.special import gammainc
 
 
 @dataclass(frozen=True)
@@ -234,41 +235,44 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
     # Gamma laws of mean m / K, of half the weight; such laws with the rest of the mass on few large
     # values, log-uniform on [1 / K, 1]; and laws with some values absent. An atom stands for the
     # interval between the midpoints to its neighbours.
-    from scipy.special import gammainc
-
     edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, [np.inf]])
     tail = np.diff(np.log(np.clip(edges, min(mean, 0.5), 1.0)))
     tail = tail / tail.sum() if tail.sum() > 0 else np.eye(atoms.size)[-1]
+    bulk_laws = [
+        (bulk, shape)
+        for bulk in SETTINGS.bulks
+        for shape in SETTINGS.gamma_shapes
+        if bulk == 1 or (shape > 0.3 and (bulk > 0.05 or shape <= 1))
+    ]
+    absent_laws = [
+        (present, shape)
+        for present in SETTINGS.present
+        if present >= mean
+        for shape in (0.5, 2.0, 10.0)
+    ]
+    shapes = np.array([shape for _, shape in (*bulk_laws, *absent_laws)])
+    means = [bulk * mean for bulk, _ in bulk_laws] + [mean / present for present, _ in absent_laws]
+    below = gammainc(shapes[:, None], edges * (shapes / means)[:, None])
+    cells = np.maximum(np.diff(below, axis=1), 0.0)
     laws: list[np.ndarray] = []
     alone: list[bool] = []
     tailed: list[bool] = []
-    for bulk in SETTINGS.bulks:
-        shapes = np.array(
-            [s for s in SETTINGS.gamma_shapes if bulk == 1 or (s > 0.3 and (bulk > 0.05 or s <= 1))]
-        )
-        cells = np.maximum(
-            np.diff(gammainc(shapes[:, None], edges * shapes[:, None] / (bulk * mean)), axis=1), 0.0
-        )
-        for g in cells:
-            if bulk < 1:
-                bulk_mean = float(g @ atoms)
-                large = (mean - bulk_mean) / max(float(tail @ atoms) - bulk_mean, _TINY)
-                if not 0 < large < 0.5:
-                    continue
-                g = (1 - large) * g + large * tail
-            laws.append(g)
-            alone.append(bulk == 1)
-            tailed.append(bulk < 1)
-    for present in SETTINGS.present:
-        if present >= mean:
-            for shape in (0.5, 2.0, 10.0):
-                g = present * np.maximum(
-                    np.diff(gammainc(shape, edges * shape * present / mean)), 0.0
-                )
-                g[0] += 1 - present
-                laws.append(g)
-                alone.append(False)
-                tailed.append(False)
+    for (bulk, _), g in zip(bulk_laws, cells, strict=False):
+        if bulk < 1:
+            bulk_mean = float(g @ atoms)
+            large = (mean - bulk_mean) / max(float(tail @ atoms) - bulk_mean, _TINY)
+            if not 0 < large < 0.5:
+                continue
+            g = (1 - large) * g + large * tail
+        laws.append(g)
+        alone.append(bulk == 1)
+        tailed.append(bulk < 1)
+    for (present, _), g in zip(absent_laws, cells[len(bulk_laws) :], strict=True):
+        g = present * g
+        g[0] += 1 - present
+        laws.append(g)
+        alone.append(False)
+        tailed.append(False)
     plain = np.array(alone)
     weights = np.where(
         plain, 0.5 / np.count_nonzero(plain), 0.5 / max(1, int(np.count_nonzero(~plain)))
