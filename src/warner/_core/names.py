@@ -165,15 +165,20 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     return get, list_names, names
 
 
+_FURTHER = {  # what else a name stands for
+    "rappor": "Its permanent reports, for many rounds of the same people, are warner.Permanent.",
+}
+
+
 def _no_such_name(package: str, name: str, names: list[str]) -> str:
     """The message about a name that a package does not have."""
     head, _, options = (called_here(name) or name).partition(" ")
     options = f"({options})" if options else ""
     home = home_of(head)
-    if home:
-        return message(f"{package}.{name}", f"is {home}.{head}{options} here")
-    if head != name:
-        return message(f"{package}.{name}", f"is {head}{options} here")
+    if home or head != name:
+        more = f" {_FURTHER[_plain(name)]}" if _plain(name) in _FURTHER else ""
+        where = f"{home}." if home else ""
+        return f"{package}.{name} is called {where}{head}{options} here.{more}"
     remedy = meant(name, names) or f"dir({package}) lists all names"
     return message(f"{package}.{name}", "does not exist", None, remedy)
 

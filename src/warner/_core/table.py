@@ -275,7 +275,13 @@ class Table:
         count = f"The first {most} of {len(self.rows):,} rows."
         return self.rows[:most], [count, *self._sentences]
 
-    def text(self, width: int | None = None, most: int | None = None, explain: bool = False) -> str:
+    def text(
+        self,
+        width: int | None = None,
+        most: int | None = None,
+        explain: bool = False,
+        sentences: int | None = None,
+    ) -> str:
         """The table as lines of plain text.
 
         Where it is too wide, pictures are left out, then columns by their priority, and a note
@@ -285,8 +291,10 @@ class Table:
             width: characters of a line; None for 80.
             most: how many rows at most; None for all.
             explain: whether the sentences on how the numbers were computed follow.
+            sentences: characters of a line of title and notes; None for ``width``.
         """
         width = WIDTH if width is None else width
+        sentences = width if sentences is None else sentences
         rows, notes = self._shown(most)
         if explain:
             notes = [*notes, *self.explained]
@@ -325,8 +333,8 @@ class Table:
         ]
         rule = _GAP.join("-" * widths[c] for c in columns)
         body = [line for block in lines for line in block]
-        about = [line for note in notes for line in _folded(visible(note), width)]
-        title = _folded(visible(self.title), width) if self.title else []
+        about = [line for note in notes for line in _folded(visible(note), sentences)]
+        title = _folded(visible(self.title), sentences) if self.title else []
         return "\n".join([*title, *head, rule, *body, *about]).replace(_NB, " ")
 
     def html(self, most: int | None = None) -> html.Markup:

@@ -48,10 +48,28 @@ def in_people(weight: float | None) -> str:
 
 
 WEIGHT = (
-    "The weight of one report is the most people that a forged report can add to the count of a "
-    "value by Inversion(), and by which it can change the counts of all values. The default "
-    "estimate can move by more: warner estimate --forged 1% bounds shares."
+    "A liar is somebody who sends a made-up report. It adds at most so many people to the count "
+    "of one answer, and changes the counts of all answers by at most so many, by the method "
+    "inversion. The default method can move by more: warner estimate --forged 1% bounds shares."
 )
+_PLAN = 100  # characters of the table of a plan in a file or a pipe
+_MOST_LIARS = 3  # questions of which is said what a liar does
+
+
+def about_liars(weights: Mapping[str, float | None]) -> list[str]:
+    """What somebody who lies can do to the counts of questions, the worst first.
+
+    >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
+    ['Somebody who lies can add up to 5.2 people to an answer to age, 2.2 to smokes.']
+    """
+    moved = sorted(((w, name) for name, w in weights.items() if w is not None), reverse=True)
+    if not moved:
+        return []
+    (first, name), *others = moved[:_MOST_LIARS]
+    more = "".join(f", {weight:,.2g} to {each}" for weight, each in others)
+    less = ", and less to the others" if len(moved) > _MOST_LIARS else ""
+    most = f"Somebody who lies can add up to {first:,.2g} people to an answer to {name}"
+    return [f"{most}{more}{less}."]
 
 
 def show_table(attribute: str, table: Table) -> None:
@@ -109,8 +127,11 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     show(Table(columns, rows, notes, meaning["title"]))
 
 
-def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
-    """Print a ranking of mechanisms, with the study's own mechanism marked."""
+def show_plan(attribute: str, ranking: Plan, chosen: Mechanism, width: float | None = None) -> None:
+    """Print a ranking of mechanisms, with the study's own mechanism marked.
+
+    ``width`` is that of a wanted interval, whose people are then said of a design for paper.
+    """
     table = ranking.table()
     results = (*ranking.results, ranking.no_protection)
     mark = " (the design)" if chosen.is_on_paper else " (in the study)"
@@ -124,10 +145,10 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
         f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
         f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}"
     )
-    show(replace(table, rows=rows, notes=[], title=title))
+    show(replace(table, rows=rows, notes=[], title=title), in_pipe=_PLAN)
     if ranking.wanted is not None:
         _show_difference(ranking, ranking.wanted)
-    show(*_about_ranking(ranking, chosen), *table.notes)
+    show(*_about_ranking(ranking, chosen, width), *table.notes)
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
@@ -137,15 +158,21 @@ def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
     return same or result.mechanism.header == chosen.header
 
 
-def _about_design(ranking: Plan, design: Mechanism) -> Iterator[str]:
+def _about_design(ranking: Plan, design: Mechanism, width: float | None) -> Iterator[str]:
     """What a design for paper of two answers needs, in the words of those who plan a survey."""
     for result in ranking.results:
         if result.mechanism is design and ranking.loss == "l2" and design.domain.size == 2:
-            points = 100 * normal_quantile(0.95) * math.sqrt(result.error / 2)
+            half = normal_quantile(0.95) * math.sqrt(result.error / 2)
             yield (
                 f"With {plural(ranking.n, 'person', 'people')}, the 95 % interval of a share is "
-                f"about {points:.2g} points wide to each side; four times as many people halve it."
+                f"about \N{PLUS-MINUS SIGN}{100 * half:.2g} points."
             )
+            if width is not None:
+                people = math.ceil(float(f"{ranking.n * (half / (width / 2)) ** 2:.3g}"))
+                yield (
+                    f"For \N{PLUS-MINUS SIGN}{50 * width:.3g} points about {people:,} people are "
+                    f"needed (--width {width:.3g}). Four times as many halve it."
+                )
     if ranking.best.mechanism is design:
         yield "No mechanism that protects as much errs less than this design."
     else:
@@ -155,10 +182,10 @@ def _about_design(ranking: Plan, design: Mechanism) -> Iterator[str]:
         )
 
 
-def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
+def _about_ranking(ranking: Plan, chosen: Mechanism, width: float | None) -> Iterator[str]:
     """What the errors of a ranking are of."""
     if chosen.is_on_paper:
-        yield from _about_design(ranking, chosen)
+        yield from _about_design(ranking, chosen, width)
     if ranking.loss == "w1":
         yield (
             "The error is in the unit of the values. In Python, warner.plan(theta=...) takes a "
@@ -246,7 +273,8 @@ def show_audits(
     results: Mapping[str, Audit], samples: int | None, mechanisms: Mapping[str, Mechanism]
 ) -> None:
     """Print the exact epsilon of every mechanism, and how it was computed."""
-    rows, notes = [], [WEIGHT]
+    weights = {name: result.influence for name, result in results.items()}
+    rows, notes = [], about_liars(weights)
     for attribute, result in results.items():
         rows.append(_audited(attribute, result, samples))
         if isinstance(mechanism := mechanisms[attribute], OneOf | HiddenQuestion):
@@ -258,12 +286,12 @@ def show_audits(
         Column("requested", unit="number", priority=1),
         Column("epsilon", "exact epsilon", "number"),
         Column("holds"),
-        Column("weight", unit="number", priority=2),
-        Column("weight_of_all", "weight on all values", "number", priority=3),
+        Column("weight", "a liar adds", "number", priority=2),
+        Column("weight_of_all", "a liar changes", "number", priority=3),
         Column("guarantee", priority=4),
         Column("method", "how it was computed", priority=5),
     ]
-    show(Table(columns, rows, notes))
+    show(Table(columns, rows, notes, explained=[WEIGHT]))
 
 
 def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:

@@ -21,7 +21,7 @@ from warner._core.table import Table
 from warner._core.text import visible
 
 _WIDE = 100_000  # characters of a line with --wide
-_PIPE = 260  # of a file or a pipe
+_PIPE = 260  # of a sentence in a file or a pipe
 _wide = ContextVar("wide", default=False)
 _explain = ContextVar("explain", default=False)
 _quiet = ContextVar("quiet", default=False)
@@ -77,8 +77,11 @@ def events_as_json() -> Iterator[None]:
         yield
 
 
-def show(*blocks: Table | str, err: bool = False) -> None:
-    """Print tables and paragraphs in lines that fit the screen, made :func:`visible`."""
+def show(*blocks: Table | str, err: bool = False, in_pipe: int = _PIPE) -> None:
+    """Print tables and paragraphs in lines that fit the screen, made :func:`visible`.
+
+    ``in_pipe`` is the width of tables in a file or a pipe.
+    """
     width = _line_width(sys.stderr if err else sys.stdout)
     # Labels and names can come from files of other people, so texts are made visible.
     for block in blocks:
@@ -86,10 +89,17 @@ def show(*blocks: Table | str, err: bool = False) -> None:
             for line in visible(block).split("\n"):
                 click.echo(fill(line, width, break_on_hyphens=False), err=err)
             continue
-        lines = block.text(width, explain=_explain.get()).split("\n")
+        of_table = in_pipe if width == _PIPE else width
+        lines = block.text(of_table, explain=_explain.get(), sentences=width).split("\n")
         titles = len(wrap(visible(block.title), width, break_on_hyphens=False))
         for i, line in enumerate(lines):
             click.secho(line, bold=i < titles, err=err)
+
+
+def explain(text: str) -> None:
+    """Print a paragraph for readers who ask how numbers were computed."""
+    if _explain.get():
+        show(text)
 
 
 def _line_width(stream: TextIO) -> int:

@@ -331,6 +331,7 @@ class Audited(NamedTuple):
     sizes: np.ndarray | None = None
     rounds: int = 1  # in how many the same people report, of a study
     served: bool = False  # whether it is a study that the survey page asks
+    spending: str = ""  # what a person spends in all, as a sentence, of a study
 
 
 def mechanisms_of(path: str) -> Audited:
@@ -352,7 +353,8 @@ def mechanisms_of(path: str) -> Audited:
     study = Study.load(path)
     mechanisms, most = grouped_mechanisms(study), study.rows_per_person
     served = study.collect.access is not None
-    return Audited(mechanisms, False, most, study.public, rounds=study.rounds, served=served)
+    rounds, spending = study.rounds, study.spending
+    return Audited(mechanisms, False, most, study.public, None, rounds, served, spending)
 
 
 def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:

@@ -346,9 +346,9 @@ class Plan(Ranking[RankedMechanism]):
         Column("people", "people needed", "people"),
         Column("power", "power with these people", "number"),
         Column("times", "compared with no protection", "times", 1),
-        Column("influence", "weight of one report, in people", "number", 2),
-        Column("influence_of_all", "weight on all values", "number", 2),
-        Column("judged", "judged by", priority=3),
+        Column("influence", "a liar adds", "number", 2),
+        Column("influence_of_all", "a liar changes", "number", 3),
+        Column("judged", "judged by", priority=4),
         Column("default_margin", "standard error", "number", 4),
         Column("guess_margin", "standard error at your guess", "number", 5),
     )

@@ -289,11 +289,12 @@ def estimate_table(
         columns = [Column("estimate", unit="number"), interval_column(level, "number")]
         return Table(columns, means(result, level, target, kind), last, about, simulated, how)
     if result.groups is not None:
+        are_alone = {status.name for status in result.groups.statuses} == {"ALONE"}
         columns = [
             *(Column(name) for name in result.names),
             *share_columns(level, None),
             Column("reports", unit="people", priority=1),
-            *([] if result.pool == "none" else [Column("status", priority=2)]),
+            *([] if are_alone else [Column("status", priority=2)]),
             *_of_design(result),
         ]
         used = result.interval_kind(target, kind)

@@ -343,6 +343,17 @@ class Study(Hinting):
         return add_up(m.of_rounds(self.rounds).epsilon for m in kept_reports)
 
     @property
+    def spending(self) -> str:
+        """What a person who answers everything spends, as a sentence."""
+        spent = f"A person spends at most epsilon = {self.epsilon:.6g}"
+        if self.rounds == 1:
+            return f"{spent} in all."
+        return (
+            f"{spent} in each round, and {self.epsilon_of_rounds:.6g} in all {self.rounds:,} "
+            "rounds on answers that stay."
+        )
+
+    @property
     def delta(self) -> float:
         """The sum of the deltas of the attributes whose privacy is approximate.
 
@@ -421,9 +432,10 @@ class Study(Hinting):
         more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
         groups = f", {len(self.groups)} groups" if self.groups else ""
         title = f"{self.title!r}, " if self.title else ""
-        return (
-            f"Study({title}{', '.join(names[:_SHOWN])}{more}{groups}, epsilon={self.epsilon:.4g})"
-        )
+        spent = f"epsilon={self.epsilon:.4g}"
+        if self.rounds > 1:
+            spent += f" in each round and {self.epsilon_of_rounds:.4g} in all {self.rounds:,}"
+        return f"Study({title}{', '.join(names[:_SHOWN])}{more}{groups}, {spent})"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -438,12 +450,7 @@ class Study(Hinting):
         many = self.rows_per_person
         people = f" with {many} rows" if many > 1 else ""
         public = f" Public columns: {', '.join(self.public)}." if self.public else ""
-        spent = f"A person{people} spends at most epsilon = {self.epsilon:.6g} in all."
-        if self.rounds > 1:
-            spent = (
-                f"A person spends at most epsilon = {self.epsilon:.6g} in each round, and "
-                f"{self.epsilon_of_rounds:.6g} in all {self.rounds:,} rounds on answers that stay."
-            )
+        spent = self.spending.replace("A person", f"A person{people}")
         return html.table(head, rows, f"{title}{spent}{public}")
 
     def __eq__(self, other: object) -> bool:

@@ -18,15 +18,15 @@ RESULT = estimate(DEVICE.tally(REPORTS))
 @pytest.mark.parametrize(
     ("module", "name", "text"),
     [
-        (warner, "GRR", "is warner.RandomizedResponse here"),
-        (warner, "kRR", "is warner.RandomizedResponse here"),
-        (warner, "OUE", "is warner.UnaryEncoding(variant='oue') here"),
-        (warner, "RAPPOR", "is warner.UnaryEncoding here"),
-        (warner, "Laplacian", "is warner.Laplace here"),
-        (warner, "PM", "is warner.mechanisms.Piecewise here"),
-        (warner, "EMS", "is warner.estimators.literature.SmoothedEM here"),
-        (warner, "Mechanism", "is warner.mechanisms.Mechanism here"),
-        (warner, "randomise", "is mechanism.randomize(answers) here"),
+        (warner, "GRR", "is called warner.RandomizedResponse here."),
+        (warner, "kRR", "is called warner.RandomizedResponse here."),
+        (warner, "OUE", "is called warner.UnaryEncoding(variant='oue') here"),
+        (warner, "RAPPOR", "are warner.Permanent."),
+        (warner, "Laplacian", "is called warner.Laplace here"),
+        (warner, "PM", "is called warner.mechanisms.Piecewise here"),
+        (warner, "EMS", "is called warner.estimators.literature.SmoothedEM here"),
+        (warner, "Mechanism", "is called warner.mechanisms.Mechanism here"),
+        (warner, "randomise", "is called mechanism.randomize(answers) here"),
         (warner, "Estimte", "Is 'estimate' meant?"),
         (warner, "zzz", "dir(warner) lists all names"),
         (warner.mechanisms, "RandomisedResponse", "Is 'RandomizedResponse' meant?"),
@@ -49,13 +49,13 @@ def test_a_name_that_is_not_there(module: object, name: str, text: str) -> None:
 
 
 def test_an_import_says_so_too() -> None:
-    with pytest.raises(ImportError, match=r"is warner\.RandomizedResponse here"):
+    with pytest.raises(ImportError, match=r"is called warner\.RandomizedResponse here"):
         from warner import GRR  # type: ignore[attr-defined]  # noqa: F401
 
 
 def test_every_name_of_the_literature_leads_somewhere() -> None:
     for word in warner._core.names._NAMES:
-        with pytest.raises(AttributeError, match=r" is (warner|mechanism)\."):
+        with pytest.raises(AttributeError, match=r" is called (warner|mechanism)\."):
             getattr(warner, f"{word.upper()}_")
 
 

@@ -66,7 +66,7 @@ def test_a_draft_gets_mechanisms_and_epsilons_and_keeps_its_text(draft: Path) ->
     assert "people in a group" in shown and "1,000" in shown
     assert "of 100 people who answer yes, 73 report yes; of 100 who answer no, 27" in shown
     # The completed study is planned as before, and is no draft.
-    assert "weight of one report" in run("plan", "study.toml").output
+    assert "a liar adds" in run("plan", "study.toml").output
     assert "Leave it out" in run("plan", "study.toml", "--write", "x.toml", ok=False).output
 
 

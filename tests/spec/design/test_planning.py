@@ -215,7 +215,7 @@ def test_the_command_ranks_numbers_places_and_labels(tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    shown = run()
+    shown = run("--wide")
     assert "the unbiased estimate, in closed form" in shown and "Wasserstein-1 distance" in shown
     assert "PlanarGeometric (in the study)" in shown
     assert "UnaryEncoding, as given (in the study)" in shown

@@ -208,7 +208,12 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     said = run("plan", "--design", "crosswise:1/4", "--people", "300").stdout
     assert "crosswise:1/4: 2 values, epsilon 1.099, 300 people" in said
     # 1.96 sqrt(1/4 / 300 / (1 - 2/4)^2) = .113
-    assert "about 11 points wide to each side" in said
+    assert "the 95 % interval of a share is about ±11 points" in said
+    # ±5 points by default: (1.96 / .05)^2 (1/4) / (1/2)^2 = 1,537
+    assert "For ±5 points about 1,540 people are needed (--width 0.1)" in said
+    said = run("plan", "--design", "crosswise:1/4", "--width", "0.06").stdout
+    assert "For ±3 points about 4,270 people are needed" in said
+    assert max(map(len, said.partition("With 10,000")[0].splitlines())) <= 100
     assert "No mechanism that protects as much errs less" in said
     said = run("plan", "--design", "kuk:0.8,0.3,3", "--people", "300", "--difference", "0.1").stdout
     assert (

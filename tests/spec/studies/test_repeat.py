@@ -135,3 +135,14 @@ def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
     text = (tmp_path / "again.json").read_text().replace('"round": 1', '"round": 2')
     (tmp_path / "again.json").write_text(text)
     refused(FileError, "altered", Tally.load, tmp_path / "again.json")
+
+
+def test_the_total_of_all_rounds_stands_wherever_a_study_is_shown(tmp_path: Path) -> None:
+    """Rejects the epsilon of one round where people ask for all of them."""
+    study, path = _study(), tmp_path / "s.toml"
+    path.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
+    whole = f"{study.epsilon_of_rounds:.6g} in all 52 rounds"
+    assert f"{study.epsilon_of_rounds:.4g} in all 52" in repr(study) and whole in study.spending
+    for command in ("audit", "plan"):
+        done = CliRunner().invoke(main, [command, str(path)])
+        assert done.exit_code == 0 and whole in done.output, done.output

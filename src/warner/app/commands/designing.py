@@ -76,7 +76,8 @@ from warner.studies.study import Study
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="A wanted expected error. The table then says how many people it needs, with the unbiased "
+    help="A wanted expected error, in the unit of --loss: no standard error, and no width of an "
+    "interval, which --width is. The table then says how many people it needs, with the unbiased "
     "estimate and with the one that warner estimate makes.",
 )
 @click.option(
@@ -125,7 +126,8 @@ from warner.studies.study import Study
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=DEFAULT_WIDTH,
     show_default=True,
-    help="For a draft: the wanted width of that interval.",
+    help="For a draft or --design: the wanted width of the interval of a share, 0.06 for "
+    "\N{PLUS-MINUS SIGN}3 points. Says how many people it needs.",
 )
 @click.option(
     "--sizes",
@@ -208,6 +210,7 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
     Before there is a study, --design says what a question on paper needs.
 
     \b
+        warner plan --design crosswise:1/4 --people 300 --width 0.06
         warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
     if (study is None) == (design is None):
@@ -218,9 +221,6 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
         rule = "is for a study file or a draft, whose questions may spend other epsilons"
         raise ArgumentError("--plot", rule)
     if design is not None:
-        if choices["width"] != DEFAULT_WIDTH:
-            rule = "is for a draft"
-            raise ArgumentError("--width", rule, None, "With --design say --people or --difference")
         _plan_on_paper(design, output, choices)
         return
     assert study is not None
@@ -274,12 +274,14 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
         )
 
     def show() -> None:
+        if math.isfinite(draft.study.epsilon):
+            terminal.show(draft.study.spending, "")
         for question, draw in draws.items():
             show_blocks(draw, choices["people"], question)
         for attribute, result in plans.items():
             show_plan(attribute, result, chosen[attribute])
         if plans:
-            terminal.show(WEIGHT)
+            terminal.explain(WEIGHT)
         terminal.show(*about_crowds(crowds, draft.study.public))
         if not draws and (gain := _gain(draft)) > 1:
             show_gain(gain, draft.study.epsilon)
@@ -315,7 +317,7 @@ def _plan_on_paper(text: str, output: Output, choices: Mapping[str, Any]) -> Non
     result = _planned(mechanism.text, mechanism, choices, None)
     assert result is not None
     output.write(
-        lambda: show_plan(mechanism.text, result, mechanism),
+        lambda: show_plan(mechanism.text, result, mechanism, choices["width"]),
         lambda: {mechanism.text: result.to_json()},
         lambda: table_of_rows({"design": mechanism.text, **row} for row in result.rows()),
     )
@@ -515,7 +517,8 @@ def audit(
         warner audit study.toml --plot consent.svg
     """
     output.check(file, plot=plot_path)
-    mechanisms, simulated, most, public, sizes, repeated, served = mechanisms_of(file)
+    audited = mechanisms_of(file)
+    mechanisms, simulated, most, public, sizes, repeated, served, spending = audited
     results = {
         attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
@@ -559,6 +562,7 @@ def audit(
             for line in patterns_of(mechanism, name):
                 click.echo(visible(line))
         terminal.show(
+            *([spending] if spending else []),
             *about_crowds(crowds, public),
             *about_rounds(mechanisms, repeated),
             *unusual_budgets(mechanisms, most),
