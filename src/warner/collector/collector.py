@@ -15,7 +15,8 @@ closed for an hour of one run is closed as if its owner had closed it: ids are d
 clock that was wrong for a moment drops nothing, also where the collector stops or starts at it.
 
 One copy of the store at rest does not say which id sent which report: a tenth of a second after a
-commit, also while more of them follow, and at each start the store's log is emptied. And the tables
+commit, also while more of them follow, and at each start the store's log is emptied; a second after
+commits that add 50 people or more, of which the log shows no single person. And the tables
 are rewritten in the order of ids, as often as this takes a fiftieth of the time. But until then the
 file, its log, and any two copies, show which ids came last and by which counts they differ: where
 one person came in between, that is this person's report. Then epsilon alone protects. So what waits
@@ -61,10 +62,9 @@ _LOG = logging.getLogger(__name__)
 OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
 PACE = 0.02  # seconds from the beginning of one commit to that of the next, unless a crowd waits
 _CROWD = 50  # submissions, of which a commit shows no single person, are not made to wait
-MANY = 1000  # submissions, after which the log is emptied less often
 _GROUP = 2**23  # bytes of submissions, about the most of one commit
 _WAITING = 2**26  # bytes of submissions, the most that wait
-_QUIET = 1.0  # seconds between counters of rejects, and between tidying while many wait
+_QUIET = 1.0  # seconds between counters of rejects, and between tidying while crowds are counted
 _LOOK = 10.0  # seconds between looks at the clock of a survey that closes by it
 _GRACE = 3600.0  # seconds for which the clock must say so before ids are dropped
 _TRUSTED = 5.0  # seconds for which the last commit says whether the store can be written
@@ -172,6 +172,7 @@ class Collector:
         self._rejects: dict[str, int] = {}  # those of this shard that are stored
         self._shard = -1
         self._dirty = False
+        self._fewest = np.inf  # people of a commit that the store's log shows
         self._version = 0
         # When reports, or a trial, were last written; why they were not, and how many bytes.
         self._written: tuple[float, Refused | None, int] = (-np.inf, None, 0)
@@ -527,9 +528,8 @@ class Collector:
             self._try(self._follow)
         if self._unsaved and (idle or ending):
             self._try(lambda: self._commit(lambda: None))
-        # Of many at once the log shows no single person.
-        many = self._waiting + sum(len(upload.batch) for upload in uploads) >= MANY
-        rest = _QUIET if many else self._store.rest
+        # Of crowds the log shows no single person.
+        rest = _QUIET if self._fewest >= _CROWD else self._store.rest
         if self._dirty and (idle or ending or self._began - self._tidied >= rest):
             self._tidy(idle)
         if ending and self._dirty and not self._store.is_shared:
@@ -564,7 +564,8 @@ class Collector:
             self._dirty = not self._store.tidy(is_quiet)
 
         self._dirty = True
-        self._try(tidy)
+        if self._try(tidy):
+            self._fewest = np.inf
         self._tidied = time.monotonic()
 
     @staticmethod
@@ -642,6 +643,7 @@ class Collector:
 
         fresh, added = self._commit(counted, joined.rows.nbytes + _DISK_PAGE * len(joined))
         if added is not None:
+            self._fewest = min(self._fewest, int(fresh.sum()))
             with self._changed:
                 self._counts.add(added)
                 self._version += 1
@@ -675,6 +677,7 @@ class Collector:
                     name = f"{_REJECTS}{self._store.shard}"
                     self._store.put({name: canonical(rejects).encode()})
         except Refused as error:
+            self._fewest = 0  # it may be there, whoever was in it
             if size is not None and error.name.startswith("store"):
                 self._wrote(error.with_traceback(None), size)
             raise
@@ -765,6 +768,7 @@ class Collector:
                 rule = "is closed for good: nobody can answer it any more"
                 raise Refused(CLOSED, "survey", rule)
             self._store.claim(INVITED, ids)
+            self._fewest = 0
             return self._store.size(INVITED)
 
         n_invited = self._commit(invited)

@@ -199,6 +199,35 @@ def test_the_owner_opens_before_the_clock(make: Make) -> None:
     assert send(collector).new == 1
 
 
+def test_a_log_that_shows_single_people_is_emptied_sooner_than_one_of_crowds(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a collector that goes by how many reports came, when 49 of 50 were repeats, and one that
+    lets a single person stand in the log beside later crowds.
+    """
+    collector = make()
+    collector.stop()  # from here the writer's work is done by hand
+    collector._stopping = False
+    monkeypatch.setattr(module, "_QUIET", 3600.0)
+    monkeypatch.setattr(SQLiteStore, "rest", 0.0)
+    crowd = new_ids(module._CROWD)
+
+    def is_emptied_after(ids: np.ndarray) -> bool:
+        sent = submit(collector, body(collector, len(ids), ids))
+        collector._work()
+        assert sent.done()
+        return Path(f"{collector._store.name}-wal").stat().st_size == 0
+
+    assert is_emptied_after(new_ids(1))
+    assert not is_emptied_after(crowd)
+    assert not is_emptied_after(crowd)  # nobody is new
+    assert not is_emptied_after(new_ids(len(crowd)))
+    assert is_emptied_after(np.concatenate([crowd[1:], new_ids(1)]))  # and all before it too
+    assert not is_emptied_after(new_ids(len(crowd)))
+    assert is_emptied_after(new_ids(len(crowd) - 1))
+    collector._store.close()
+
+
 def test_only_invited_people_are_counted(make: Make) -> None:
     collector = make('access = "invited"\n')
     ids = new_ids(3)
