@@ -409,7 +409,7 @@ def read_groups(
         sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
         return {name: tally.by(*by) if by else tally for name, tally in sums.items()}
     if by:
-        rule = "goes with a tally of groups, made by warner tally --by"
+        rule = "needs a tally of groups, made by warner tally --by"
         raise ArgumentError("--by", rule, ", ".join(by))
     if len(paths) < 2:
         rule = "must be a tally of groups, or at least 2 files, one for each group"

@@ -203,7 +203,7 @@ def _privacy(study: Study) -> dict[str, Any]:
     except MismatchError:
         flavours = dict.fromkeys(_flavour(m.guarantee) for m in study.mechanisms.values())
         flavour = "; ".join(flavours)
-        words = ["There is no single statement of all questions together: see each of them."]
+        words = ["No single statement covers all questions together: see each question."]
     return {
         "model": "local",
         "flavour": flavour,

@@ -645,6 +645,6 @@ class Domain(Hinting, ABC):
         """Raise ValuesError for the positions at which ``outside`` (n,) is true."""
         where = np.flatnonzero(outside)
         if where.size:
-            rule = f"not in the domain of {self.size} values"
+            rule = f"must be one of the {self.size} values"
             usual = f"Answers outside the domain are refused, not guessed: {self.remedy}"
             raise ValuesError(int(where[0]), rule, got, remedy or usual, more=where[1:])

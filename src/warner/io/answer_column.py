@@ -135,7 +135,7 @@ class AnswerColumn:
 
     @property
     def _outside(self) -> str:
-        return f"not in the domain of {self.domain.size} values"
+        return f"must be one of the {self.domain.size} values"
 
     def _with_placeholders(self, column: pa.Array) -> np.ndarray:
         """Indices where some texts are placeholders of tags: the other texts are answers."""

@@ -118,7 +118,7 @@ def _json(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
         people = _people(people[0], shown) if isinstance(people[0], dict) else people[0]
     for row, person in enumerate(people, 1):
         if not isinstance(person, dict):
-            rule = f"must hold one object for each person, and data row {row:,} is none"
+            rule = f"must hold one object for each person, and data row {row:,} is something else"
             raise FileError(shown, rule, None, 'As in [{"smokes": "never"}, {"smokes": "often"}]')
     every = list(dict.fromkeys(name for person in people for name in person))
     return _table(every, names, lambda: ([p.get(name) for p in people] for name in names))

@@ -70,7 +70,7 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
     except ValuesError as error:
         outside = error.position
     if outside is not None:  # outside the handler: one error is shown, not two
-        rule = f"value {outside} is not in the domain of {domain.size} values"
+        rule = f"value {outside} is not one of the {domain.size} values"
         raise ArgumentError("sensitive", rule, repr(values[outside]))
     if len(np.unique(index)) < len(index):
         rule = "values must be distinct, and in different bins"

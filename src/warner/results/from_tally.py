@@ -142,7 +142,7 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
     except EmptyError:
         pass
     except ValuesError as error:
-        problem = f"value {error.position} is not in the domain of {data.domain.size} values"
+        problem = f"value {error.position} is not one of the {data.domain.size} values"
     if problem is None and (len(indices) < 2 or len(indices) < len(listed)):
         problem = "must be at least 2 distinct values"
     if problem is not None:

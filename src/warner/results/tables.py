@@ -39,7 +39,7 @@ _WORTH = 0.05  # half the width that a survey is mostly asked for
 
 # What an interval promises, in one clause of the sentence under a table.
 _PROMISES = {
-    "average": "on average over all answers the percentage of them holds, of the largest fewer",
+    "average": "on average as many hold as the percentage says, but fewer of the largest",
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
 }

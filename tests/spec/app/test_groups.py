@@ -542,7 +542,7 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     Path("census.csv").write_text("\n".join(["column,value,number", *lines]) + "\n")
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
-    assert "goes with a tally of groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
+    assert "needs a tally of groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
 
 
 def test_a_question_has_one_number_in_every_command(here_of_groups_of_people: Path) -> None:

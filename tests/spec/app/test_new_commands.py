@@ -79,7 +79,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("regress", "r.parquet", "smokes ~ warf"), "must name columns, which are ward, visits"),
         (("regress", "r.parquet", "age ~ ward", "--mean", "--errors", "sandwich"), "--mean"),
         (("regress", "r.parquet", "smokes", "-o", "r.parquet"), "one of the inputs"),
-        (("benchmark", "t.json", "--people", "9"), "goes with a study and --truth"),
+        (("benchmark", "t.json", "--people", "9"), "needs a study and --truth"),
         (("benchmark", "study.toml", "--truth", "answers.csv", "--joint", "a,b"), "does not go"),
         (("benchmark", "study.toml", "--truth", "answers.csv", "--only", "x"), "'smokes', 'age'"),
         (("estimate", "r.parquet", "--pool", "none"), "goes with --by"),

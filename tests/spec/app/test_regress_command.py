@@ -146,7 +146,7 @@ MISTAKES = [
     (("r.parquet", "smokes ~ age", "--hidden", "drinks"), "on the right of FORMULA"),
     (("r.parquet", "smokes ~ drinks + age"), "Write 'smokes + drinks' --correlation"),
     (("r.parquet", "smokes ~ age", "--random", "schol"), "Is 'school' meant?"),
-    (("r.parquet", "smokes ~ age", "--group", "card"), "--group: goes with --design"),
+    (("r.parquet", "smokes ~ age", "--group", "card"), "--group: needs --design"),
     (("r.parquet", "smokes ~ age", "--correlation"), "must be a sum of names, with --correlation"),
     (("r.parquet", "age + income", "--correlation"), "must have a hidden answer among its names"),
     (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),

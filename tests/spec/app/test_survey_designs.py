@@ -115,7 +115,7 @@ def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
         (["estimate", "t.json", *BY, "--interval", "average"], "--interval: does not go with"),
         (["regress", "r.parquet", "smokes ~ sex", "--cluster", "class"], "cluster: must be"),
         (["regress", "r.parquet", "smokes ~ sex", *BY, "--errors", "sandwich"], "errors: are"),
-        (["report", "t.json", "--study", "s.toml", "-o", "r.html"], "a report page knows nothing"),
+        (["report", "t.json", "--study", "s.toml", "-o", "r.html"], "a report page cannot show"),
     ],
 )
 def test_commands_refuse_what_does_not_fit(here: Path, arguments: list[str], words: str) -> None:

@@ -88,7 +88,7 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
     assert said == "epsilon: must be greater than 0; got -1.0. Pass a positive number such as 1.0."
     said = refused(ValuesError, "", warner.Categorical(["no", "yes"]).encode, ["no", "perhaps"])
     assert said == (
-        "values: position 1: not in the domain of 2 values; got a string. "
+        "values: position 1: must be one of the 2 values; got a string. "
         "Answers outside the domain are refused, not guessed: correct them or add a catch-all value."
     )
 
@@ -449,7 +449,7 @@ def test_values_of_a_grid_survive_a_file(
 def test_sensitive_values_are_checked(make: type[warner.mechanisms.Mechanism]) -> None:
     for wrong, rule in (
         ([], "sent as they are"),
-        ([10], "not in the domain"),
+        ([10], "not one of the"),
         ([0, 0], "distinct"),
         (3, "list"),
         ("0", "list"),

@@ -265,7 +265,7 @@ def _group(study: Study, name: str) -> Study:
         rule = (
             f"must be one of {', '.join(study.groups)}"
             if study.groups
-            else "goes with a study that has groups"
+            else "needs a study that has groups"
         )
         raise ArgumentError("--group", rule, repr(name))
     return study.groups[name]

@@ -139,7 +139,7 @@ def benchmark(
     is_study = choices["truth"] is not None
     for name in _OF_TALLIES if is_study else _OF_STUDIES:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            rule = "does not go with --truth" if is_study else "goes with a study and --truth"
+            rule = "does not go with --truth" if is_study else "needs a study and --truth"
             raise ArgumentError(str(names[name]), rule)
     if is_study:
         _of_study(paths, output, plot_path, choices)
@@ -196,7 +196,7 @@ def _of_study(
 ) -> None:
     """Compare mechanisms with estimators on known answers."""
     if len(paths) > 1:
-        raise ArgumentError("--truth", "goes with one study", ", ".join(paths))
+        raise ArgumentError("--truth", "takes one study", ", ".join(paths))
     draft = Draft.load(paths[0])
     mechanisms = draft.study.mechanisms
     for name in choices["only"]:

@@ -615,7 +615,7 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     say_written(path)
     if without := [name for name, each in examples.items() if each is None]:
         click.echo(
-            f"Not in the picture: {', '.join(without)}. No report of theirs is an example.",
+            f"Not in the picture: {', '.join(without)}. No single report shows their odds.",
             err=True,
         )
 

@@ -162,7 +162,7 @@ def regress(
     plan = None if study is None else Study.load(study)
     drawn = design_of(weights, cluster, strata, plan)
     if group is not None and not said_by:
-        raise ArgumentError("--group", "goes with --design", repr(group))
+        raise ArgumentError("--group", "needs --design", repr(group))
     if said_by:
         people = _of_paper(reports, formula, said_by, group, (hidden, random), drawn)
     else:
@@ -207,7 +207,7 @@ def regress(
             )
         else:
             if hidden is not None:
-                rule = "goes with a hidden answer on the right of FORMULA"
+                rule = "needs a hidden answer on the right of FORMULA"
                 raise ArgumentError("--hidden", rule, repr(hidden), "Leave it out")
             answers, attribute = people.question(left)
             if both := people.hidden_in(left, right):

@@ -148,7 +148,7 @@ def report(
     flat, grouped = apart(together)
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
-            rule = "goes with a tally of groups, made by warner tally --by"
+            rule = "needs a tally of groups, made by warner tally --by"
             raise ArgumentError(option, rule, given)
     chosen = None if method_name is None else method(method_name)
     columns = [] if by is None else [name.strip() for name in by.split(",")]
@@ -213,7 +213,7 @@ def _date(text: str | None) -> str:
 def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> Study:
     """The study, refused where it does not have the questions of the tallies."""
     if study.design is not None:
-        rule = f"says that people are {study.design.text}, of which a report page knows nothing"
+        rule = f"says that people are {study.design.text}, which a report page cannot show"
         raise ArgumentError(path, rule, None, "Use warner estimate --study, and --plot or -o")
     domains: dict[str, list[str]] = {}
     for group_study in study.by_group.values():

@@ -127,7 +127,7 @@ def collect() -> None:
     "--lan",
     is_flag=True,
     help="For the people in one room: serve HTTPS at this machine's address in the local network, "
-    "with a certificate of its own, STUDY.lan.pem, of which browsers warn; show a QR code.",
+    "with a certificate made here, STUDY.lan.pem, about which browsers warn; show a QR code.",
 )
 @_store
 @click.option(
@@ -236,7 +236,7 @@ def collect() -> None:
 def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count the answers of real people.
 
-    Two addresses are printed: that of the survey, and that of the owner's live page, which ends in
+    Two addresses are printed: one of the survey, and one of the owner's live page, which ends in
     the owner's token. The token is printed once, when it is made. Only its SHA-256 is kept.
 
     Answers are randomised in the browser. What is kept of the reports: counts, and the random ids
@@ -322,7 +322,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     )
     served_at, preview = url, choices["preview"]
     if preview and choices["store"] is not None:
-        raise ArgumentError("--store", "does not go with --preview, whose store goes at its end")
+        raise ArgumentError(
+            "--store", "does not go with --preview, which deletes its store at the end"
+        )
     with (
         tempfile.TemporaryDirectory() if preview else contextlib.nullcontext("") as folder,
         _collecting(

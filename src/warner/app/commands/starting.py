@@ -133,8 +133,8 @@ def _joined(
     type=click.FloatRange(0, 700, min_open=True),
     default=1.0,
     show_default=True,
-    help="The budget of each question. That of the study is the sum; from three questions on each "
-    "person is asked one of them, and it is that of one.",
+    help="The budget of each question. Two questions cost twice as much; with three or more, each "
+    "person is asked one of them, and spends it once.",
 )
 @click.option(
     "--people",

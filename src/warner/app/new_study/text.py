@@ -438,7 +438,7 @@ def _about(question: Question) -> Iterator[str]:
         yield f"Copied from answers: {WORDS[question.kind]}. Everyone who gets the study sees them."
     elif question.kind == "dates" and not question.is_decided:
         yield (
-            "These are dates, of which there are too many. Ask for the year as a whole number, or "
+            "These are dates, and too many different ones. Ask for the year as a whole number, or "
             "for the month as a label: integers = [1900, 2020]."
         )
     elif question.kind == "cells" and not question.is_decided:

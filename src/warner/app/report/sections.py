@@ -229,9 +229,7 @@ class Question:
                 else "The intervals do not account for the choice of the largest."
             )
         if not self._is_bounded:
-            notes.append(
-                "Different distributions make the same reports. So the reports bound no share."
-            )
+            notes.append("The same reports can come from different shares, so no share has limits.")
         level = self.settings.level if self._is_bounded else None
         table = table_of_shares(caption, "answer", rows, level)
         return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
@@ -248,7 +246,7 @@ class Question:
         }
         shown = [listed[row["value"]] for row in rows if row["value"] in listed]
         if not shown:
-            return ["Bounds for reports that were made up are of single answers, not of bands."]
+            return ["Limits against made-up reports are for single answers, not for bands."]
         caption = f"If up to {100 * share:g} % of the reports were made up, in any way"
         if self.domain.nonresponse is not None:
             caption += "; shares of all people who were asked"
@@ -412,7 +410,7 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
             table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
             blocks.append(table)
     if question.has_nonresponse and result.of == "shares":
-        blocks.append("These differences are of all people, those without an answer included.")
+        blocks.append("These differences are of all people, including those who gave no answer.")
     notes = [
         "p (Holm) is the probability of a difference at least as large where there is none, "
         "corrected for the number of comparisons of this question by Holm's method."
@@ -420,7 +418,7 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
     if result.of == "shares":
         notes.append(result.test.text)
     notes.append(
-        "A difference is that of the two estimates beside it, and its interval follows from theirs."
+        "Each difference is one estimate less the other; its interval follows from both intervals."
         if result.of == "numbers"
         else _STEADIED
         if _is_steadied(question.estimate)
@@ -438,8 +436,8 @@ _STEADIED = (
     "steadied, which makes their errors smaller, so they need not differ by the same number."
 )
 _FROM_COUNTS = (
-    "A difference is that of the shares of both groups, taken before they are kept between 0 and "
-    "100 %."
+    "Each difference was taken before the shares were cut to 0 to 100 %, so the printed shares can "
+    "differ by another number."
 )
 
 
@@ -490,7 +488,7 @@ _SIMULATED = (
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
     "The intervals of shares suppose that numbers next to each other are about equally frequent, "
-    "but for heaps at round numbers and at both ends. A peak of another kind they can miss."
+    "apart from heaps at round numbers and at both ends. They can miss any other peak."
 )
 
 
@@ -599,7 +597,7 @@ def _privacy(source: Source, settings: Settings) -> Section:
         f"report tells depends on the question and on the answer, and it can be {most}."
         if _is_randomized(source)
         else "Not all answers were randomised: some were counted as people gave them.",
-        "The numbers below follow from the law by which the reports were made.",
+        "The numbers below follow from the chances with which the reports were made.",
     ]
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
         blocks.append("They would hold for reports that are made without a seed.")
@@ -747,7 +745,7 @@ def _method(source: Source, settings: Settings) -> Section:
     on_paper = all(mechanism.is_on_paper for _, mechanism, _ in each)
     how = (
         f"{who} of each person were randomised before they were counted (local differential "
-        "privacy). The epsilon is the exact one of the integers that were sampled"
+        "privacy). Epsilon was computed exactly, from the whole numbers that devices use"
     )
     if on_paper:
         how = (

@@ -113,7 +113,7 @@ def sheet(study: Study, questions: list[Question], path: str, language: str, cou
 
 _WHY = (
     "A draw that only you see helps to decide what you tick. All sheets together show how common "
-    "each answer is. How much one sheet tells of you stands at each question."
+    "each answer is. Each question says how much one sheet tells about you."
 )
 
 
@@ -185,7 +185,9 @@ def _consent(questions: list[Question]) -> Section:
         f"box, and thought all answers equally likely before: at most {', '.join(sures)}."
     )
     if len(questions) > 1:
-        says += " Who sees all my boxes, and knows how answers go together, can learn more."
+        says += (
+            " Somebody who sees all my boxes, and knows how answers go together, can learn more."
+        )
     says += " I take part of my own free will, and may leave any box empty."
     return Section("Your consent", (Boxes((("Yes.", says),)),))
 
@@ -207,7 +209,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         "there. Count the sheets with each box, and write the numbers down here."
     )
     if groups:
-        count += f" Count them for each {' and '.join(groups)} apart."
+        count += f" Count them separately for each {' and '.join(groups)}."
     columns = [Column("question"), Column("box", "box on the sheet"), Column("n", "sheets")]
     rows = [
         {"question": question.text, "box": box, "n": "_" * 12}

@@ -197,7 +197,9 @@ def _numbers(question: Question) -> Iterator[TableView]:
         return
     if not question.summaries:
         rows = [Row((row["text"], f"{row['estimate']:.4g}")) for row in question.numbers]
-        about = "Numbers that sum up the answers. No interval of them is known for every look."
+        about = (
+            "Numbers that sum up the answers. No interval is known that would hold at every look."
+        )
         yield TableView(about, ("number", "estimate"), tuple(rows))
         return
     rows = []
@@ -304,9 +306,9 @@ def about_step(view: LiveView) -> str:
     if view.step.waiting:
         wait = "1 more waits" if view.step.waiting == 1 else f"{view.step.waiting:,} more wait"
         text += (
-            f" {wait}: of their groups by public columns there are too few new people, who could "
-            "be told from one another. They are in no table and no file. Where such groups answer "
-            "otherwise, the result is off by that until they are in it."
+            f" {wait}: their groups have too few new people, who could be recognised. They are in "
+            "no table and no file yet. If such groups answer differently, the result is off until "
+            "they are included."
         )
     if view.is_estimating:
         return f"{text} The next step is being estimated."
@@ -336,7 +338,9 @@ def about_intervals(view: LiveView) -> str:
         "interval is for its number alone."
     )
     if view.fewest > 1:
-        text += " They are of the people in the step. Those who wait may answer otherwise."
+        text += (
+            " They are about the people in the step. People who still wait may answer differently."
+        )
     if 0 < view.n * view.share < _FEW:
         text += f" Below {_FEW} reports{of_one} they are approximate."
     return text

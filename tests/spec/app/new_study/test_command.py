@@ -190,7 +190,7 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
 def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:
     Path("places.csv").write_text("lat,lon,born\n" + "52.5,13.4,1980-05-01\n" * 20)
     text = run("new", "places.csv", "--secret", "lat,lon,born").stdout
-    assert text.count("ask for a grid") == 2 and "These are dates, of which there are too" in text
+    assert text.count("ask for a grid") == 2 and "These are dates, and too many different" in text
 
 
 def test_semicolons_and_decimal_commas_are_read(here: Path) -> None:

@@ -130,7 +130,7 @@ def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
     assert (
         lines[:2] == ["copied,7a,same,", "copied,7a,different,"] and lines[4] == "copied,7b,same,"
     )
-    assert "Count them for each class apart." in page
+    assert "Count them separately for each class." in page
     assert "estimate tally.json --by class --only stole --plot shares2.png" in page
 
 
