@@ -726,17 +726,10 @@ class LikelihoodOperator(ABC):
             )
         return self.dense()
 
-    @cached_property
+    @property
     def _inverse(self) -> FloatArray:
         """A left inverse (K, m): weighted least squares, optimal at the uniform distribution."""
-        if (merged := self.merge_proportional_rows()) is not None:
-            columns: FloatArray = merged[0]._inverse[:, merged[1]]
-            return columns
-        matrix = self._dense
-        mean = matrix.mean(axis=1)
-        rows = mean > 0
-        scaled = matrix[rows] / np.sqrt(mean[rows, None])
-        if np.linalg.matrix_rank(scaled) < self.shape[1]:
+        if self._left_inverse is None:
             raise IdentifiabilityError(
                 "channel",
                 f"has rank below the number of values, {self.shape[1]}: different "
@@ -745,8 +738,25 @@ class LikelihoodOperator(ABC):
                 "Use a mechanism whose channel has full column rank, or a method that does "
                 "not invert it (for the mean of numbers SampleMean)",
             )
+        return self._left_inverse
+
+    @cached_property
+    def _left_inverse(self) -> FloatArray | None:
+        """:attr:`_inverse`, kept, or None where there is none, which is kept too."""
+        if (merged := self.merge_proportional_rows()) is not None:
+            columns: FloatArray = merged[0]._inverse[:, merged[1]]
+            return columns
+        matrix = self._dense
+        mean = matrix.mean(axis=1)
+        rows = mean > 0
+        weights = np.sqrt(mean[rows])
+        left, sizes, right = np.linalg.svd(matrix[rows] / weights[:, None], full_matrices=False)
+        # Sizes below this are rounding, as matrix_rank has it.
+        least = max(left.shape[0], self.shape[1]) * np.finfo(float).eps * sizes.max(initial=0.0)
+        if np.count_nonzero(sizes > least) < self.shape[1]:
+            return None
         inverse = np.zeros(self.shape[::-1])
-        inverse[:, rows] = np.linalg.pinv(scaled) / np.sqrt(mean[rows])
+        inverse[:, rows] = (right.T / sizes) @ left.T / weights
         return inverse
 
 

@@ -19,10 +19,12 @@ from warner.mechanisms.direct import direct_sample
 Columns = dict[str, np.ndarray]
 
 
+# Each source of words at another epsilon: a sampler has one program for both.
+
+
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_reports_follow_the_law(name: str, epsilon: float) -> None:
-    assert _p_value(smallest(name, epsilon), _honest) > ALPHA
+def test_reports_follow_the_law(name: str) -> None:
+    assert _p_value(smallest(name, 2.0), _honest) > ALPHA
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -30,7 +32,7 @@ def test_reports_from_the_systems_randomness_follow_the_law(name: str) -> None:
     def system(mechanism: Mechanism, index: np.ndarray, source: Source) -> Columns:
         return mechanism.randomize_index(index, Source(None))
 
-    assert _p_value(smallest(name), system) > ALPHA
+    assert _p_value(smallest(name, 0.5), system) > ALPHA
 
 
 def test_large_domains_use_the_same_law() -> None:
