@@ -7,7 +7,7 @@ stands for it, written as a number in base q. Points are counted in the order of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -104,12 +104,27 @@ class ProjectiveSpace:
 
         Shapes: index (n,), orthogonal (n,) -> (n,).
         """
+        on, off = np.flatnonzero(orthogonal), np.flatnonzero(~orthogonal)
+        drawn = np.empty(len(index), dtype=np.int64)
+        drawn[on] = source.uniform(self.orthogonal, on.size)
+        drawn[off] = source.uniform(self.prime ** (self.dimension - 1), off.size)
+        if self.points**2 > min(_TABLE, 4 * len(index)):
+            return self.drawn_point(index, orthogonal, drawn)
+        entry = index * self.points + drawn
+        entry[off] += self.orthogonal
+        return np.take(_drawn_points(self), entry)
+
+    def drawn_point(
+        self, index: np.ndarray, orthogonal: np.ndarray, drawn: np.ndarray
+    ) -> np.ndarray:
+        """The point that a draw means: of s points, or of the q^(t-1) that are not orthogonal.
+
+        Shapes: index, orthogonal, drawn (n,) -> (n,).
+        """
         q, t = self.prime, self.dimension
         v, free = self.numbers(index), self.free_digits(index)
-        on, off = np.flatnonzero(orthogonal), np.flatnonzero(~orthogonal)
-        w = np.empty(len(index), dtype=np.int64)
-        w[on] = self.numbers(source.uniform(self.orthogonal, on.size))
-        w[off] = source.uniform(q ** (t - 1), off.size)
+        w = drawn.copy()
+        w[orthogonal] = self.numbers(drawn[orthogonal])
         product = np.where(orthogonal, 0, 1)
         pending = ~orthogonal
         number, total = np.zeros_like(w), np.zeros_like(w)
@@ -124,6 +139,21 @@ class ProjectiveSpace:
             number += digit * np.where(before, q ** (t - 1 - j), q ** (t - 2 - j))
         number += (product - total) % q * self._powers[t - 1 - free]
         return self.index_of(number)
+
+
+_TABLE = 2**20  # entries of a table of draws, which fit the cache
+
+
+@lru_cache(maxsize=8)
+def _drawn_points(space: ProjectiveSpace) -> np.ndarray:
+    """The points of all draws of each point, (m * m,): s orthogonal ones, then the others."""
+    index = np.repeat(np.arange(space.points), space.points)
+    entry = np.tile(np.arange(space.points), space.points)
+    orthogonal = entry < space.orthogonal
+    drawn = np.where(orthogonal, entry, entry - space.orthogonal)
+    table = space.drawn_point(index, orthogonal, drawn).astype(np.int32)
+    table.setflags(write=False)
+    return table
 
 
 @dataclass(frozen=True)
@@ -192,6 +222,8 @@ class ProjectiveBlocks:
         points, block = self.space.points, index // self.each
         # Drawn for everyone, so that the number of random words is the same for all values.
         drawn = source.uniform(self.reports - self.space.orthogonal, len(index))
+        if self.count == 1:
+            return self.space.draw(index, orthogonal, source)
         inside = orthogonal | (drawn < points - self.space.orthogonal)
         other, point = np.divmod(drawn - (points - self.space.orthogonal), points)
         other += other >= block

@@ -257,6 +257,8 @@ class Source:
             else (np.uint64, 2**64)
         )
         width = top // bound
+        if width * bound == top:  # a power of two, whose cells fill the word
+            return (self.words(n, dtype) >> dtype(width.bit_length() - 1)).astype(np.int64)
         result = (self.words(n, dtype) // dtype(width)).astype(np.int64)
         while (redo := np.flatnonzero(result >= bound)).size:
             result[redo] = self.words(redo.size, dtype) // dtype(width)

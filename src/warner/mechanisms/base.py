@@ -679,7 +679,9 @@ class Mechanism(Hinting, ABC):
         >>> {key: tally.n for key, tally in groups.items()}
         {(1,): 2, (2,): 1}
         """
-        table, by = foreign_table(reports), columns_of_frame(by)
+        # Reports come first: what a protocol looks for in them takes longer than counting few.
+        table = None if isinstance(reports, Reports) else foreign_table(reports)
+        by = columns_of_frame(by)
         if table is not None:
             self.allowed_ways(ways, keep_reports)
             options: dict[str, Any] = {"keep_reports": bool(keep_reports), "ways": ways}

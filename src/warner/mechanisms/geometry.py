@@ -75,13 +75,14 @@ class HadamardResponse(Mechanism):
         return {"agree": hex(self._agree)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        row = index + 1
-        y = source.uniform(self.order, len(index))
+        row = (index + 1).astype(np.int32)
+        y = source.uniform(self.order, len(index)).astype(np.int32)
         agrees = np.bitwise_count(y & row) & 1 == 0
         # Flipping the lowest bit of y that the row selects maps either half onto the other one to
         # one, so y stays uniform within its half.
         flip = agrees != source.below(self._agree, len(index))
-        return {"report": np.where(flip, y ^ (row & -row), y)}
+        y ^= (row & -row) * flip
+        return {"report": y}
 
     def _program(self) -> dict[str, Any]:
         fields = {"order": self.order, "agree": number(self._agree)}

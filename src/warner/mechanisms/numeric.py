@@ -37,6 +37,7 @@ from warner.privacy.report_laws import ReportDistribution, TwoProbabilities
 from warner.reports.schema import IntegerColumns
 
 _MOST_VALUES = 2**21
+_BLOCK = 2**14  # people at a time, whose arrays fit the cache
 
 
 class Numeric(Mechanism):
@@ -71,13 +72,17 @@ class Numeric(Mechanism):
 
     def _rounded(self, position: np.ndarray, steps: int, source: Source) -> np.ndarray:
         """Grid points (n,) in 0..steps for positions (n,) in [0, 1]."""
-        s = position * steps
-        point = np.minimum(np.floor(s).astype(np.int64), steps - 1)
-        point += source.words(len(s), np.uint64) < ((s - point) * 2.0**64).clip(
-            max=2.0**64 - 2048
-        ).astype(np.uint64)
-        # A number at the upper end goes to the last point with probability 1.
-        return np.where(s >= steps, steps, point)
+        words = source.words(len(position), np.uint64)
+        rounded = np.empty(len(position), dtype=np.int64)
+        for block in (slice(i, i + _BLOCK) for i in range(0, len(position), _BLOCK)):
+            s = position[block] * steps
+            point = np.minimum(s.astype(np.int64), steps - 1)
+            fraction = np.minimum((s - point) * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
+            point += words[block] < fraction
+            # A number at the upper end goes to the last point with probability 1.
+            point[s >= steps] = steps
+            rounded[block] = point
+        return rounded
 
     def _spread(self, steps: int) -> Any:
         """The matrix S (steps + 1, K): Pr(grid point | value)."""
@@ -171,11 +176,14 @@ class WindowMechanism(Numeric):
         ):
             u[redo] = source.words(redo.size, np.uint64)
         edge = np.uint64(self.width * self._true_width)
-        inside = u < edge
-        report = np.empty(n, dtype=np.int64)
-        report[inside] = start[inside] + (u[inside] // np.uint64(self._true_width)).astype(np.int64)
-        other = ((u[~inside] - edge) // np.uint64(self._other_width)).astype(np.int64)
-        report[~inside] = other + np.where(other >= start[~inside], self.width, 0)
+        report = np.empty(n, dtype=np.int32)
+        for block in (slice(i, i + _BLOCK) for i in range(0, n, _BLOCK)):
+            first, word = start[block].astype(np.int32), u[block]
+            # Both cells are computed for everyone, which is quicker than to pick those inside.
+            here = (word // np.uint64(self._true_width)).astype(np.int32) + first
+            other = ((word - edge) // np.uint64(self._other_width)).astype(np.int32)
+            other += (other >= first) * np.int32(self.width)
+            report[block] = np.where(word < edge, here, other)
         return {"report": report}
 
     def _program(self) -> dict[str, Any]:
