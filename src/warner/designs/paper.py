@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
+from warner._core.text import look
 from warner.channels import DenseChannel
 from warner.domains import Categorical, Domain
 from warner.mechanisms.base import Mechanism
@@ -151,6 +153,15 @@ class PaperDesign(TableMechanism):
     @property
     def report_words(self) -> tuple[str, ...]:
         return self._words
+
+    @cached_property
+    def code_of_look(self) -> dict[str, int]:
+        codes = dict(super().code_of_look)
+        if self.report_words == YES_OR_NO:  # sheets are in the language of those who answer
+            for code, words in enumerate((_NO, _YES)):
+                for word in words.split():
+                    codes.setdefault(look(word), code)
+        return codes
 
     @property
     def means_yes(self) -> Any | None:

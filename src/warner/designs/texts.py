@@ -71,7 +71,9 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     if cls is None:
         names = [*BY_NAME, *NAMES_OF_GROUPS]
         rule = f"must be one of {', '.join(names)}"
-        raise ArgumentError("design", rule, show(text), meant(name, names))
+        near = meant(name.split()[0], names) if name else None
+        remedy = near or "A die that says yes or no for one throw each is forced:1/6,1/6"
+        raise ArgumentError("design", rule, show(text), remedy)
     if cls is ForcedResponse:
         return _forced(text, *_values(text, EXAMPLES[name]), domain)
     arguments: dict[str, Any] = stated_in(cls, text, EXAMPLES[name])

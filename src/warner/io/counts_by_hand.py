@@ -35,6 +35,7 @@ _COUNTS = (COUNT, "counts", "n", "people", "freq", "frequency")
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
 # Groups that are no groups: spreadsheets add up their columns.
 _TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insgesamt", "summe"}
+_COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
 
@@ -174,25 +175,48 @@ def _people(where: str, name: str, text: str) -> int:
     raise FileError(where, rule, None, remedy)
 
 
+def words_of(mechanisms: Iterable[Mechanism]) -> dict[str, str]:
+    """The word of a report for each text that is read as it, by its look; codes are none."""
+    return {
+        text: mechanism.report_words[code]
+        for mechanism in mechanisms
+        if mechanism.report_words
+        for text, code in mechanism.code_of_look.items()
+        if not text.isdecimal()
+    }
+
+
 def as_long(
-    path: str, names: Sequence[str], lines: Lines, words: Iterable[str]
+    path: str, names: Sequence[str], lines: Lines, words: Mapping[str, str]
 ) -> tuple[list[str], Lines] | None:
     """A table of counts with the columns value and count; None for another table.
 
-    >>> as_long("c.csv", ["age", "same", "n"], [(2, ["young", "3", "5"])], ["different", "same"])
+    >>> words = {"different": "different", "same": "same"}
+    >>> as_long("c.csv", ["age", "same", "n"], [(2, ["young", "3", "5"])], words)
     (['age', 'value', 'count'], [(2, ['young', 'same', '3']), (2, ['young', 'different', '2'])])
     """
-    lower, words = [look(name) for name in names], list(words)
+    lower, different = [look(name) for name in names], list(dict.fromkeys(words.values()))
     if {VALUE, COUNT} <= set(lower):
         return list(names), lines
-    if long := _renamed(names, lines, {look(word) for word in words}):
+    if long := _renamed(names, lines, words):
         return long, lines
-    of_word = {i: word for i, word in enumerate(lower) if word in map(look, words)}
+    of_word = {
+        i: name
+        for i, name in enumerate(lower)
+        if name in words and any(_COUNT.fullmatch(c[i].strip()) for _, c in lines if i < len(c))
+    }
     totals = [i for i, name in enumerate(lower) if name in _ALL]
-    rest = [word for word in words if look(word) not in of_word.values()]
-    if not of_word or (len(of_word) < 2 and (len(words) > 2 or not totals)):
+    rest = [word for word in different if word not in map(words.get, of_word.values())]
+    are_counts = bool(of_word) and all(
+        _COUNT.fullmatch(cells[i].strip()) for _, cells in lines for i in of_word if i < len(cells)
+    )
+    if are_counts and len(different) == 2 and rest and not totals:
+        column = names[next(iter(of_word))]
+        rule = f"has a column {show(column)}, and none of {rest[0]!r} or of all people"
+        raise FileError(path, rule, None, f"Add the column {rest[0]}, or n with all people")
+    if not of_word or (len(of_word) < 2 and (len(different) > 2 or not totals)):
         return None
-    if rest and (len(words) > 2 or not totals):
+    if rest and (len(different) > 2 or not totals):
         rest = []  # the tally says which count is missing
     others = [i for i in range(len(names)) if i not in (*of_word, *totals[:1])]
     made: list[tuple[int, list[str]]] = []
@@ -213,7 +237,7 @@ def as_long(
     return [*(names[i] for i in others), VALUE, COUNT], made
 
 
-def _renamed(names: Sequence[str], lines: Lines, words: set[str]) -> list[str] | None:
+def _renamed(names: Sequence[str], lines: Lines, words: Mapping[str, str]) -> list[str] | None:
     """The names of a table with a row for each word, with those of VALUE and COUNT; else None."""
     lower = [look(name) for name in names]
     if not lines or any(len(cells) < len(names) for _, cells in lines):
@@ -266,7 +290,7 @@ def read_said(
     if not lines:
         raise EmptyError(path, "holds nobody", None, "Write a line of names, and the counts")
     words = [*mechanism.report_words, *mechanism.reads_as]
-    counted = as_long(path, names, lines, mechanism.report_words)
+    counted = as_long(path, names, lines, words_of([mechanism]))
     question: str | None
     if counted is None:
         question, rows = _of_people(path, names, lines, mechanism, words, name, by)
@@ -305,7 +329,7 @@ def read_said(
     counts = Counted(mechanism.schema.tally_kind, table, table.sum(axis=1))
     if groups is not None:  # whom a tally has people of
         groups = Groups(groups.columns, groups.keys, np.arange(size))
-    is_coded = {look(word) for word in said}.isdisjoint(map(look, words))
+    is_coded = all(word.strip().isdecimal() for word in said) and not words[0].isdecimal()
     return Said(question, Tally(mechanism.header, counts, groups), is_coded)
 
 

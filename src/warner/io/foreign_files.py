@@ -29,7 +29,7 @@ from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
-from warner._core.text import RANDOMISE_FIRST, look
+from warner._core.text import RANDOMISE_FIRST
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
@@ -344,12 +344,14 @@ def tally_foreign(
         if texts and starts:
             database.register(_DECODED, decoded)
         for name, mechanism in steps(list(counted.items()), "counting attributes"):
-            words = _codes_of_words(mechanism)
+            words = mechanism.code_of_look if mechanism.is_on_paper else {}
             read = partial(_relation, database, near, named[name], by or {}, beside, words)
             form: Any = "records" if RECORDS in named[name] else "numbers"
             ends = [RECORDS] if RECORDS in named[name] else mechanism.schema.file_columns()
             form_of_answers = mechanism.domain.text
             labels = [] if form_of_answers is None else form_of_answers.labels or []
+            if words:
+                labels = [*mechanism.report_words, *mechanism.reads_as]
             where = ReportColumns(mechanism.schema, [named[name][e] for e in ends], form)
             source = _ForeignSource(near, _safely(near, read), name, where, by or {}, labels, words)
             options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports}
@@ -405,7 +407,7 @@ class _ForeignSource(FrameSource):
             row = _safely(self._file, partial(_first_wrong, self._rows, columns, self._by))
         if self._words and row is not None:
             rule = f"row {row + 1:,} of {columns.names[0]} must be a word of the card"
-            return ReportError(message(self._file.path, rule, None, ", ".join(self._words)))
+            return ReportError(message(self._file.path, rule, None, ", ".join(self._labels)))
         return ReportError(_located(self._file, columns.names, text, row, self._labels))
 
 
@@ -593,30 +595,16 @@ def _usual(
 ) -> ColumnNames:
     """The columns of an attribute where nobody names them."""
     usual = attribute_columns(name, mechanism)
-    if _codes_of_words(mechanism) and not set(usual.values()) & set(file.names):
+    if mechanism.is_on_paper and not set(usual.values()) & set(file.names):
         # On paper, what stands under the name of a question is what people ticked.
         return name if name in file.names else usual
     alone = len(mechanisms) == 1 and not set(usual.values()) & set(file.names)
     return None if alone and set(usual) <= set(file.names) else usual
 
 
-def _codes_of_words(mechanism: Mechanism) -> dict[str, int]:
-    """The code of each word of a design for paper; {} of other mechanisms."""
-    if not mechanism.is_on_paper:
-        return {}
-    words = {word: code for code, word in enumerate(mechanism.report_words)}
-    return words | dict(mechanism.reads_as)
-
-
-def _code_in_sql(name: str, words: Mapping[str, int]) -> str:
-    """The code of the word in a column, NULL for another text, as SQL.
-
-    Codes themselves are read too, where no word is a number.
-    """
+def _code_in_sql(name: str, codes: Mapping[str, int]) -> str:
+    """The code of the word in a column, by its look, NULL for another text, as SQL."""
     column = column_in_sql(name)
-    codes = {look(word): code for word, code in words.items()}
-    if not any(word.isdecimal() for word in codes):
-        codes |= {str(code): code for code in words.values()}
     quoted = ((word.replace("'", "''"), code) for word, code in codes.items())
     cases = " ".join(f"WHEN '{word}' THEN {code}" for word, code in quoted)
     return f"CASE lower(trim({column})) {cases} END AS {column}"

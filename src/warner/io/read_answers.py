@@ -308,6 +308,8 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
         return FileError(shown, "is a folder", None, "Name one file of answers")
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         reason = error.strerror or type(error).__name__
+        if isinstance(error, FileNotFoundError):
+            reason = "no such file"  # Arrow says it in other words
         return FileError(shown, "cannot be opened", reason, "Check the path")
     if "Empty CSV" in str(error):
         return EmptyError(shown, "is empty", None, "Pass at least one row")

@@ -42,7 +42,7 @@ from warner._core.extras import pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
 from warner.domains import Domain
-from warner.io.counts_by_hand import CountsByHand, as_long
+from warner.io.counts_by_hand import CountsByHand, as_long, words_of
 from warner.io.csv_format import as_utf8
 from warner.io.frames import attribute_columns
 from warner.io.public_values import groups_in, indices_of
@@ -799,19 +799,19 @@ class _Counts:
         return ReportError(text if is_here else f"{self.table.path}: {self.attribute}: {text}")
 
 
-def read_counts(path: str, words: Iterable[str] = ()) -> CountsTable | CountsByHand:
+def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable | CountsByHand:
     """Read the result of a counting statement, or counts by hand.
 
     Args:
         path: a CSV file with a line of names, as a database or a warehouse exports it or as people
             write it, or ``-`` for standard input; the cells are separated by commas, semicolons,
             tabs or bars. Counts by hand may be in an Excel file.
-        words: of reports, where counts by hand may have a column for each.
+        mechanisms: for whose words of reports counts by hand may have a column each.
 
     Raises:
         FileError: another table, or a number that is no count, by its line.
     """
-    words = list(words)
+    words = words_of(mechanisms)
     if path != "-" and _begin(path).startswith(_EXCEL):
         excel = as_long(path, *table_cells(path), words)
         if excel is None:

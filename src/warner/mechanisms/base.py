@@ -373,7 +373,7 @@ class Mechanism(Hinting, ABC):
             rule, name = "are no single words, and have no counts by word", type(self).__name__
             remedy = "Count them with mechanism.tally(reports)"
             raise ReportError("reports", rule, name, remedy)
-        code = self._code_of_look.get(look(str(word)))
+        code = self.code_of_look.get(look(str(word)))
         if code is None:
             words = _alternatives(self.report_words)
             others = f", or {_alternatives(tuple(self.reads_as))}" if self.reads_as else ""
@@ -381,7 +381,8 @@ class Mechanism(Hinting, ABC):
         return code
 
     @cached_property
-    def _code_of_look(self) -> dict[str, int]:
+    def code_of_look(self) -> dict[str, int]:
+        """The code of each text that is read as a report, by its look."""
         words = {word: code for code, word in enumerate(self.report_words)}
         if self.is_on_paper and not any(word.isdecimal() for word in words):
             words |= {str(code): code for code in range(len(words))}  # 0 and 1 for no and yes

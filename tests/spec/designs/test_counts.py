@@ -359,3 +359,20 @@ def test_a_column_that_numbers_people_is_no_covariate(tmp_path: Path) -> None:
     path = _table(tmp_path / "codes.csv", _CODES)
     of_words = _run("regress", path, "said ~ age", "--design", "crosswise:1/4")
     assert "said: 0 = different, 1 = same." in of_words and "age[T.50+]" in of_words
+
+
+def test_sheets_in_another_language_are_read(tmp_path: Path) -> None:
+    """Rejects "ja" that is read in one command and not in another, and the order of columns."""
+    path = _table(tmp_path / "c.csv", [["Klasse", "Nein", "ja"], ["10a", 17, 13], ["10b", 20, 9]])
+    forced = ["--design", "forced:1/6,1/6"]
+    assert "59 people, 22 yes, 37 no" in _run("estimate", path, *forced)
+    people = _table(tmp_path / "p.csv", [["said"], *([["Ja"]] * 12), *([["nein"]] * 20)])
+    assert "32 people, 12 yes, 20 no" in _run("estimate", people, *forced)
+    study = tmp_path / "s.toml"
+    study.write_text('[attributes.said]\nvalues = ["no", "yes"]\ndesign = "forced:1/6,1/6"\n')
+    _run("tally", people, "--study", str(study), "-o", str(tmp_path / "t.json"))
+    tally = warner.reports.tally.load_tallies(tmp_path / "t.json")["said"]
+    assert tally.counts.tolist() == [20, 12]
+    alone = _table(tmp_path / "y.csv", [["class", "yes"], ["10a", 0.43]])
+    said = _run("estimate", alone, *forced, fails=True)
+    assert "none of 'no' or of all people" in " ".join(said.split())

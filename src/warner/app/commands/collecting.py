@@ -678,12 +678,9 @@ def tallies_of_counts(
     refuse_repeated(paths)
     whole = _whole("--study", plan)
     totals: dict[str, dict[str, Tally]] = {}
-    words = dict.fromkeys(
-        word for m in whole.mechanisms.values() for word in (*m.report_words, *m.reads_as)
-    )
     for path in paths:
         try:
-            table = files.read_counts(path, words)
+            table = files.read_counts(path, whole.mechanisms.values())
             tallies = table.tallies(whole.mechanisms, whole.public, whole.digest)
         except EmptyError:
             if len(paths) == 1:
