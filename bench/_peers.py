@@ -11,73 +11,85 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+PURE, MULTI = "pure-ldp", "multi-freq-ldpy"
+PEERS = (PURE, MULTI)
+MISSING: list[str] = []
+"""The peers that are not installed, which then have no clients and no collectors."""
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the peers use what their dependencies have deprecated
-    from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
-    from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
-    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
-    from pure_ldp.frequency_oracles.direct_encoding import DEClient
-    from pure_ldp.frequency_oracles.local_hashing import (
-        FastLHClient,
-        FastLHServer,
-        LHClient,
-        LHServer,
-    )
-    from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
-
-PURE, MULTI = "pure-ldp", "multi-freq-ldpy"
+    try:
+        from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
+        from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
+        from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
+    except ImportError:
+        MISSING.append(MULTI)
+    try:
+        from pure_ldp.frequency_oracles.direct_encoding import DEClient
+        from pure_ldp.frequency_oracles.local_hashing import (
+            FastLHClient,
+            FastLHServer,
+            LHClient,
+            LHServer,
+        )
+        from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
+    except ImportError:
+        MISSING.append(PURE)
 
 
 def _same(value: int) -> int:
     return value
 
 
+POOL = 1024  # seeds of a pool
+
+
 def clients(kind: str, size: int, epsilon: float) -> dict[str, Callable[[int], Any]]:
-    """Each peer's client for ``kind`` (GRR, OUE, SUE, OLH), from a value in 0..size-1 to a report."""
-    if kind == "GRR":
-        return {
-            PURE: DEClient(epsilon, size, _same).privatise,
-            MULTI: lambda value: GRR_Client(value, size, epsilon),
-        }
-    if kind == "OLH":
-        return {
-            PURE: LHClient(epsilon, size, use_olh=True, index_mapper=_same).privatise,
-            MULTI: lambda value: LH_Client(value, size, epsilon, True),
-        }
+    """Each peer's client for a kind, from a value in 0..size-1 to a report.
+
+    The kinds are GRR, OUE, SUE, OLH, and FLH: local hashing with a pool of :data:`POOL` seeds, which
+    pure-ldp calls a heuristic variant of OLH.
+    """
     optimal = kind == "OUE"
-    return {
-        PURE: UEClient(epsilon, size, use_oue=optimal, index_mapper=_same).privatise,
-        MULTI: lambda value: UE_Client(value, size, epsilon, optimal),
+    pure: dict[str, Callable[[], Any]] = {
+        "GRR": lambda: DEClient(epsilon, size, _same),
+        "OUE": lambda: UEClient(epsilon, size, use_oue=optimal, index_mapper=_same),
+        "OLH": lambda: LHClient(epsilon, size, use_olh=True, index_mapper=_same),
+        "FLH": lambda: FastLHClient(epsilon, size, POOL, use_olh=True, index_mapper=_same),
     }
+    pure["SUE"] = pure["OUE"]
+    multi: dict[str, Callable[[int], Any]] = {
+        "GRR": lambda value: GRR_Client(value, size, epsilon),
+        "OUE": lambda value: UE_Client(value, size, epsilon, optimal),
+        "OLH": lambda value: LH_Client(value, size, epsilon, True),
+    }
+    multi["SUE"] = multi["OUE"]
+    return _present({PURE: lambda: pure[kind]().privatise, MULTI: lambda: multi.get(kind)})
 
 
 def collectors(kind: str, size: int, epsilon: float) -> dict[str, Callable[[list[Any]], Any]]:
-    """Each peer's collector for ``kind`` (OUE, OLH), from a list of its own client's reports to an
-    estimate.
+    """Each peer's collector for a kind (OUE, OLH, FLH), from a list of its own client's reports to an
+    estimate. To make the matrix of a pool is a part of the work.
     """
+    pure: dict[str, Callable[[], Any]] = {
+        "OUE": lambda: UEServer(epsilon, size, index_mapper=_same, use_oue=True),
+        "OLH": lambda: LHServer(epsilon, size, index_mapper=_same, use_olh=True),
+        "FLH": lambda: FastLHServer(epsilon, size, POOL, use_olh=True, index_mapper=_same),
+    }
+    multi: dict[str, Callable[[list[Any]], Any]] = {
+        "OUE": lambda reports: UE_Aggregator_MI(reports, epsilon, True),
+        "OLH": lambda reports: LH_Aggregator_MI(reports, size, epsilon, True),
+    }
 
-    def pure(reports: list[Any]) -> Any:
-        make = UEServer if kind == "OUE" else LHServer
-        options = {"use_oue": True} if kind == "OUE" else {"use_olh": True}
-        return _serve(make(epsilon, size, index_mapper=_same, **options), reports, size)
+    def serve(reports: list[Any]) -> Any:
+        server = pure[kind]()
+        server.aggregate_all(reports)
+        return server.estimate_all(range(size), suppress_warnings=True)
 
-    if kind == "OUE":
-        return {PURE: pure, MULTI: lambda reports: UE_Aggregator_MI(reports, epsilon, True)}
-    return {PURE: pure, MULTI: lambda reports: LH_Aggregator_MI(reports, size, epsilon, True)}
-
-
-def pool_client(size: int, epsilon: float, pool: int) -> Callable[[int], Any]:
-    """pure-ldp's fast local hashing: seeds from a pool, which it calls a heuristic variant of OLH."""
-    return FastLHClient(epsilon, size, pool, use_olh=True, index_mapper=_same).privatise
-
-
-def pool_collector(size: int, epsilon: float, pool: int) -> Callable[[list[Any]], Any]:
-    """The collector of :func:`pool_client`; making its hash matrix is part of the work."""
-    return lambda reports: _serve(
-        FastLHServer(epsilon, size, pool, use_olh=True, index_mapper=_same), reports, size
-    )
+    return _present({PURE: lambda: serve, MULTI: lambda: multi.get(kind)})
 
 
-def _serve(server: Any, reports: list[Any], size: int) -> Any:
-    server.aggregate_all(reports)
-    return server.estimate_all(range(size), suppress_warnings=True)
+def _present(make: dict[str, Callable[[], Any]]) -> dict[str, Callable[..., Any]]:
+    """What the peers that are installed have."""
+    made = {peer: one() for peer, one in make.items() if peer not in MISSING}
+    return {peer: one for peer, one in made.items() if one is not None}

@@ -15,10 +15,9 @@ ONE, ALL = True, False
 # busy core make that ten times longer at random. The other benchmarks may use the whole machine, as
 # their peers may. A test compares the names with the folder.
 SCRIPTS = {
+    "side_by_side": ONE,
     "import_time": ALL,
     "slow_places": ONE,
-    "clients_outrun_peers": ALL,
-    "collectors_outrun_peers": ALL,
     "exact_likelihood_of_randomized_response": ONE,
     "likelihood_at_scale": ALL,
     "likelihood_of_many_bins": ONE,

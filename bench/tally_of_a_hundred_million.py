@@ -37,7 +37,7 @@ def make(kind: str, path: str) -> None:
     mechanism = (
         RandomizedResponse(domain, EPSILON)
         if kind == "krr"
-        else UnaryEncoding(domain, EPSILON, "optimized")
+        else UnaryEncoding(domain, EPSILON, "oue")
     )
     rng = np.random.default_rng(SEED)
     with ReportWriter(path, {"answer": mechanism}) as writer:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
 BENCH = Path(__file__).parents[2] / "bench"
@@ -88,3 +90,47 @@ def test_every_benchmark_runs_when_it_is_called() -> None:
     for path in BENCH.glob("*.py"):
         if not path.stem.startswith("_"):
             assert '__name__ == "__main__"' in path.read_text(), path.name
+
+
+def test_the_ten_lines_of_numpy_count_what_this_package_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects a comparison with a program that does other work, or whose client hides nothing."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    side = importlib.import_module("side_by_side")
+    for name, kind in side.KINDS.items():
+        mechanism, rng = kind.make(16), np.random.default_rng(0)
+        values = np.full(20_000, 0.2 if name == "square wave" else 3)
+        tally = mechanism.tally(reports := mechanism.randomize(values, rng))
+        if kind.hand.counts is not None:
+            counts = kind.hand.counts(dict(reports.columns), mechanism)
+            if counts.shape == tally.counts.shape:
+                assert counts.tolist() == tally.counts.tolist(), name
+            else:  # tallies of whole reports hold more
+                assert np.argmax(counts) == 3, name
+        if kind.hand.client is not None:
+            made = kind.hand.client(values, mechanism, rng)
+            first = made[-1] if isinstance(made, tuple) else made
+            assert len(first) == len(values) and len(np.unique(first, axis=0)) > 1
+
+
+def test_the_table_has_slopes_and_claims_of_its_rows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    side = importlib.import_module("side_by_side")
+
+    def row(work: str, n: int, **seconds: float) -> Any:
+        return side.Row(work, "k-RR", n, 256, {"warner": n * 1e-8, **seconds})
+
+    rows = [
+        row("client", 10**4, floor=1e-4),
+        row("client", 10**6, floor=5e-3, NumPy=0.02, seeded=0.03),
+        row("tally", 10**6, floor=1e-2),
+    ]
+    assert side.slope("client", "k-RR", rows, "n").endswith("10,000 to 1,000,000: 1.00")
+    assert side.slope("client", "k-RR", rows, "size") is None
+    side.claims(rows)
+    claims = capsys.readouterr().out.splitlines()
+    assert ["holds" in claim for claim in claims] == [True, False, True]
+    assert "-" in side.line(rows[0]) and len(side.heading()) == len(side.line(rows[0]))
