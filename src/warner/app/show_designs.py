@@ -333,8 +333,8 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
         )
     if crowds and public:
         said.append(
-            "Public columns are published beside the counts, so people hide among those of their "
-            "own group: what is said holds for groups of so many people."
+            "Public columns are published beside the counts, so people hide among their own group "
+            "alone: these sentences hold for groups of that many people."
         )
     return said
 

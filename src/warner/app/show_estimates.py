@@ -194,7 +194,7 @@ def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
     tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
-    title = f"{attribute}: the shares of tags ({tags}) are given back to values"
+    title = f"{attribute}: people with a tag ({tags}) are given back to the values behind it"
     note = (
         "Wrong knowledge of the values under a tag adds at most "
         f"{100 * result.worst_case:.2f} points to the sum of absolute errors.\n"

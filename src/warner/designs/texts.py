@@ -108,7 +108,7 @@ def _values(text: str, example: str) -> tuple[list[str], dict[str, str]]:
     named = {key.strip(): value.strip() for key, sign, value in pairs if sign}
     plain = [word for word in words if "=" not in word]
     if (plain and named) or len(named) + len(plain) < len(words):
-        rule = "must have its chances with a name each, or all without, and none twice"
+        rule = "must name all of its chances or none, and no chance twice"
         raise ArgumentError("design", rule, show(text), f"Write {show(example)}")
     return plain, named
 

@@ -371,7 +371,7 @@ class PerAttribute(Combined):
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if keep_reports:
             rule = "does not go with tuples of attributes"
-            remedy = "Leave it out: tables of bits are kept by co-occurrence"
+            remedy = "Leave it out: joint tables keep counts alone"
             raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)
 

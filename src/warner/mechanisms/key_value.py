@@ -163,8 +163,8 @@ class KeyValue(Mechanism):
         self.has_report_channel = self.key == "direct"
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
-            rule = "go with value='piecewise'"
-            remedy = "Leave them out: rounding has two"
+            rule = "only apply to value='piecewise'"
+            remedy = "Leave them out: rounding always has two cells"
             raise ArgumentError("cells", rule, show(cells), remedy)
         self._value: WindowMechanism = (
             StochasticRounding(values, self.value_epsilon)

@@ -228,7 +228,7 @@ def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.nd
             different[c] != v or type(different[c]) is not type(v)
             for c, v in zip(code.tolist(), values, strict=True)
         ):
-            raise ArgumentTypeError(f"column {name!r}", "holds values of other forms")
+            raise ArgumentTypeError(f"column {name!r}", "holds values of different kinds")
         ranks.append(code)
     return np.lexsort(ranks[::-1])
 

@@ -336,7 +336,7 @@ _MECHANISM = Key(str, "one of {mechanisms}")
 _EPSILON = Key(float, "budget in nats")
 _REPORTS = Key(
     int,
-    "how many reports of one value a person sends; the epsilon is of all of them together",
+    "how many reports of one value a person sends; the epsilon is for all of them together",
     limits={"ge": 1, "le": LARGEST_PARTS},
 )
 _BUDGETS = {

@@ -116,7 +116,7 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("forced:1/6", "yes and no"),
         ("forced:yes=1/2,no=1/2", "leave a chance for the truth"),
         ("forced:yes=0,no=1/6", "whose answer is yes"),
-        ("unrelated:.7,q=.2", "with a name each"),
+        ("unrelated:.7,q=.2", "must name all of its chances or none"),
         ("kuk:4/5,1/4,two", "draws: must be an integer"),
         ("kuk:4/5,4/5", "say nothing"),
         ("kuk:4/5,0", "whose answer is yes"),

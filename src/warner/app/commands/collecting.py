@@ -696,8 +696,8 @@ def tallies_of_counts(
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
             "of this study, every report is one that its mechanisms can send, and all counts "
-            f"agree. Not checked, because no database says it: which mechanism and epsilon made "
-            f"the reports{unknown}."
+            "agree. Nobody checked which mechanism and epsilon made the reports"
+            f"{unknown}: a database does not say it."
         )
         if first.simulated:
             warn_of_simulation(path)

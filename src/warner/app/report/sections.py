@@ -436,8 +436,8 @@ _STEADIED = (
     "steadied, which makes their errors smaller, so they need not differ by the same number."
 )
 _FROM_COUNTS = (
-    "Each difference was taken before the shares were cut to 0 to 100 %, so the printed shares can "
-    "differ by another number."
+    "Each difference was taken before the shares were cut to 0 to 100 %, so it need not be the "
+    "difference of the shares above."
 )
 
 
