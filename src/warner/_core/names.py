@@ -166,7 +166,8 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
 
 _FURTHER = {  # what else a name stands for
-    "rappor": "Its permanent reports, for many rounds of the same people, are warner.Permanent.",
+    "rappor": "Its permanent reports, for many rounds of the same people, are "
+    "warner.mechanisms.Permanent.",
 }
 
 

@@ -21,7 +21,7 @@ RESULT = estimate(DEVICE.tally(REPORTS))
         (warner, "GRR", "is called warner.RandomizedResponse here."),
         (warner, "kRR", "is called warner.RandomizedResponse here."),
         (warner, "OUE", "is called warner.UnaryEncoding(variant='oue') here"),
-        (warner, "RAPPOR", "are warner.Permanent."),
+        (warner, "RAPPOR", "are warner.mechanisms.Permanent."),
         (warner, "Laplacian", "is called warner.Laplace here"),
         (warner, "PM", "is called warner.mechanisms.Piecewise here"),
         (warner, "EMS", "is called warner.estimators.literature.SmoothedEM here"),
