@@ -76,7 +76,7 @@ class Store(ABC, Generic[_Connection]):
     name: str  # as messages name it, without a password
     rest: float  # seconds after a change until `tidy` is called, also while more changes follow
     is_shared: bool  # whether other processes may have it open too
-    goes_on_as_copy = False  # whether the owner knows that it may be a copy, and lacks reports
+    _may_be_copy = False  # whether the owner knows that it may be a copy, and lacks reports
     was_copy = False  # whether it was one when it was opened
     _begin: ClassVar[str]  # the statement that begins a transaction
     _errors: type[Exception]
@@ -305,14 +305,14 @@ class Store(ABC, Generic[_Connection]):
         """Go on with a store that is a copy, where the owner knows that."""
         # Who has answered since then and answers again tells twice as much. Only the owner can
         # weigh that against an end of the survey.
-        if not self.goes_on_as_copy:
+        if not self._may_be_copy:
             rule = "is a copy: it lacks the reports that were accepted after it was made"
             remedy = (
                 "To go on without them: warner collect serve --restored. Their people can answer "
                 "again, and two reports of one person tell more than one"
             )
             raise Refused("store_restored", self.name, rule, got, remedy)
-        self.goes_on_as_copy, self.was_copy = False, True
+        self._may_be_copy, self.was_copy = False, True
 
     def _in_use(self) -> Refused:
         rule, remedy = "is open in another process", "Stop the other one first"
@@ -472,8 +472,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
     _more = 0  # what the transaction adds to the sum of all rows
     _rows = 0  # that were changed before the transaction
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], may_be_copy: bool = False) -> None:
         self.name = self.path = os.fspath(path)
+        self._may_be_copy = may_be_copy
         self._last_path = f"{self.path}-last"
         self._folder = os.path.dirname(os.path.abspath(self.path))
 
@@ -550,7 +551,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         is_behind = content == _sealed(last) and last > commits
         if content and not is_behind:
             return
-        if is_behind and not self.goes_on_as_copy:
+        if is_behind and not self._may_be_copy:
             rule = "lacks the last commits of reports, whose people had a reply"
             remedy = (
                 "Its log or a copy was damaged or cut off: go on with a whole copy, or without "
@@ -778,7 +779,8 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
     _begin = "BEGIN"
     _table = 0  # the number of a table, by which it is known that a dump was loaded
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, may_be_copy: bool = False) -> None:
+        self._may_be_copy = may_be_copy
         try:
             import psycopg
         except ImportError:
@@ -965,13 +967,16 @@ def shown_store(address: str | None, study: str | os.PathLike[str]) -> str:
     return address or usual_store(study)
 
 
-def store_at(address: str) -> Store[Any]:
-    """The store at an address, which is not opened yet."""
+def store_at(address: str, may_be_copy: bool = False) -> Store[Any]:
+    """The store at an address, which is not opened yet.
+
+    It goes on as a copy, which lacks reports, only where the owner knows that it may be one.
+    """
     if is_database(address):
-        return PostgresStore(address)
+        return PostgresStore(address, may_be_copy)
     folders = {name.lower() for name in Path(address).resolve().parent.parts}
     if published := sorted(folders & _PUBLISHED):
         rule = f"must not lie in a folder that web servers publish ({published[0]})"
         remedy = "Name a file elsewhere with --store"
         raise ArgumentError(address, rule, None, remedy)
-    return SQLiteStore(address)
+    return SQLiteStore(address, may_be_copy)

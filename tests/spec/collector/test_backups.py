@@ -31,9 +31,8 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PACE", 0.0)
 
 
-def collector_of(store: Store, told: bool = False) -> Collector:
-    """The collector of a store, whose owner is told or not that it is a copy."""
-    store.goes_on_as_copy = told
+def collector_of(store: Store) -> Collector:
+    """The collector of a store."""
     return Collector(STUDY, store, clock=lambda: OPENED)
 
 
@@ -88,7 +87,7 @@ def test_a_backup_under_load_is_of_one_moment(tmp_path: Path) -> None:
         assert (tmp_path / f"again{i}").read_bytes()[100:] == copy.read_bytes()[100:]
         store = SQLiteStore(tmp_path / f"restored{i}.db")
         store.restore(copy)
-        restored = collector_of(store, told=True)
+        restored = collector_of(SQLiteStore(store.path, may_be_copy=True))
         assert before <= values_in(restored) <= after
         restored.stop()
 
@@ -113,7 +112,7 @@ def test_a_copy_is_used_by_nobody_who_does_not_know_it(tmp_path: Path) -> None:
                 Refused, "is a copy: it lacks the reports", lambda s=store: collector_of(s)
             )
             assert "--restored" in error and "2 ids of reports" in error
-        again = collector_of(store, told=True)
+        again = collector_of(SQLiteStore(store.path, may_be_copy=True))
         # Who was lost is counted once when sent again, and who was not is not counted again.
         new = [again.submit(again.format.parse(body)).result(20).new for body in bodies]
         assert new == [0, 0, 1, 1] and values_in(again) == {0, 1, 2, 3}
@@ -206,7 +205,7 @@ def test_a_dump_of_a_database_is_used_by_nobody_who_does_not_know_it() -> None:
     refused(
         Refused, "is a copy: it lacks the reports", lambda: collector_of(PostgresStore(address))
     )
-    again = collector_of(PostgresStore(address), told=True)
+    again = collector_of(PostgresStore(address, may_be_copy=True))
     assert values_in(again) == set(range(20)) and again._store.size(SPENT) == 20
     new = [again.submit(again.format.parse(body)).result(20).new for body in bodies]
     assert new == [0] * 20 + [1] * 20

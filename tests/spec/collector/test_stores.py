@@ -332,10 +332,10 @@ def test_a_log_that_lost_its_end_is_told(tmp_path: Path) -> None:
     restored(store)
     Path(f"{store.path}-wal").write_bytes(b"")
     refused(Refused, "lacks the last commits", store.open)
-    store.goes_on_as_copy = True  # as the message says
+    store = SQLiteStore(store.path, may_be_copy=True)  # as the message says
     assert store.open() and store.was_copy
     store.close()
-    store.goes_on_as_copy = store.was_copy = False
+    store = SQLiteStore(store.path)
     assert store.open() and not store.was_copy  # it is said once
     store.close()
     # Who deletes a store starts anew, although the file beside it is left.

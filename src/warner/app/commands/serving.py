@@ -78,9 +78,7 @@ def _collecting(
     from warner.collector.survey_document import survey_bytes
 
     survey_bytes(study)  # refused before a store is made
-    opened = store_at(store or usual_store(path))
-    opened.goes_on_as_copy = restored
-    collector = Collector(study, opened, ways)
+    collector = Collector(study, store_at(store or usual_store(path), restored), ways)
     try:
         yield collector
     finally:
