@@ -289,7 +289,7 @@ def ten_thousand_groups() -> None:
     chances /= chances.sum(axis=1, keepdims=True)
     groups = tallies(template, rng.multinomial(rng.poisson(300, number), chances))
     before, start = peak(), time.process_time()
-    found = estimate(groups)
+    found = estimate(groups, pool="partial")
     bounds = found.interval()
     seconds = time.process_time() - start
     claim(
