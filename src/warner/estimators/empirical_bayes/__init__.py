@@ -55,6 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -115,10 +116,10 @@ class SmallDomainPosterior:
         # The law of theta_x given the sum is f_x(t), likelihood times prior, times the convolution
         # of the other f at 1 - t.
         size, points = likelihood.shape
-        length = 1 << (size * points - 1).bit_length()
+        length = _length(size, points)
         scores, posteriors = [], []
         for concentration, absent, rare, weight in SETTINGS.simplex_laws:
-            prior = _prior(concentration, absent, rare, noise, points)
+            prior, whole = _kept_prior(concentration, absent, rare, noise.tobytes(), points)
             spectra = np.fft.rfft(prior * likelihood, length, axis=1)
             before, after = np.ones_like(spectra), np.ones_like(spectra)
             for x in range(1, size):
@@ -126,9 +127,6 @@ class SmallDomainPosterior:
                 after[size - 1 - x] = after[size - x] * spectra[size - x]
             others = np.maximum(np.fft.irfft(before * after, length, axis=1), 0.0)
             laws = prior * likelihood * others[:, points - 1 :: -1]
-            whole = float(
-                np.fft.irfft(np.fft.rfft(prior, length, axis=1).prod(axis=0), length)[points - 1]
-            )
             masses = laws.sum(axis=1, keepdims=True)
             evidence = np.log(max(float(masses.mean()), _TINY)) - np.log(max(whole, _TINY))
             scores.append(evidence + np.log(weight))
@@ -172,6 +170,23 @@ class SmallDomainPosterior:
             out[rows, -1] = left
         lattice_shares: np.ndarray = out / (points - 1)
         return lattice_shares
+
+
+def _length(size: int, points: int) -> int:
+    """The length of a convolution of K arrays of J + 1 numbers."""
+    return 1 << (size * points - 1).bit_length()
+
+
+@lru_cache(maxsize=18)  # estimates of one mechanism and as many people have the same noise
+def _kept_prior(
+    concentration: float, absent: float, rare: float, noise: bytes, points: int
+) -> tuple[np.ndarray, float]:
+    """The prior (K, J + 1) of :func:`_prior`, and the mass of shares that sum to one."""
+    prior = _prior(concentration, absent, rare, np.frombuffer(noise), points)
+    length = _length(len(prior), points)
+    product = np.fft.rfft(prior, length, axis=1).prod(axis=0)
+    prior.setflags(write=False)
+    return prior, float(np.fft.irfft(product, length)[points - 1])
 
 
 def _prior(
