@@ -36,8 +36,9 @@ from warner._core.extras import pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.sampling import Source
 from warner._core.text import canonical
+from warner.collector.access import ID_BYTES
 from warner.collector.refusals import Refused
-from warner.collector.submissions import ID_BYTES, MOST, Batch, SubmissionFormat
+from warner.collector.submissions import MOST, Batch, SubmissionFormat
 from warner.domains import Domain
 from warner.io.frames import FrameSource, ReportColumns, attribute_columns, together
 from warner.io.public_values import holds_integers, to_arrow

@@ -181,23 +181,23 @@ function weekIndex(year, week) {
   const last = year === 9999 ? 52 : Math.floor(dayIndex(year + 1, 1, 4) / 7) - first;
   return year < 1 || week < 1 || week > last ? -1 : first + week - 1;
 }
-function parse({ domain }, text) {
+function parse({ domain }, text2) {
   const { kind } = domain;
   if (kind === "categorical") {
     const whole = domain.values.every((value) => typeof value === "boolean");
-    const wanted = whole ? text.toLowerCase() : text;
+    const wanted = whole ? text2.toLowerCase() : text2;
     return domain.values.find((value) => String(value) === wanted);
   }
-  if (kind === "integers") return /^-?[0-9]{1,18}$/.test(text) ? Number(text) : void 0;
+  if (kind === "integers") return /^-?[0-9]{1,18}$/.test(text2) ? Number(text2) : void 0;
   if (kind === "interval") {
     const pattern = /^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$/;
-    return pattern.test(text) ? Number(text) : void 0;
+    return pattern.test(text2) ? Number(text2) : void 0;
   }
   if (kind === "grid") {
-    const found = /^(?:([0-9]{1,9}), ?([0-9]{1,9})|\[([0-9]{1,9}), ?([0-9]{1,9})\])$/.exec(text);
+    const found = /^(?:([0-9]{1,9}), ?([0-9]{1,9})|\[([0-9]{1,9}), ?([0-9]{1,9})\])$/.exec(text2);
     return found ? found.slice(1).filter((part) => part !== void 0).map(Number) : void 0;
   }
-  return text;
+  return text2;
 }
 function valuesOf({ domain, silence }) {
   return size(domain) + (silence ? 1 : 0);
@@ -446,11 +446,11 @@ var COMBINED = {
       odds: !bounded ? null : one ? first.odds : product(parts),
       between: weakest,
       power: one ? first.power * BigInt(times) : 1n,
-      draw: (encoded, next) => {
+      draw: (encoded2, next) => {
         let run = 0;
         return Object.fromEntries(parts.flatMap(({ sampler, times: often }, i) => Array.from({ length: often }, () => {
           run += 1;
-          return prefixed(String(run), sampler.draw(encoded[i], next));
+          return prefixed(String(run), sampler.draw(encoded2[i], next));
         }).flat()));
       }
     };
@@ -463,7 +463,7 @@ var COMBINED = {
       ...combined(parts),
       parts,
       odds: null,
-      draw: (encoded, next) => Object.fromEntries(parts.flatMap(({ name, sampler }, i) => prefixed(name, sampler.draw(encoded[i], next))))
+      draw: (encoded2, next) => Object.fromEntries(parts.flatMap(({ name, sampler }, i) => prefixed(name, sampler.draw(encoded2[i], next))))
     };
   },
   one_of(entries, prepare2) {
@@ -477,9 +477,9 @@ var COMBINED = {
       columns: slots,
       blocks: blocks2,
       odds: null,
-      draw: (encoded, next) => {
+      draw: (encoded2, next) => {
         const block = blockFrom(blocks2, next);
-        return inSlots(slots, blocks2, block, encoded[block], next);
+        return inSlots(slots, blocks2, block, encoded2[block], next);
       },
       law: null
     };
@@ -500,7 +500,7 @@ var COMBINED = {
       ratio(others.numerator * above.numerator, others.denominator * above.denominator),
       ratio(others.denominator * under.numerator, others.numerator * under.denominator)
     ];
-    const raised = ratio(odds.numerator ** inner.power, odds.denominator ** inner.power);
+    const raised2 = ratio(odds.numerator ** inner.power, odds.denominator ** inner.power);
     const last = inner.reports ?? 0;
     return {
       answer: inner.answer,
@@ -509,13 +509,13 @@ var COMBINED = {
       between: "any",
       power: 1n,
       columns: [integers("report", last + 1)],
-      odds: ratios.reduce(largest, raised),
-      draw: (encoded, next) => {
-        const report = inner.draw(encoded ?? 0, next);
+      odds: ratios.reduce(largest, raised2),
+      draw: (encoded2, next) => {
+        const report = inner.draw(encoded2 ?? 0, next);
         const instead = dummy(next);
-        const none = below(next, encoded === null ? silent : dropped);
+        const none = below(next, encoded2 === null ? silent : dropped);
         if (none) return { report: [BigInt(last)] };
-        return encoded === null ? instead : report;
+        return encoded2 === null ? instead : report;
       },
       law: null
     };
@@ -641,9 +641,9 @@ function blockFrom(blocks2, next) {
   let end = 0n;
   return among(next, blocks2.slice(0, -1).map(({ width }) => end += width), 1);
 }
-function inSlots(slots, blocks2, block, encoded, next) {
+function inSlots(slots, blocks2, block, encoded2, next) {
   const { sampler } = blocks2[block];
-  const drawn = sampler.draw(encoded, next);
+  const drawn = sampler.draw(encoded2, next);
   const flat = [BigInt(block), ...sampler.columns.flatMap(({ name }) => drawn[name])];
   return Object.fromEntries(slots.map(({ name }, i) => [name, [flat[i] ?? 0n]]));
 }
@@ -704,23 +704,23 @@ var LABELS = {
   },
   bits(entries) {
     const size2 = entries.count("size");
-    const [keep, raised] = [entries.integer("keep"), entries.integer("raised")];
+    const [keep, raised2] = [entries.integer("keep"), entries.integer("raised")];
     entries.law(
-      size2 >= 2 && raised >= 1n && raised < keep && keep < RANGE,
+      size2 >= 2 && raised2 >= 1n && raised2 < keep && keep < RANGE,
       "must have 1 <= raised < keep < 2^64"
     );
     return {
       ...BY_INDEX,
       size: size2,
       columns: [bitColumn(size2)],
-      odds: ratio(keep * (RANGE - raised), raised * (RANGE - keep)),
-      chances: [keep, raised],
+      odds: ratio(keep * (RANGE - raised2), raised2 * (RANGE - keep)),
+      chances: [keep, raised2],
       draw: (index, next) => {
-        const bits = drawnBits(next, raised, 8 * Math.ceil(size2 / 8)).slice(0, size2);
+        const bits = drawnBits(next, raised2, 8 * Math.ceil(size2 / 8)).slice(0, size2);
         bits[index] = below(next, keep);
         return { bits: packed(bits) };
       },
-      law: () => ({ kind: "bit", same: ratio(keep, RANGE), other: ratio(raised, RANGE) })
+      law: () => ({ kind: "bit", same: ratio(keep, RANGE), other: ratio(raised2, RANGE) })
     };
   },
   hash(entries) {
@@ -942,15 +942,15 @@ var LABELS = {
     };
   },
   utility_bits(entries) {
-    const [keep, raised] = [entries.integer("keep"), entries.integer("raised")];
+    const [keep, raised2] = [entries.integer("keep"), entries.integer("raised")];
     const dropped = entries.integer("dropped");
     const { size: size2, members, ranks } = sensitiveEntries(entries);
     const rule = "must have 1 <= raised < keep < 2^64 and 1 <= dropped <= 2^64";
-    entries.law(raised >= 1n && raised < keep && keep < RANGE, rule);
+    entries.law(raised2 >= 1n && raised2 < keep && keep < RANGE, rule);
     entries.law(dropped >= 1n && dropped <= RANGE, rule);
-    let odds = members.length > 1 ? ratio(keep * (RANGE - raised), raised * (RANGE - keep)) : ratio(1n, 1n);
+    let odds = members.length > 1 ? ratio(keep * (RANGE - raised2), raised2 * (RANGE - keep)) : ratio(1n, 1n);
     if (members.length < size2) {
-      for (const [a, b] of [[keep, raised], [RANGE - keep, RANGE - raised]]) {
+      for (const [a, b] of [[keep, raised2], [RANGE - keep, RANGE - raised2]]) {
         odds = largest(larger(a * RANGE, b * dropped), odds);
       }
     }
@@ -961,7 +961,7 @@ var LABELS = {
       odds,
       between: members.length === size2 ? "any" : "sensitive",
       draw: (index, next) => {
-        const noise = drawnBits(next, raised, 8 * Math.ceil(members.length / 8));
+        const noise = drawnBits(next, raised2, 8 * Math.ceil(members.length / 8));
         const bits = new Array(size2).fill(false);
         members.forEach((member, i) => {
           bits[member] = noise[i];
@@ -972,7 +972,7 @@ var LABELS = {
       law: (index) => ({
         kind: "bit",
         same: ratio(ranks.has(index) ? keep : RANGE - dropped, RANGE),
-        other: ratio(ranks.has(index) ? raised : 0n, RANGE)
+        other: ratio(ranks.has(index) ? raised2 : 0n, RANGE)
       })
     };
   }
@@ -1006,9 +1006,9 @@ function projectivePoint({ q, t, orthogonal: s }, index, orthogonal, next) {
     while (r2 + 1 < t && points(q, r2 + 1) <= i) r2 += 1;
     return r2;
   };
-  const numberOf = (i) => i - points(q, free(i)) + power(free(i));
-  const [v, place] = [numberOf(index), free(index)];
-  const w = orthogonal ? numberOf(uniform(next, s)) : uniform(next, power(t - 1));
+  const numberOf2 = (i) => i - points(q, free(i)) + power(free(i));
+  const [v, place] = [numberOf2(index), free(index)];
+  const w = orthogonal ? numberOf2(uniform(next, s)) : uniform(next, power(t - 1));
   let product2 = orthogonal ? 0n : 1n;
   let pending = !orthogonal;
   let [number, total] = [0n, 0n];
@@ -1146,9 +1146,9 @@ var NUMBERS = {
       between: near ? "neighbours" : "any",
       power: near ? 1n : n,
       steps: near ? steps : 1,
-      draw: (encoded, next) => {
+      draw: (encoded2, next) => {
         const moved = noise(next);
-        return sum(BigInt(byIndex ? encoded : rounded(encoded, steps, next)), moved);
+        return sum(BigInt(byIndex ? encoded2 : rounded(encoded2, steps, next)), moved);
       },
       reports: Number(last) + 1,
       dummy: (next) => {
@@ -1271,8 +1271,8 @@ var NUMBERS = {
       odds: null,
       checkDelta: (data, place) => checkDelta(data, place, { masses, whole, shifts, byIndex }),
       unchecked: steps.length > 2,
-      draw: (encoded, next) => {
-        const at = places === null ? [rounded(encoded, steps[0], next)] : places[encoded].map(Number);
+      draw: (encoded2, next) => {
+        const at = places === null ? [rounded(encoded2, steps[0], next)] : places[encoded2].map(Number);
         return Object.fromEntries(names.map((name, i) => {
           const noise = among(next, ends, words) - reach;
           const value = limited(at[i] + noise + beyond, most[i]);
@@ -1553,14 +1553,14 @@ function checkOdds({ data, place }, sampler) {
   const most = ratioOf(data.odds_at_most, `${place}.odds_at_most`);
   insist(!exceeds(odds, most), "odds_exceed", place, "must have odds of at most odds_at_most");
 }
-function sample(program, encoded, next = systemWords()) {
+function sample(program, encoded2, next = systemWords()) {
   const sampler = prepare(program);
   const rule = "must be an answer that the program takes";
-  insist(takes(sampler, encoded), "bad_answer", "bad_answer", rule);
+  insist(takes(sampler, encoded2), "bad_answer", "bad_answer", rule);
   return record(
     /** @type {Program} */
     program,
-    sampler.draw(encoded, next)
+    sampler.draw(encoded2, next)
   );
 }
 function degrade(program, memo, next = systemWords()) {
@@ -1593,18 +1593,18 @@ function degrade(program, memo, next = systemWords()) {
     once(kept, next)
   );
 }
-function takes(sampler, encoded) {
+function takes(sampler, encoded2) {
   if (sampler.blocks !== void 0) {
-    return Array.isArray(encoded) && encoded.length === sampler.blocks.length && sampler.blocks.every((block, i) => takes(block.sampler, encoded[i]));
+    return Array.isArray(encoded2) && encoded2.length === sampler.blocks.length && sampler.blocks.every((block, i) => takes(block.sampler, encoded2[i]));
   }
   if (sampler.parts !== void 0) {
-    return Array.isArray(encoded) && encoded.length === sampler.parts.length && sampler.parts.every((part, i) => takes(part.sampler, encoded[i]));
+    return Array.isArray(encoded2) && encoded2.length === sampler.parts.length && sampler.parts.every((part, i) => takes(part.sampler, encoded2[i]));
   }
-  if (encoded === null) return sampler.silence ?? false;
+  if (encoded2 === null) return sampler.silence ?? false;
   if (sampler.answer === "position") {
-    return typeof encoded === "number" && encoded >= 0 && encoded <= 1;
+    return typeof encoded2 === "number" && encoded2 >= 0 && encoded2 <= 1;
   }
-  return Number.isSafeInteger(encoded) && Number(encoded) >= 0 && Number(encoded) < sampler.size;
+  return Number.isSafeInteger(encoded2) && Number(encoded2) >= 0 && Number(encoded2) < sampler.size;
 }
 function blocks(program) {
   const { blocks: found } = prepare(program);
@@ -1645,8 +1645,8 @@ function checkSurvey(data) {
   checkText(data.title, languages, "survey.title");
   checkText(data.introduction, languages, "survey.introduction");
   checkNumber(data.epsilon, "survey.epsilon");
-  const known = access === "open" || access === "invited";
-  insist(known, "malformed", "survey.access", "must be open or invited");
+  const known = access === "open" || access === "invited" || access === "tokens";
+  insist(known, "malformed", "survey.access", "must be open, invited or tokens");
   insist(typeof contact === "string", "malformed", "survey.contact", "must be a text");
   const weak = data.weak_protection === void 0 || data.weak_protection === true;
   insist(weak, "malformed", "survey.weak_protection", "must be true, or left out");
@@ -1667,6 +1667,7 @@ function checkSurvey(data) {
   questions.forEach((question) => checkQuestion(question, data.program !== void 0));
   if (data.program !== void 0) checkBlocks(data.program, questions);
   checkRepeat(data.repeat, questions);
+  checkTokens(data);
   for (const { name, domain } of columns) {
     const place = `survey.public.${name}.domain`;
     const kinds = ["categorical", "integers", "dates"];
@@ -1683,8 +1684,8 @@ function checkSurvey(data) {
     frozen(data)
   );
 }
-function checkText(text, languages, place) {
-  const is = isObject(text) && languages.every((tag) => typeof text[tag] === "string");
+function checkText(text2, languages, place) {
+  const is = isObject(text2) && languages.every((tag) => typeof text2[tag] === "string");
   insist(is, "malformed", place, "must have a text in each language");
 }
 function checkNumber(value, place) {
@@ -1705,7 +1706,7 @@ function checkAsked(asked, languages) {
   const { answers } = asked;
   const shown = isObject(answers) && languages.every((tag) => {
     const texts = answers[tag];
-    return Array.isArray(texts) && texts.every((text) => typeof text === "string") && texts.length === wanted;
+    return Array.isArray(texts) && texts.every((text2) => typeof text2 === "string") && texts.length === wanted;
   });
   insist(shown, "malformed", `${place}.answers`, "must have a text for each label");
 }
@@ -1757,6 +1758,18 @@ function checkQuestion(question, drawn) {
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
   checkDeltaOf(sampler, delta, place);
+}
+function checkTokens({ access, tokens, program }) {
+  const place = "survey.tokens";
+  insist(access === "tokens" === (tokens !== void 0), "malformed", place, "must go with access");
+  if (tokens === void 0) return;
+  insist(isObject(tokens), "malformed", place, "must be an object");
+  const { issuer, keys, wait } = tokens;
+  const known = typeof issuer === "string" && /^https?:\/\/[^/]+$/.test(issuer) && Number.isSafeInteger(wait) && Number(wait) >= 0;
+  insist(known, "malformed", place, "must have an address and seconds to wait");
+  const count = program === void 0 ? 1 : prepare(program, "survey.program").blocks?.length;
+  const whole = Array.isArray(keys) && keys.length === count && keys.every((key) => typeof key === "string" && /^[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]$/.test(key));
+  insist(whole, "malformed", `${place}.keys`, "must be a key for each block of questions");
 }
 function checkRepeat(repeat, questions) {
   const memos = questions.map(({ program }) => program && prepare(program).memo);
@@ -1939,8 +1952,8 @@ function randomizeBlock(survey, block, answers, next = systemWords()) {
     /** @type {Question} */
     survey.questions.find((question) => question.name === name)
   ));
-  const encoded = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = inSlots([...columns], all, block, encoded, next);
+  const encoded2 = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
+  const drawn = inSlots([...columns], all, block, encoded2, next);
   return record(
     /** @type {Program} */
     survey.program,
@@ -1955,20 +1968,25 @@ function encodedBlock(sampler, asked, answers) {
   return asked.reduce((index, question, i) => index * valuesOf(question) + indexOf(question, answers[i]), 0);
 }
 async function seal(survey, person) {
-  const { answers, block, public: columns = {}, code, memos, id, words } = person;
+  const { answers, block, public: columns = {}, code, token, memos, id, words } = person;
   const next = words ?? systemWords();
-  const invited = survey.access === "invited";
+  const invited = survey.access !== "open";
   const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
   const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)) : [randomizeBlock(survey, block ?? -1, answers, next)];
-  const own = id ?? (invited ? await invitationId(survey, code ?? "") : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
-  insist(own.length === ID_LENGTH, "code", "id", `must have ${ID_LENGTH} bytes`);
+  const first = survey.access === "tokens" ? token : id ?? (invited ? await invitationId(survey, code ?? "") : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
+  const length = firstLength(survey);
+  insist(first?.length === length, "code", "id or token", `must have ${length} bytes`);
   if (invited && survey.program !== void 0) {
     const same = await blockOfCode(survey, code ?? "") === block;
     insist(same, "code", "block", "must be that of the invitation code");
   }
-  return joined([own, ...shown, ...records]);
+  return joined([first, ...shown, ...records]);
 }
 var ID_LENGTH = 16;
+var TOKEN_LENGTH = 288;
+function firstLength({ access }) {
+  return access === "tokens" ? TOKEN_LENGTH : ID_LENGTH;
+}
 function given({ name }, answers) {
   insist(Object.hasOwn(answers, name), "bad_answer", name, "needs an answer, or null for none");
   return answers[name];
@@ -1991,7 +2009,7 @@ function reportsOf({ questions, program }) {
 function submissionLength(survey) {
   return reportsOf(survey).reduce(
     (sum, { length }) => sum + length,
-    ID_LENGTH + 4 * survey.public.length
+    firstLength(survey) + 4 * survey.public.length
   );
 }
 function body(survey, submissions) {
@@ -2000,11 +2018,12 @@ function body(survey, submissions) {
   insist(some, "malformed", "submissions", `must be 1 to ${LARGEST_BATCH}`);
   const whole = submissions.every((submission) => submission.length === length);
   insist(whole, "malformed", "submissions", `must have ${length} bytes each`);
-  return joined([new TextEncoder().encode("WRN1"), unhex(survey.layout), ...submissions]);
+  const magic = new TextEncoder().encode(survey.access === "tokens" ? "WRNT" : "WRN1");
+  return joined([magic, unhex(survey.layout), ...submissions]);
 }
 var CODE = /^[2-9A-HJKMNP-TV-Z]{16}$/;
-function plainCode(text) {
-  const plain = text.replace(/[\s-]/g, "").toUpperCase();
+function plainCode(text2) {
+  const plain = text2.replace(/[\s-]/g, "").toUpperCase();
   return CODE.test(plain) ? plain : null;
 }
 async function invitationId(survey, code) {
@@ -2019,7 +2038,7 @@ ${plain}`));
 }
 function segments(survey, submission) {
   const lengths = [
-    ["id", "", ID_LENGTH],
+    ["id", "", firstLength(survey)],
     ...survey.public.map(({ name }) => (
       /** @type {[Segment["kind"], string, number]} */
       ["public", name, 4]
@@ -2035,6 +2054,101 @@ function segments(survey, submission) {
     start += length;
     return { kind, name, start: start - length, bytes };
   });
+}
+
+// modules/tokens.js
+var PREFIX = 32;
+var SALT = 48;
+var text = new TextEncoder();
+function numberOf(bytes) {
+  return bytes.reduce((number, byte) => number << 8n | BigInt(byte), 0n);
+}
+function bytesOf(number, length) {
+  return unhex(number.toString(16).padStart(2 * length, "0"));
+}
+async function sha384(bytes) {
+  const subtle = globalThis.crypto?.subtle;
+  insist(subtle, "insecure", "page", "must be loaded over HTTPS or from this machine");
+  return new Uint8Array(await subtle.digest("SHA-384", new Uint8Array(bytes)));
+}
+async function encoded(message, salt, length) {
+  const digest = await sha384(joined([new Uint8Array(8), await sha384(message), salt]));
+  const room = length - digest.length - 1;
+  const padded = new Uint8Array(room);
+  padded[room - salt.length - 1] = 1;
+  padded.set(salt, room - salt.length);
+  for (let i = 0; i * digest.length < room; i += 1) {
+    const mask = await sha384(joined([digest, new Uint8Array([0, 0, 0, i])]));
+    mask.slice(0, room - i * digest.length).forEach((byte, j) => {
+      padded[i * digest.length + j] ^= byte;
+    });
+  }
+  padded[0] &= 127;
+  return numberOf(joined([padded, digest, new Uint8Array([188])]));
+}
+function raised(base, modulus) {
+  let power = base;
+  for (let i = 0; i < 16; i += 1) power = power * power % modulus;
+  return power * base % modulus;
+}
+function inverse(number, modulus) {
+  let [a, b, x, y] = [number, modulus, 1n, 0n];
+  while (b > 0n) [a, b, x, y] = [b, a % b, y, x - a / b * y];
+  return (x % modulus + modulus) % modulus;
+}
+function bytesOfKey(key) {
+  const letters = atob(`${key.replaceAll("-", "+").replaceAll("_", "/")}==`);
+  return Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+}
+function keyOf(survey, block = 0) {
+  insist(survey.tokens, "malformed", "survey.access", "must be tokens");
+  return bytesOfKey(survey.tokens.keys[block]);
+}
+function drawBlinding(survey, block) {
+  const key = keyOf(survey, block);
+  const modulus = numberOf(key);
+  const drawn = new Uint8Array(PREFIX + SALT + key.length);
+  let factor = 0n;
+  while (factor === 0n || factor >= modulus) {
+    crypto.getRandomValues(drawn);
+    factor = numberOf(drawn.slice(PREFIX + SALT));
+  }
+  return drawn;
+}
+function signedNumber(key, message, drawn) {
+  const [prefix, salt] = [drawn.slice(0, PREFIX), drawn.slice(PREFIX, PREFIX + SALT)];
+  return encoded(joined([prefix, message]), salt, key.length);
+}
+async function blind(key, message, drawn) {
+  const modulus = numberOf(key);
+  const cover = raised(numberOf(drawn.slice(PREFIX + SALT)), modulus);
+  return bytesOf(await signedNumber(key, message, drawn) * cover % modulus, key.length);
+}
+async function finalize(key, message, drawn, signed) {
+  const modulus = numberOf(key);
+  const factor = numberOf(drawn.slice(PREFIX + SALT));
+  const signature = numberOf(signed) * inverse(factor, modulus) % modulus;
+  const right = raised(signature, modulus) === await signedNumber(key, message, drawn);
+  insist(right, "malformed", "token", "must be signed with the key that everybody has");
+  return bytesOf(signature, key.length);
+}
+function messageOf({ study }) {
+  return joined([text.encode("warner token\n"), unhex(study)]);
+}
+async function tokenRequest(survey, code, drawn, block) {
+  const plain = plainCode(code);
+  insist(plain !== null, "code", "code", "must be 16 letters and digits, as in the invitation");
+  const covered = await blind(keyOf(survey, block), messageOf(survey), drawn);
+  return joined([text.encode("WRNB"), unhex(survey.layout), text.encode(plain), covered]);
+}
+async function tokenOf(survey, drawn, signed, block) {
+  const signature = await finalize(
+    keyOf(survey, block),
+    messageOf(survey),
+    drawn,
+    unhex(signed)
+  );
+  return joined([drawn.slice(0, PREFIX), signature]);
 }
 
 // modules/promises.js
@@ -2092,6 +2206,7 @@ export {
   body,
   checkSurvey,
   degrade,
+  drawBlinding,
   drawBlock,
   encode,
   epsilonOf,
@@ -2117,5 +2232,7 @@ export {
   size,
   submissionLength,
   surveyDigest,
-  systemWords
+  systemWords,
+  tokenOf,
+  tokenRequest
 };

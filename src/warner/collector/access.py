@@ -17,8 +17,8 @@ import numpy as np
 
 from warner._core.errors import ArgumentError
 from warner.collector.refusals import Refused
-from warner.collector.submissions import ID_BYTES
 
+ID_BYTES = 16  # of the id of a report, and of an invitation
 TOKEN_BYTES = 32
 COOKIE = "warner_owner"
 METRICS = "metrics"  # the name of a token that reads the metrics, and may do nothing else

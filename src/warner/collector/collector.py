@@ -29,6 +29,7 @@ dump right after the last reply, and 2 after 500 more. Counts stay in memory.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import re
@@ -48,10 +49,11 @@ import numpy as np
 
 from warner._core.errors import ArgumentError
 from warner._core.text import canonical
+from warner.collector.access import ID_BYTES
 from warner.collector.counts import Added, Counts
 from warner.collector.refusals import Refused
 from warner.collector.stores import INVITED, SPENT, AboutStore, Store
-from warner.collector.submissions import ID_BYTES, Batch, SubmissionFormat
+from warner.collector.submissions import Batch, SubmissionFormat
 from warner.reports.tally import Tally
 from warner.studies.study import Study
 
@@ -158,7 +160,10 @@ class Collector:
         store: Store[Any],
         ways: int | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        issues: bool = False,
     ) -> None:
+        self._issues = issues  # whether it exchanges codes for tokens, and counts no reports
+        self._by_code = issues or study.collect.access == "invited"
         self.format = SubmissionFormat(study)
         self._study, self._store, self._clock = study, store, clock
         self._counts = Counts(self.format, ways)
@@ -191,7 +196,7 @@ class Collector:
         """Open the store, write what a new one is to hold, and take what it holds."""
         # The digest of a study does not cover the order of its attributes, but submissions have it.
         order = [*self._study.public, *self._study.mechanisms]
-        layout = canonical([2, ways, order]).encode()
+        layout = canonical([2, ways, order] if not self._issues else [2, "codes"]).encode()
         new = {_STUDY: self._study.digest.encode(), _LAYOUT: layout}
         self._store.open()
         with self._store.changing(alone=True):
@@ -210,13 +215,16 @@ class Collector:
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
                 rule = "was made with other ways of joint tables, or attributes in another order"
-                name = self._store.name
-                raise Refused("store_of_another_study", name, rule, None, "State them as before")
+                remedy = "State them as before"
+                if self._issues or facts.get(_LAYOUT) == canonical([2, "codes"]).encode():
+                    rule = "is of codes that are exchanged, or of reports, and here it must not be"
+                    remedy = "Name another store: the two must never know each other"
+                raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if self._store.was_copy:
                 self._store.put(self._noted("went on with a copy of the store", ""))
             self._read()
             ids = self._store.size(SPENT)
-        if not self._dropped and ids != self._counts.n:
+        if not self._dropped and not self._issues and ids != self._counts.n:
             rule = "counts other people than there are spent ids"
             raise self._damaged(rule, f"{self._counts.n:,} and {ids:,}")
         if (problem := self._counts.contradiction()) is not None:
@@ -311,6 +319,15 @@ class Collector:
         if (refused := self._refusal()) is not None:
             raise refused
         return bool(self._ask(lambda: self._is_spent(ids)))
+
+    def exchange(self, code_id: bytes, request: bytes) -> None:
+        """Keep that the code with this id was exchanged, unless it was by another request.
+
+        The same request may come again, because its answer can be lost.
+        """
+        again = hashlib.sha256(b"warner exchange\n" + code_id + request).digest()[:ID_BYTES]
+        ids = np.frombuffer(code_id + again, np.uint8).reshape(2, ID_BYTES)
+        self._ask(lambda: self._exchange(ids))
 
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone."""
@@ -579,7 +596,7 @@ class Collector:
     def _write(self, uploads: Sequence[_Upload]) -> None:
         """Commit batches together, and tell their futures."""
         try:
-            if self._study.collect.access == "invited":
+            if self._by_code:
                 uploads = _twice(partial(self._invited_of, uploads))
             if not uploads:
                 return
@@ -609,8 +626,7 @@ class Collector:
     def _uninvited(self, batches: Sequence[np.ndarray]) -> list[Refused | None]:
         """For the ids of each batch, the error of the first that no invitation makes, or None."""
         ids = np.concatenate(batches)
-        is_open = self._study.collect.access != "invited"
-        invited = np.ones(len(ids), dtype=bool) if is_open else self._store.has(INVITED, ids)
+        invited = self._store.has(INVITED, ids) if self._by_code else np.ones(len(ids), dtype=bool)
         refused: list[Refused | None] = []
         for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
             first = int(np.argmin(of_batch))
@@ -758,6 +774,19 @@ class Collector:
         if refused is not None:
             raise refused
         return is_spent
+
+    def _exchange(self, ids: np.ndarray) -> None:
+        """Spend the id of a code and that of a request, unless only the code was spent before."""
+
+        def exchanged() -> None:
+            self._require_open()
+            if not self._store.has(INVITED, ids[:1])[0]:
+                raise Refused("not_invited", "request", "has no invitation")
+            code, request = self._store.claim(SPENT, ids)
+            if request and not code:
+                raise Refused("exchanged", "request", "has a code that was exchanged already")
+
+        self._commit(exchanged, ids.nbytes)
 
     def _invite(self, ids: np.ndarray) -> None:
         """Keep ids of invitations that are not there yet."""

@@ -22,9 +22,9 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 
 from warner._core.errors import ArgumentError, FileError, MismatchError
-from warner.collector.access import MOST_INVITED, invitations_body
+from warner.collector.access import ID_BYTES, MOST_INVITED, invitations_body
 from warner.collector.refusals import Refused
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
+from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
 from warner.domains import Domain
 from warner.io.file_format import from_file
 from warner.io.report_file import ReportFile

@@ -26,8 +26,8 @@ import numpy as np
 
 from warner._core.atomic_files import require_new, temporary_file, to_disk
 from warner._core.errors import ArgumentError, MissingExtraError
+from warner.collector.access import ID_BYTES
 from warner.collector.refusals import Refused
-from warner.collector.submissions import ID_BYTES
 
 if TYPE_CHECKING:
     import psycopg

@@ -8,7 +8,8 @@ A submission consists of
 
 All numbers are little endian. A body holds the magic bytes ``WRN1``, the layout of the study (32
 bytes: its digest with the order of what follows), and 1 to 10,000 submissions, one after the other.
-Errors name positions, never contents.
+Where people have tokens (``tokens.py``), a token of 288 bytes stands in place of each id, which
+follows from it, and the magic bytes are ``WRNT``. Errors name positions, never contents.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from warner._core.errors import ArgumentError, ReportError
+from warner.collector.access import ID_BYTES
 from warner.collector.refusals import Refused
+from warner.collector.tokens import TOKEN_BYTES, TokenChecker
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
+from warner.reports.block_schema import BLOCK
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema
-from warner.studies.study import layout_of
+from warner.studies.study import Study, layout_of
 
-MAGIC = b"WRN1"
-ID_BYTES = 16
+MAGIC, MAGIC_OF_TOKENS = b"WRN1", b"WRNT"
 MOST = 10_000  # submissions of one body
 HEAD_BYTES = len(MAGIC) + 32
 _INDEX = np.dtype("<i4")
@@ -99,7 +102,9 @@ class SubmissionFormat:
             raise ArgumentError("study", rule, None, remedy)
         self.study = study
         self.layout = layout_of(study.digest, [*study.public, *study.mechanisms])
-        self.head = MAGIC + bytes.fromhex(self.layout)
+        self._tokens = _tokens_of(study)
+        self._magic = MAGIC if self._tokens is None else MAGIC_OF_TOKENS
+        self.head = self._magic + bytes.fromhex(self.layout)
         self._sizes = {name: domain.size for name, domain in study.public.items()}
         self._reports_at = ID_BYTES + _INDEX.itemsize * len(self._sizes)
         self._columns: dict[str, list[_Column]] = {}
@@ -112,15 +117,20 @@ class SubmissionFormat:
                 within = slice(start, start + empty.nbytes)
                 columns.append(_Column(column, within, empty.dtype, empty.shape[1:]))
                 start = within.stop
-        self.length = start
+        # What comes first in a submission: an id, or a token that becomes one.
+        self.first_bytes = ID_BYTES if self._tokens is None else TOKEN_BYTES
+        self.length = start - ID_BYTES + self.first_bytes
 
     def __repr__(self) -> str:
         return f"SubmissionFormat({self.length} bytes)"
 
     def parse(self, body: bytes) -> Batch:
         """The submissions in the body of a request, checked."""
-        if not body.startswith(MAGIC) or len(body) < HEAD_BYTES:
-            rule = f"must begin with {MAGIC.decode()} and the layout of the study"
+        if self._tokens is not None and body.startswith(MAGIC):
+            rule = "must come with tokens, for which people exchange their codes"
+            raise Refused("no_token", _PLACE, rule)
+        if not body.startswith(self._magic) or len(body) < HEAD_BYTES:
+            rule = f"must begin with {self._magic.decode()} and the layout of the study"
             raise Refused("malformed", _PLACE, rule)
         if body[:HEAD_BYTES] != self.head:
             rule, remedy = "are of another study, or of another version of it", "Load the page anew"
@@ -131,10 +141,23 @@ class SubmissionFormat:
             got = f"{len(body) - HEAD_BYTES:,} bytes"
             raise Refused("malformed", _PLACE, rule, got)
         rows = np.frombuffer(body, np.uint8, offset=HEAD_BYTES).reshape(count, self.length)
+        tokens, checker = rows[:, : self.first_bytes], self._tokens
+        if checker is not None:
+            rows = np.concatenate([checker.ids(tokens), rows[:, self.first_bytes :]], axis=1)
         batch = Batch(self, rows)
         if not self._all_right(batch):
             raise self._wrong(batch)
+        if checker is not None:
+            position = checker.first_wrong(tokens, self._blocks(batch))
+            if position is not None:
+                rule = f"number {position} of {count} has a token that was not signed for it"
+                raise Refused("no_token", _PLACE, rule, position=position)
         return batch
+
+    def _blocks(self, batch: Batch) -> np.ndarray | None:
+        """The block of questions that each submission is on, (n,); None where all are asked."""
+        columns = [batch.columns(name) for name in self._schemas]
+        return columns[0].get(BLOCK) if len(columns) == 1 else None
 
     def _all_right(self, batch: Batch) -> bool:
         """Whether every submission can have been sent by a device."""
@@ -171,7 +194,7 @@ class SubmissionFormat:
     ) -> bytes:
         """The body of a request with the reports of n people.
 
-        Shapes: ids (n, 16).
+        Shapes: ids (n, 16), or the tokens of a study that has them (n, 288).
         """
         given = dict(public or {})
         if reports.keys() != self._schemas.keys() or given.keys() != self._sizes.keys():
@@ -186,8 +209,10 @@ class SubmissionFormat:
             mechanism.check(reports[name])
             parts.append(reports[name].record_array())
         n = len(parts[-1])
+        if ids is None and self._tokens is not None:
+            raise ArgumentError("ids", "must be the tokens of the people")
         parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
-        if any(len(column) != n for column in parts) or parts[0].shape[1:] != (ID_BYTES,):
+        if any(len(column) != n for column in parts) or parts[0].shape[1:] != (self.first_bytes,):
             rule = "must be of as many people as the ids and the public columns"
             raise ArgumentError("reports", rule)
         if not 1 <= n <= MOST:
@@ -252,6 +277,13 @@ class Batch:
     def take(self, chosen: np.ndarray) -> Batch:
         """Some of the submissions, by a mask (n,) or by their positions."""
         return Batch(self.format, self.rows[chosen])
+
+
+def _tokens_of(study: Asked) -> TokenChecker | None:
+    """Checks the tokens of a study; None where its submissions have ids."""
+    if not isinstance(study, Study) or study.collect.access != "tokens":
+        return None
+    return TokenChecker.of(study)
 
 
 def new_ids(n: int) -> np.ndarray:

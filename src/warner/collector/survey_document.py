@@ -23,7 +23,7 @@ from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute, Pe
 from warner.privacy.guarantees import compose
 from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
-from warner.studies.texts import Texts
+from warner.studies.texts import Texts, Tokens
 from warner.theory.inversion import max_influence
 
 FORMAT = 1
@@ -168,6 +168,7 @@ def survey_document(study: Study) -> dict[str, Any]:
         **({} if study.round is None else {"repeat": _repeat(study)}),
         "public": columns,
         "access": collect.access or "open",  # unsaid where no collector serves it
+        **_tokens(collect.tokens),
         "contact": collect.contact,
         "opens": _moment(collect.opens),
         "closes": _moment(collect.closes),
@@ -310,6 +311,14 @@ def _repeat(study: Study) -> dict[str, Any]:
         "values": values,
         "epsilon": epsilon_of_all(study),
     }
+
+
+def _tokens(tokens: Tokens | None) -> dict[str, Any]:
+    """Where a device exchanges its code, with the keys of the issuer."""
+    if tokens is None:
+        return {}
+    keys, wait = list(tokens.keys), tokens.wait
+    return {"tokens": {"issuer": tokens.issuer, "keys": keys, "wait": wait}}
 
 
 def _moment(moment: datetime | None) -> str | None:

@@ -505,6 +505,28 @@ DESIGN = Table(
     },
     "the table [design]",
 )
+TOKENS = Table(
+    "TokensSpec",
+    {
+        "issuer": Key(
+            str,
+            "the address at which warner collect issue runs, as devices reach it",
+            is_needed=True,
+        ),
+        "keys": Key(
+            list[str],
+            "the issuer's public keys, as warner collect keys prints them",
+            is_needed=True,
+            entries=1,
+        ),
+        "wait": Key(
+            int,
+            "the most seconds that a report waits on a device before it is sent; default 60",
+            limits={"ge": 0, "le": 86_400},
+        ),
+    },
+    "the table [collect.tokens]",
+)
 # The defaults are those of :class:`warner.studies.texts.Collect`.
 COLLECT = Table(
     "CollectSpec",
@@ -518,8 +540,11 @@ COLLECT = Table(
             limits={"ge": 1},
         ),
         "access": Key(
-            Literal["open", "invited"], "open to everyone, or to people with an invitation"
+            Literal["open", "invited", "tokens"],
+            "open to everyone, or to people who are invited by a code, or exchange it for a token, "
+            "which nobody can connect with the code",
         ),
+        "tokens": Key(TOKENS, 'where codes are exchanged, with access = "tokens"'),
         "contact": Key(str, "whom people can ask"),
         "origins": Key(
             list[str],

@@ -428,11 +428,26 @@ def _check_each(texts: Sequence[str], path: Path, log: ProblemLog) -> None:
 # -----------------------------------------------------------------------------------------------
 # How the answers of a study are collected from people: the table ``[collect]``.
 
-ACCESS = ("open", "invited")
+ACCESS = ("open", "invited", "tokens")
 KEEP_IDS = ("closed", "always")
 PEOPLE = 1000  # planned, where the study does not say
 _FEWEST_IN_A_STEP = 50
 _STEPS = 100  # a step is 1 % of the planned people, where that is more
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Where and for what people exchange their codes, see ``warner.collector.tokens``.
+
+    Attributes:
+        issuer: the address of the issuer, whom devices ask for their tokens.
+        keys: its public keys, one for each block of questions that can be drawn.
+        wait: the most seconds that a report waits on a device; how long is drawn at random.
+    """
+
+    issuer: str
+    keys: tuple[str, ...]
+    wait: int = 60
 
 
 @dataclass(frozen=True)
@@ -444,8 +459,10 @@ class Collect:
         opens: when the survey opens, with its offset from UTC; None: as soon as it is served.
         closes: when it closes; None: when its owner closes it.
         step: B, the number of reports after which a new result is published.
-        access: "open" to everyone with the address, or "invited" by a code that works once; None
-            where the study does not say, which cannot be served.
+        access: "open" to everyone with the address, "invited" by a code that works once, or
+            "tokens": by a code that is exchanged for a token, which nobody can connect with it;
+            None where the study does not say, which cannot be served.
+        tokens: where codes are exchanged; None where access is not "tokens".
         contact: whom people can ask, "" where the study does not say.
         keep_ids: "closed": the ids that tell repeats are dropped when the survey closes;
             "always": they are kept.
@@ -464,6 +481,7 @@ class Collect:
     closes: datetime | None = None
     step: int = _FEWEST_IN_A_STEP
     access: str | None = None
+    tokens: Tokens | None = None
     contact: str = ""
     keep_ids: str = "closed"
     origins: tuple[str, ...] = ()
@@ -483,6 +501,9 @@ class Collect:
             if key in stated:  # a text, where the study was JSON
                 stated[key] = _datetime_of(stated[key])
         stated["origins"] = tuple(stated.get("origins", ()))
+        if "tokens" in stated:
+            tokens = stated["tokens"]
+            stated["tokens"] = Tokens(**{**tokens, "keys": tuple(tokens["keys"])})
         people = stated.get("people", PEOPLE)
         usual = min(people, max(_FEWEST_IN_A_STEP, math.ceil(people / _STEPS)))
         return cls(**{"step": usual, **stated})
@@ -510,6 +531,7 @@ def collect_problems(table: Any) -> list[Problem]:
             )
             remedy = 'Write "https://app.example.org", without a path or a *'
             log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
+    log.keep(_token_problems(table))
     link = table.get("link")
     if isinstance(link, str) and not _LINK.fullmatch(link):
         rule = "must be an address that begins with https:// and is the same for everybody"
@@ -522,6 +544,33 @@ def collect_problems(table: Any) -> list[Problem]:
     return log.problems
 
 
+def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with where codes are exchanged for tokens."""
+    log = ProblemLog()
+    tokens, access = table.get("tokens"), table.get("access")
+    remedy = 'warner collect keys prints the table, which goes with access = "tokens"'
+    if access == "tokens" and tokens is None:
+        log.add(("collect", "access"), "needs a table [collect.tokens]", show(access), remedy)
+    if access != "tokens" and tokens is not None:
+        rule, remedy = 'is for access = "tokens"', "Write that, or leave the table out"
+        log.add(("collect", "tokens"), rule, None, remedy)
+    if not isinstance(tokens, Mapping):
+        return log.problems
+    issuer, keys = tokens.get("issuer"), tokens.get("keys")
+    if isinstance(issuer, str) and not _is_origin(issuer):
+        rule = "must be the scheme and the host of the issuer, and a port if any"
+        remedy = 'Write "https://codes.example.org", without a path'
+        log.add(("collect", "tokens", "issuer"), rule, show(issuer), remedy)
+    for i, key in enumerate(keys if isinstance(keys, list) else []):
+        if isinstance(key, str) and not _KEY.fullmatch(key):
+            rule, remedy = "must be a public key", "warner collect keys prints them"
+            log.add(("collect", "tokens", "keys", i), rule, None, remedy, "collect.tokens.keys")
+    return log.problems
+
+
+# 2,048 bits in letters and digits, the first of them 1: six bits to a letter, and two at the end;
+# an odd number.
+_KEY = re.compile("[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]")
 _LINK = re.compile(r"https://[a-z0-9.-]+(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~/%+-]*)?")
 _ORIGIN = re.compile(r"(https?)://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?")
 _SAME_MACHINE = ("localhost", "127.0.0.1", "[::1]")

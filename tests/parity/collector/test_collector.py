@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from warner.collector import collector as module
+from warner.collector.access import ID_BYTES
 from warner.collector.collector import Collector
 from warner.collector.stores import SQLiteStore
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
+from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
 from warner.reports.reports import Reports
 from warner.studies.study import Study
 

@@ -12,11 +12,12 @@ from tests.refusals import refused
 from tests.spec.collector._web import SERVED
 from warner import errors
 from warner.app.cli import main
+from warner.collector.access import ID_BYTES
 from warner.collector.collector import Collector
 from warner.collector.refusals import NAMES, Refused
 from warner.collector.restarts import FACT, Start, changed_texts
 from warner.collector.stores import SQLiteStore
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, MOST, SubmissionFormat, new_ids
+from warner.collector.submissions import HEAD_BYTES, MOST, SubmissionFormat, new_ids
 from warner.collector.web import server
 from warner.errors import ArgumentError
 from warner.studies.study import Study

@@ -20,13 +20,14 @@ from tests.vectors.surveys import ANSWERS, DRAWN as DRAWN_SURVEY, SURVEY
 from warner import OneOf, estimate
 from warner._core.text import canonical
 from warner.collector import collector as module
+from warner.collector.access import ID_BYTES
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
 from warner.collector.pages.live import card_page
 from warner.collector.pages.survey import survey_page
 from warner.collector.refusals import Refused
 from warner.collector.stores import PostgresStore, SQLiteStore, Store
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
+from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
 from warner.design.shuffling import shuffled
 from warner.errors import ArgumentError, StudyError

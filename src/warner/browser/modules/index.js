@@ -18,6 +18,7 @@ export {
   encode, randomize, drawBlock, blockOfCode, blockOf, randomizeBlock, seal, reportText,
   submissionLength, body, plainCode, invitationId, segments,
 } from "./submissions.js";
+export { drawBlinding, tokenOf, tokenRequest } from "./tokens.js";
 export { STRONG_ODDS, probabilities, outOf, promisesOf } from "./promises.js";
 export { prepare, sample, degrade, blocks } from "./programs.js";
 export { size, indexOf, positionOf, parse } from "./domains.js";

@@ -148,37 +148,45 @@ function encodedBlock(sampler, asked, answers) {
  * @param {number} [person.block] what was drawn, where each person is asked one block.
  * @param {Readonly<Record<string, Answer>>} [person.public] by the names of all public columns.
  * @param {string} [person.code] the invitation code, where the survey asks for one.
+ * @param {Uint8Array} [person.token] what the code was exchanged for, where the survey has tokens.
  * @param {Readonly<Record<string, Uint8Array>>} [person.memos] the permanent report on each answer,
  *   by the names of the questions, where the survey has several rounds.
  * @param {Uint8Array} [person.id] 16 bytes, for tests. Otherwise drawn, or made of the code.
  * @param {Words} [person.words] for tests.
- * @returns {Promise<Uint8Array>} id, public indices, and the record of each question or of the
- *   block.
+ * @returns {Promise<Uint8Array>} id or token, public indices, and the record of each question or of
+ *   the block.
  * @throws {Refusal}
  */
 export async function seal(survey, person) {
-  const { answers, block, public: columns = {}, code, memos, id, words } = person;
+  const { answers, block, public: columns = {}, code, token, memos, id, words } = person;
   // The answers are read before anything is awaited, so that the caller can forget them.
   const next = words ?? systemWords();
-  const invited = survey.access === "invited";
+  const invited = survey.access !== "open";
   const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
   const records = survey.program === undefined
     ? survey.questions.map((question) => (survey.repeat === undefined
       ? randomize(question, given(question, answers), next)
       : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)))
     : [randomizeBlock(survey, block ?? -1, answers, next)];
-  const own = id ?? (invited
+  const first = survey.access === "tokens" ? token : id ?? (invited
     ? await invitationId(survey, code ?? "")
     : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
-  insist(own.length === ID_LENGTH, "code", "id", `must have ${ID_LENGTH} bytes`);
+  const length = firstLength(survey);
+  insist(first?.length === length, "code", "id or token", `must have ${length} bytes`);
   if (invited && survey.program !== undefined) {
     const same = await blockOfCode(survey, code ?? "") === block;
     insist(same, "code", "block", "must be that of the invitation code");
   }
-  return joined([own, ...shown, ...records]);
+  return joined([first, ...shown, ...records]);
 }
 
 const ID_LENGTH = 16;
+const TOKEN_LENGTH = 288; // its random prefix, and the signature
+
+/** How many bytes the id or the token of a submission has. @param {Survey} survey */
+function firstLength({ access }) {
+  return access === "tokens" ? TOKEN_LENGTH : ID_LENGTH;
+}
 
 /**
  * @param {Asked} asked
@@ -228,7 +236,7 @@ function reportsOf({ questions, program }) {
  */
 export function submissionLength(survey) {
   return reportsOf(survey).reduce(
-    (sum, { length }) => sum + length, ID_LENGTH + 4 * survey.public.length,
+    (sum, { length }) => sum + length, firstLength(survey) + 4 * survey.public.length,
   );
 }
 
@@ -245,7 +253,8 @@ export function body(survey, submissions) {
   insist(some, "malformed", "submissions", `must be 1 to ${LARGEST_BATCH}`);
   const whole = submissions.every((submission) => submission.length === length);
   insist(whole, "malformed", "submissions", `must have ${length} bytes each`);
-  return joined([new TextEncoder().encode("WRN1"), unhex(survey.layout), ...submissions]);
+  const magic = new TextEncoder().encode(survey.access === "tokens" ? "WRNT" : "WRN1");
+  return joined([magic, unhex(survey.layout), ...submissions]);
 }
 
 // Letters and digits without look-alikes: no I, L, O, U, 0 or 1.
@@ -287,7 +296,7 @@ function hashOfCode(use, { study }, code) {
 }
 
 /**
- * What the bytes of a submission are: the id, public columns, and the report of each question.
+ * What the bytes of a submission are: the id or token, public columns, and the report of each question.
  *
  * @param {Survey} survey
  * @param {Uint8Array} submission
@@ -296,7 +305,7 @@ function hashOfCode(use, { study }, code) {
 export function segments(survey, submission) {
   /** @type {[Segment["kind"], string, number][]} */
   const lengths = [
-    ["id", "", ID_LENGTH],
+    ["id", "", firstLength(survey)],
     ...survey.public.map(({ name }) => (
       /** @type {[Segment["kind"], string, number]} */ (["public", name, 4]))),
     ...reportsOf(survey).map(({ name, length }) => (

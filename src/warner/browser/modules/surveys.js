@@ -75,8 +75,8 @@ export function checkSurvey(data) {
   checkText(data.title, languages, "survey.title");
   checkText(data.introduction, languages, "survey.introduction");
   checkNumber(data.epsilon, "survey.epsilon");
-  const known = access === "open" || access === "invited";
-  insist(known, "malformed", "survey.access", "must be open or invited");
+  const known = access === "open" || access === "invited" || access === "tokens";
+  insist(known, "malformed", "survey.access", "must be open, invited or tokens");
   insist(typeof contact === "string", "malformed", "survey.contact", "must be a text");
   const weak = data.weak_protection === undefined || data.weak_protection === true;
   insist(weak, "malformed", "survey.weak_protection", "must be true, or left out");
@@ -98,6 +98,7 @@ export function checkSurvey(data) {
   questions.forEach((question) => checkQuestion(question, data.program !== undefined));
   if (data.program !== undefined) checkBlocks(data.program, questions);
   checkRepeat(data.repeat, questions);
+  checkTokens(data);
   for (const { name, domain } of columns) {
     const place = `survey.public.${name}.domain`;
     const kinds = ["categorical", "integers", "dates"];
@@ -209,6 +210,26 @@ function checkQuestion(question, drawn) {
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
   checkDeltaOf(sampler, delta, place);
+}
+
+/**
+ * A survey says where codes are exchanged for tokens, with a key for each block of questions.
+ *
+ * @param {Json} data
+ */
+function checkTokens({ access, tokens, program }) {
+  const place = "survey.tokens";
+  insist((access === "tokens") === (tokens !== undefined), "malformed", place, "must go with access");
+  if (tokens === undefined) return;
+  insist(isObject(tokens), "malformed", place, "must be an object");
+  const { issuer, keys, wait } = tokens;
+  const known = typeof issuer === "string" && /^https?:\/\/[^/]+$/.test(issuer)
+    && Number.isSafeInteger(wait) && Number(wait) >= 0;
+  insist(known, "malformed", place, "must have an address and seconds to wait");
+  const count = program === undefined ? 1 : prepare(program, "survey.program").blocks?.length;
+  const whole = Array.isArray(keys) && keys.length === count
+    && keys.every((key) => typeof key === "string" && /^[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]$/.test(key));
+  insist(whole, "malformed", `${place}.keys`, "must be a key for each block of questions");
 }
 
 /**

@@ -76,12 +76,18 @@
  * @property {Program} [program] where each person is asked one block of the questions: which one is
  *   drawn, and how the answers to it are randomised.
  * @property {readonly Asked[]} public
- * @property {"open" | "invited"} access
+ * @property {"open" | "invited" | "tokens"} access
+ * @property {Tokens} [tokens] where people exchange their codes for tokens.
  * @property {string} contact
  * @property {string | null} opens
  * @property {string | null} closes
  * @property {true} [weak_protection] where reports may tell more than odds of 22,027.
  * @property {Repeat} [repeat] where the same people are asked in several rounds.
+ *
+ * @typedef {object} Tokens
+ * @property {string} issuer the address that signs tokens.
+ * @property {readonly string[]} keys of the issuer, one for each block of questions.
+ * @property {number} wait the most seconds that a report waits on the device before it is sent.
  *
  * @typedef {object} Repeat devices keep permanent reports, and degrade them in each round.
  * @property {number} round this one, from 1.

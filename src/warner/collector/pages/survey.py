@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from warner.collector.access import ID_BYTES
 from warner.collector.pages import render
 from warner.collector.pages.wording import Words, WordsFile
 from warner.collector.scripts import integrity
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, INDEX_BYTES
+from warner.collector.submissions import HEAD_BYTES, INDEX_BYTES
 from warner.collector.survey_document import (
     draw_of,
     epsilon_of_all,

@@ -15,15 +15,17 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from starlette.types import Receive, Scope, Send
 
+from warner.collector.access import ID_BYTES
 from warner.collector.collector import OPEN, Accepted, Collector
 from warner.collector.refusals import Refused
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, MOST, Batch, SubmissionFormat
+from warner.collector.submissions import HEAD_BYTES, MOST, Batch, SubmissionFormat
 from warner.collector.web.limits import Buckets, Held, Limits, Tokens
 from warner.collector.web.metrics import Times
 from warner.collector.web.responses import HttpRefused, RawHeaders, accepted, raw_json, send_raw
@@ -303,15 +305,12 @@ class Together:
                 self.times.add(now - request.began)
 
 
-class Intake:
-    """The endpoints of reports and of the question before them, nearly an application of ASGI."""
+class Endpoint(ABC):
+    """An endpoint of bytes that devices send, nearly an application of ASGI."""
 
-    def __init__(self, collector: Collector, limits: Limits, tokens: Tokens) -> None:
-        self._collector, self._limits, self._tokens = collector, limits, tokens
-        self._form = collector.format
-        self._together = Together(self._form, collector.submit)
+    def __init__(self, collector: Collector, limits: Limits) -> None:
+        self._collector, self._limits = collector, limits
         self._buckets, self._held = Buckets(limits), Held(limits.held)
-        self.times = self._together.times
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Answer a request, whose headers were read."""
@@ -325,16 +324,6 @@ class Intake:
         else:
             await send_raw(send, status, *answer)
 
-    def take(self, address: str, body: bytes, answer: Answered) -> int:
-        """The number of reports in a whole body; ``answer`` is called when they are stored."""
-        self._require_open()
-        if len(body) > self._limits.body:
-            raise HttpRefused("too_large")
-        count = self._count(body)
-        self._buckets.take(address, count)
-        self._together.add(body, answer)
-        return count
-
     def refusal(self, refused: Refused) -> HttpRefused:
         """What a refused sender is told; refused reports are counted by its name."""
         answer = HttpRefused.of(refused)
@@ -347,22 +336,75 @@ class Intake:
         if (status := self._collector.status()) != OPEN:
             raise HttpRefused(status)
 
+    @abstractmethod
     async def _answer(
         self, scope: Scope, headers: Headers, body: Body
     ) -> tuple[int, tuple[RawHeaders, bytes]]:
         """The status of the answer to a request, and its headers and body."""
+
+    async def _arrived(
+        self, scope: Scope, headers: Headers, body: Body
+    ) -> tuple[bytes, str | None]:
+        """The body of a request, and whose bucket is to give what the body asks for."""
         if scope["method"] != "POST":
             raise HttpRefused("wrong_method", {"allow": "POST"})
         headers.require_bytes()
         address = self._address(scope, headers)
         self._require_open()
-        if address is not None:
-            self._buckets.take(address, 0)
-        content = await body.read(self._limits, self._held)
-        asks = scope["path"].endswith("/spent")
-        count = 1 if asks else self._count(content)
+        self._take_from(address, 0)
+        return await body.read(self._limits, self._held), address
+
+    def _address(self, scope: Scope, headers: Headers) -> str | None:
+        """Whose bucket the reports are taken from; None for who has no limit."""
+        return sender(scope)
+
+    def _take_from(self, address: str | None, count: int) -> None:
+        """Take reports from the bucket of an address, where it has one."""
         if address is not None:
             self._buckets.take(address, count)
+
+    async def _refuse(self, refused: HttpRefused, body: Body, send: Send) -> None:
+        """Answer a refused request."""
+        headers, content = refused.raw
+        status = refused.reason.status
+        if body.is_whole:
+            await send_raw(send, status, headers, content)
+            return
+        headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        # The sender has the whole answer now. It may read it only after it has sent everything.
+        await send({"type": "http.response.body", "body": content, "more_body": True})
+        await body.drain()
+        await send({"type": "http.response.body", "body": b""})
+
+
+class Intake(Endpoint):
+    """The endpoints of reports and of the question before them."""
+
+    def __init__(self, collector: Collector, limits: Limits, tokens: Tokens) -> None:
+        super().__init__(collector, limits)
+        self._tokens = tokens
+        self._form = collector.format
+        self._together = Together(self._form, collector.submit)
+        self.times = self._together.times
+
+    def take(self, address: str, body: bytes, answer: Answered) -> int:
+        """The number of reports in a whole body; ``answer`` is called when they are stored."""
+        self._require_open()
+        if len(body) > self._limits.body:
+            raise HttpRefused("too_large")
+        count = self._count(body)
+        self._buckets.take(address, count)
+        self._together.add(body, answer)
+        return count
+
+    async def _answer(
+        self, scope: Scope, headers: Headers, body: Body
+    ) -> tuple[int, tuple[RawHeaders, bytes]]:
+        content, address = await self._arrived(scope, headers, body)
+        asks = scope["path"].endswith("/spent")
+        count = 1 if asks else self._count(content)
+        self._take_from(address, count)
         if asks:
             # Both answers have one length, so that a network cannot tell them apart.
             spent = await asyncio.to_thread(self._collector.is_spent, self._id(content))
@@ -393,17 +435,3 @@ class Intake:
             self._form.parse(body)
             raise HttpRefused("malformed")
         return body[HEAD_BYTES:]
-
-    async def _refuse(self, refused: HttpRefused, body: Body, send: Send) -> None:
-        """Answer a refused request."""
-        headers, content = refused.raw
-        status = refused.reason.status
-        if body.is_whole:
-            await send_raw(send, status, headers, content)
-            return
-        headers.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        # The sender has the whole answer now. It may read it only after it has sent everything.
-        await send({"type": "http.response.body", "body": content, "more_body": True})
-        await body.drain()
-        await send({"type": "http.response.body", "body": b""})

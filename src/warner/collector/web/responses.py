@@ -44,6 +44,15 @@ REASONS: Mapping[str, Reason] = {
     "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
     "forbidden": Reason(403, "did not come from the owner's page", "Open that page again"),
     "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
+    "no_token": Reason(
+        403,
+        "has no token that was signed for it: people exchange their codes for tokens",
+        "Load the page anew",
+        True,
+    ),
+    "exchanged": Reason(
+        409, "has a code that was exchanged already, on another device perhaps", None, True
+    ),
     "other_origin": Reason(
         403,
         "comes from a page of an origin that the study does not name",
@@ -87,7 +96,7 @@ _SENT_AS: Mapping[str, str] = {
 }
 # What is wrong with the reports, or with the owner's wish, is said in the collector's words. Other
 # refusals can name files, which are no business of senders: they have the sentence of their name.
-_OF_CONTENTS = ("malformed", "other_study", "ids_dropped")
+_OF_CONTENTS = ("malformed", "other_study", "no_token", "ids_dropped")
 
 
 class HttpRefused(Refused):
@@ -136,14 +145,19 @@ class HttpRefused(Refused):
 # Headers and bodies.
 
 
-def policy(form_action: str, origins: Sequence[str] = ()) -> str:
-    """The content security policy of a page, which the pages of some origins may frame."""
+def policy(form_action: str, origins: Sequence[str] = (), issuer: str = "") -> str:
+    """The content security policy of a page, which the pages of some origins may frame.
+
+    ``issuer`` is another address that the page's script may ask.
+    """
     # Nothing is loaded from elsewhere, no script or style stands in a page, and no other site may
     # frame it. Where a form could send answers past the script, form-action 'none' forbids it.
     frames = " ".join(origins) or "'none'"
+    sources = f"'self' {issuer}".rstrip()
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
+        f"connect-src {sources}; "
+        "manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
         f"form-action {form_action}; frame-ancestors {frames}; "
         "require-trusted-types-for 'script'"
     )

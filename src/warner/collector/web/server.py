@@ -35,7 +35,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from warner._core.errors import ArgumentError
-from warner.collector.web.application import Application
+from warner.collector.web.application import Application, Site
 from warner.collector.web.intake import is_plain
 from warner.collector.web.limits import Connections
 from warner.collector.web.responses import HttpRefused, RawHeaders, accepted
@@ -151,10 +151,12 @@ class Connection(HttpToolsProtocol):
     # that the system has.
 
     def __init__(
-        self, application: Application, connections: Connections, senders: _Senders, **made: Any
+        self, application: Site, connections: Connections, senders: _Senders, **made: Any
     ) -> None:
         super().__init__(**made)
-        self._application, self._connections, self._senders = application, connections, senders
+        self._connections, self._senders = connections, senders
+        # An issuer takes no reports.
+        self._plain = application if isinstance(application, Application) else None
 
     _wire: asyncio.Transport | None = None
     _pieces: list[bytes] | None = None  # of the body of a request that may be plain
@@ -243,7 +245,8 @@ class Connection(HttpToolsProtocol):
     def _may_be_plain(self) -> bool:
         """Whether the request whose head is there brings reports, and no other one waits."""
         return (
-            self.url == b"/reports"
+            self._plain is not None
+            and self.url == b"/reports"
             and self.parser.get_method() == b"POST"
             and (self.cycle is None or self.cycle.response_complete)
             and not self.parser.should_upgrade()
@@ -274,13 +277,14 @@ class Connection(HttpToolsProtocol):
             super().on_message_complete()
             return
         body, self._pieces = b"".join(self._pieces), None
+        assert self._plain is not None
         self.cycle = waiting = _Answering(self.parser.should_keep_alive())  # type: ignore[assignment]
         try:
             if self.headers != self._checked:
-                self._application.check_plain(self.headers)
+                self._plain.check_plain(self.headers)
                 self._checked = self.headers
             sender = self._senders.of(self.client, self.headers)
-            waiting.count = self._application.take(sender, body, partial(self._stored, waiting))
+            waiting.count = self._plain.take(sender, body, partial(self._stored, waiting))
         except Exception as error:
             self._stored(waiting, error)
 
@@ -289,13 +293,14 @@ class Connection(HttpToolsProtocol):
         waiting.response_complete = True
         if waiting.disconnected or self.transport.is_closing():
             return
-        refused = None if error is None else self._application.refusal(error)
+        assert self._plain is not None
+        refused = None if error is None else self._plain.refusal(error)
         status, (headers, body) = (
             (202, accepted(waiting.count))
             if refused is None
             else (refused.reason.status, refused.raw)
         )
-        self._send(status, [*headers, *self._application.headers_of_all], body, waiting.keep_alive)
+        self._send(status, [*headers, *self._plain.headers_of_all], body, waiting.keep_alive)
         self.on_response_complete()
 
     def _send(self, status: int, headers: RawHeaders, body: bytes, keep_alive: bool) -> None:
@@ -401,7 +406,7 @@ class _Server(uvicorn.Server):
 
 
 def run(
-    application: Application,
+    application: Site,
     address: ListenAddress,
     ready: Callable[[int], None],
     stop: Callable[[], None],
@@ -428,7 +433,7 @@ def _room() -> tuple[int, int]:
 
 
 def server_of(
-    application: Application,
+    application: Site,
     address: ListenAddress,
     ready: Callable[[int], None],
     stop: Callable[[], None],
