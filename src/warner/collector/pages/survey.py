@@ -29,6 +29,7 @@ from warner.collector.survey_document import (
     survey_bytes,
     survey_digest,
 )
+from warner.collector.tokens import TOKEN_BYTES
 from warner.design.privacy_words import Strength, dots_of, odds_of, strength
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, OneOf, Optimal, PerAttribute, Permanent
@@ -157,18 +158,27 @@ class Part:
         return self.start + self.length
 
 
+def kind_of(study: Study) -> str:
+    """The end of the names of words that depend on how people are let in."""
+    return {"invited": "_invited", "tokens": "_tokens"}.get(str(study.collect.access), "")
+
+
 def parts(
     study: Study, protected: Sequence[Question], public: Sequence[Question], words: Words
 ) -> list[Part]:
     """The parts of a report in their order; the first is the head of the body."""
-    number = "part_id_invited" if study.collect.access == "invited" else "part_id"
+    kind, tokens = kind_of(study), study.collect.tokens
     listed: list[tuple[str | Markup, int, Markup]] = [
         (words("part_header"), HEAD_BYTES, words("part_header_meaning")),
-        (words(number), ID_BYTES, words(f"{number}_meaning")),
+        (
+            words(f"part_id{kind}"),
+            ID_BYTES if tokens is None else TOKEN_BYTES,
+            words(f"part_id{kind}_meaning", issuer=tokens and tokens.issuer),
+        ),
         *((column.label, INDEX_BYTES, words("part_public_meaning")) for column in public),
     ]
     if (draw := draw_of(study)) is not None:
-        listed += _parts_of_draw(draw, study.collect.access == "invited", protected, words)
+        listed += _parts_of_draw(draw, bool(kind), protected, words)
     else:
         for question in protected:
             mechanism = study.mechanisms[question.name]
@@ -191,7 +201,7 @@ def _meaning(sentences: Sequence[Markup], mechanism: Mechanism, words: Words) ->
 
 
 def _parts_of_draw(
-    draw: OneOf, invited: bool, protected: Sequence[Question], words: Words
+    draw: OneOf, has_codes: bool, protected: Sequence[Question], words: Words
 ) -> Iterator[tuple[str | Markup, int, Markup]]:
     """The parts of a report on a block that was drawn; ``survey.js`` shows what is said of it."""
     by_name = {question.name: question for question in protected}
@@ -206,7 +216,7 @@ def _parts_of_draw(
             said.append(words("part_unused"))
         odds.setdefault(words("part_block_odds", share=share), []).append(i)
         meanings.setdefault(_meaning(said, inner, words), []).append(i)
-    kind = "part_block_meaning" + ("_invited" if invited else "")
+    kind = "part_block_meaning" + ("_invited" if has_codes else "")
     length = draw.schema.empty(1)[BLOCK].nbytes
     yield (
         words("part_block"),
@@ -436,6 +446,7 @@ def survey_page(
     """
     tag = chosen_language(study, language)
     words, texts, draw = Words(tag, translations), study.texts, draw_of(study)
+    tokens = study.collect.tokens
     protected = [
         Question(
             id=f"q{i}",
@@ -465,7 +476,9 @@ def survey_page(
         consent=_paragraphs(texts.consent(tag)),
         thanks=_paragraphs(texts.thanks(tag)),
         promises=_promises(study, tag),
-        invited=study.collect.access == "invited",
+        kind=kind_of(study),
+        issuer=tokens and tokens.issuer,
+        minutes=tokens and math.ceil(tokens.wait / 60),
         protected=protected,
         public=public,
         parts=parts(study, protected, public, words),

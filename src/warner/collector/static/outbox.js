@@ -16,6 +16,7 @@
  * @property {boolean} tried whether the bytes may have left the device.
  * @property {Outcome | null} outcome of the last try.
  * @property {string} reason the name of an error of the collector, for its owner.
+ * @property {number} [due] before when it is not sent, so that the time does not tell whose it is.
  * @property {number} [made] when it was sealed, for a page that gives up; it never leaves the device.
  * @property {string} [series] the name of the survey in all its rounds, where it has several.
  * @property {string} [collector] the address of the collector, where it is not that of this file.
@@ -31,7 +32,7 @@
 
 const DATABASE = "warner";
 const STORE = "outbox";
-const DRAWS = "draws"; // which questions this device is asked, by study
+const DRAWS = "draws"; // which questions this device is asked, and what covers its tokens
 const LONGEST_TRY = 30_000; // milliseconds
 const LONGEST_QUESTION = 10_000;
 
@@ -146,26 +147,28 @@ export async function remove(key) {
 }
 
 /**
- * The block of questions that this device is asked in a study. It is drawn once, in the transaction
- * that keeps it: two tabs ask the same, and so does a page that is loaded again.
+ * What this device draws once, in the transaction that keeps it: two tabs have the same, and so has
+ * a page that is loaded again. Under the name of a study it is the block of questions it is asked.
  *
- * @param {string} study
- * @param {() => number} draw
- * @returns {Promise<number>}
+ * @template T
+ * @param {string} name
+ * @param {() => T} draw
+ * @returns {Promise<T>}
  */
-export async function drawnOnce(study, draw) {
-  let block = 0;
+export async function drawnOnce(name, draw) {
+  /** @type {T | undefined} */
+  let drawn;
   await transaction("readwrite", async (store) => {
-    const before = await finished(store.get(study));
-    block = before ?? draw();
-    if (before === undefined) await finished(store.add(block, study));
+    const before = await finished(store.get(name));
+    drawn = before ?? draw();
+    if (before === undefined) await finished(store.add(drawn, name));
   }, DRAWS);
-  return block;
+  return /** @type {T} */ (drawn);
 }
 
-/** Forget what was drawn for a study. @param {string} study */
-export function forgetDraw(study) {
-  return transaction("readwrite", (store) => finished(store.delete(study)), DRAWS);
+/** Forget what was drawn under a name. @param {string} name */
+export function forgetDraw(name) {
+  return transaction("readwrite", (store) => finished(store.delete(name)), DRAWS);
 }
 
 /** Write and delete a record: an error where this browser keeps nothing. */
@@ -202,6 +205,7 @@ export async function alone(name, act) {
 
 /** @type {{ [error: string]: Outcome }} */
 const REFUSED = {
+  exchanged: "spent",
   closed: "closed",
   not_open: "not-open",
   not_invited: "not-invited",
@@ -211,11 +215,11 @@ const REFUSED = {
 /**
  * Send bytes once. Only the collector's own reply counts: what a portal of a network says does not.
  *
- * @param {"reports" | "spent"} address
+ * @param {"reports" | "spent" | "token"} address
  * @param {Uint8Array} body
  * @param {string} [collector]
  * @param {number} [longest] milliseconds.
- * @returns {Promise<{ outcome: Outcome, reason: string }>}
+ * @returns {Promise<{ outcome: Outcome, reason: string, signature?: string }>}
  */
 async function post(address, body, collector = import.meta.url, longest = LONGEST_TRY) {
   let reply;
@@ -238,6 +242,10 @@ async function post(address, body, collector = import.meta.url, longest = LONGES
   if (address === "spent") {
     if (reply.status === 200 && said?.spent === 0) return { outcome: "unspent", reason: "" };
     if (reply.status === 200 && said?.spent === 1) return { outcome: "spent", reason: "" };
+  } else if (address === "token") {
+    const { signature } = said ?? {};
+    const signed = reply.status === 200 && /^[0-9a-f]{512}$/.test(signature);
+    if (signed) return { outcome: "unspent", reason: "", signature };
   } else if (reply.status === 202 && said?.accepted === 1) return { outcome: "sent", reason: "" };
   const reason = typeof said?.error === "string" ? said.error : "";
   const final = reply.status >= 400 && reply.status < 500 && reply.status !== 429;
@@ -259,6 +267,54 @@ export async function ask(warner, survey, code, collector) {
   submission.set(id);
   const head = warner.body(survey, [submission]).slice(0, HEAD_BYTES + id.length);
   return post("spent", head, collector, LONGEST_QUESTION);
+}
+
+/** @type {Map<string, Uint8Array>} what covers tokens, where this browser keeps nothing. */
+const unkept = new Map();
+
+/** What covers the token of a record. @param {string} key */
+const coverOf = (key) => `${key} token`;
+
+/**
+ * Exchange an invitation code for a token. What covers the token is kept before the code is sent:
+ * where the reply is lost, the same token comes again, and no other one ever does.
+ *
+ * @param {any} warner the module warner.js.
+ * @param {any} survey
+ * @param {string} code
+ * @param {string} key of the record that the report will have.
+ * @returns {Promise<{ outcome: Outcome, reason: string, token?: Uint8Array }>} `unspent` with a token.
+ */
+export async function exchange(warner, survey, code, key) {
+  const block = survey.program && await warner.blockOfCode(survey, code);
+  const draw = () => warner.drawBlinding(survey, block);
+  const drawn = await drawnOnce(coverOf(key), draw).catch(() => {
+    if (!unkept.has(key)) unkept.set(key, draw());
+    return unkept.get(key);
+  });
+  const body = await warner.tokenRequest(survey, code, drawn, block);
+  const { issuer } = survey.tokens;
+  const { outcome, reason, signature } = await post("token", body, issuer, LONGEST_QUESTION);
+  if (signature === undefined) return { outcome, reason };
+  return { outcome, reason, token: await warner.tokenOf(survey, drawn, signature, block) };
+}
+
+/** Forget what covers a token, which could connect it with its code. @param {string} key */
+export async function forgetCover(key) {
+  await forgetDraw(coverOf(key));
+}
+
+/**
+ * When a report is sent at the earliest: after a random while, and before the survey closes.
+ *
+ * @param {any} survey
+ * @returns {{ due?: number }}
+ */
+export function delayOf({ tokens, closes }) {
+  if (tokens === undefined) return {};
+  const [word] = crypto.getRandomValues(new Uint32Array(1));
+  const due = Date.now() + tokens.wait * 1000 * (word / 2 ** 32);
+  return { due: closes === null ? due : Math.min(due, Date.parse(closes) - LONGEST_TRY) };
 }
 
 /**

@@ -8,7 +8,8 @@
 
 import * as device from "./warner.js";
 import {
-  add, alone, ask, drawnOnce, read, remove, send as sendKept, sendUnkept,
+  add, alone, ask, delayOf, drawnOnce, exchange, forgetCover, read, remove, send as sendKept,
+  sendUnkept,
 } from "./outbox.js";
 import { permanentReports } from "./memo.js";
 
@@ -49,8 +50,8 @@ export function survey(digest = null, collector = import.meta.url) {
  * Send the answers of this person once: they are randomised at the first call, and whoever calls
  * again sends the same bytes, until they have arrived. So it can be called at every visit.
  *
- * With an invitation code the collector is asked first whether the code was used, and nothing is
- * randomised before it has answered.
+ * With an invitation code the collector is asked first whether the code was used, or an issuer
+ * exchanges it for a token, and nothing is randomised before there is an answer.
  *
  * @param {Readonly<Record<string, unknown>>} answers by the names of the questions.
  * @param {object} [settings]
@@ -66,13 +67,24 @@ export async function send(answers, settings = {}) {
   const address = settings.collector?.replace(/\/?$/, "/");
   const asked = await survey(settings.digest ?? null, address);
   const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
+  let token;
   if (code !== undefined && await read(key).catch(() => undefined) === undefined) {
-    const question = async () => (await ask(warner, asked, code, address)).outcome;
+    const question = async () => {
+      const answer = asked.access === "tokens"
+        ? await exchange(warner, asked, code, key) : await ask(warner, asked, code, address);
+      if ("token" in answer) ({ token } = answer);
+      return answer.outcome;
+    };
     const outcome = await repeated(question, signal);
     if (outcome !== "unspent") return outcome;
   }
-  let sealed = await alone("seal", () => sealedOnce(key, asked, answers, { ...settings, address }));
+  const person = { ...settings, address, token };
+  let sealed = await alone("seal", () => sealedOnce(key, asked, answers, person));
   const kept = await read(key).then((found) => found !== undefined, () => false);
+  if (kept && token !== undefined) await forgetCover(key).catch(() => {});
+  const early = (sealed.due ?? 0) - Date.now();
+  if (sealed.state === "pending" && early > 0) await over(early, signal);
+  if (signal?.aborted) return sealed.outcome ?? "unavailable";
   return repeated(async () => {
     if (sealed.state === "pending") {
       sealed = kept
@@ -110,11 +122,13 @@ async function repeated(attempt, signal) {
  * @param {string} key of its record.
  * @param {any} asked the survey.
  * @param {Readonly<Record<string, unknown>>} answers
- * @param {{ public?: Readonly<Record<string, unknown>>, code?: string, address?: string }} settings
+ * @param {{
+ *   public?: Readonly<Record<string, unknown>>, code?: string, address?: string, token?: Uint8Array,
+ * }} settings
  * @returns {Promise<Sealed>}
  */
 async function sealedOnce(key, asked, answers, settings) {
-  const { code, address } = settings;
+  const { code, address, token } = settings;
   const before = await read(key).catch(() => undefined);
   if (before !== undefined) return before;
   let block;
@@ -128,12 +142,12 @@ async function sealedOnce(key, asked, answers, settings) {
   const own = Object.fromEntries(names.map((/** @type {string} */ name) => [name, answers[name]]));
   const memos = asked.repeat === undefined
     ? undefined : await permanentReports(warner, asked, own);
-  const person = { answers: own, block, public: settings.public, code, memos };
+  const person = { answers: own, block, public: settings.public, code, token, memos };
   const body = warner.body(asked, [await warner.seal(asked, /** @type {any} */ (person))]);
   /** @type {Sealed} */
   const sealed = {
     key, study: asked.study, spent: {}, state: "pending", body, tried: false, outcome: null,
-    reason: "", made: Date.now(), ...(address === undefined ? {} : { collector: address }),
+    reason: "", made: Date.now(), ...delayOf(asked), ...(address === undefined ? {} : { collector: address }),
   };
   await add(sealed).catch(() => {}); // a browser that keeps nothing sends it while the page is open
   return await read(key).catch(() => undefined) ?? sealed;
@@ -144,6 +158,23 @@ async function digestOf(code) {
   const bytes = new TextEncoder().encode(`warner note\n${warner.plainCode(code)}`);
   const hash = await crypto.subtle.digest("SHA-256", bytes);
   return warner.hexadecimal(new Uint8Array(hash).slice(0, 16));
+}
+
+/**
+ * A wait that is over when it is over, or given up.
+ *
+ * @param {number} wait milliseconds.
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<void>}
+ */
+function over(wait, signal) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, wait);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 /**

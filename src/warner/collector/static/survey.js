@@ -4,11 +4,12 @@
 // answer is in the form, and in the list that the person checks, until Send is pressed. Then it is
 // randomised once, the sealed bytes are saved, and the answers are deleted before the report is sent.
 // While the page is loaded again the answers are in the memory of the service worker, see form.js.
-// Before that, people with an invitation wait until the collector says that their code is unused.
+// Before that, people with an invitation wait until the collector says that their code is unused, or
+// until an issuer has given them a token for it.
 
 import {
-  CHANNEL, HEAD_BYTES, SYNC, add, all, alone, announce, ask as askCollector, drawnOnce, forgetDraw,
-  probe, read, remove, send, sendUnkept, update,
+  CHANNEL, HEAD_BYTES, SYNC, add, all, alone, announce, ask as askCollector, delayOf, drawnOnce,
+  exchange, forgetCover, forgetDraw, probe, read, remove, send, sendUnkept, update,
 } from "./outbox.js";
 import { isLastPage, isShown, pageOf, showPage, shownPage } from "./steps.js";
 import { handOver, takeBack, translate } from "./form.js";
@@ -362,7 +363,7 @@ function turnTo(at) {
 /** Mark what is answered, and return the fields that are not answered rightly. */
 async function wrongFields() {
   const wrong = [];
-  if (page.survey.access === "invited") {
+  if (page.survey.access !== "open") {
     const code = /** @type {HTMLInputElement} */ (element("code-0"));
     if (!mark(element("code"), page.warner.plainCode(code.value) !== null)) {
       wrong.push(element("code"));
@@ -457,7 +458,7 @@ function showErrors(wrong) {
  */
 async function keyOf(code) {
   const { survey } = page;
-  if (survey.access !== "invited") return survey.study;
+  if (survey.access === "open") return survey.study;
   return `${survey.study}:${await digestOf(`warner note\n${survey.study}\n${code}`)}`;
 }
 
@@ -566,7 +567,8 @@ async function sealOnce() {
     show("review");
     return;
   }
-  if (survey.access === "invited" && !await isUnused(code)) return;
+  const letIn = survey.access === "open" || await isLetIn(code, key);
+  if (!letIn) return;
   /** @type {{ [name: string]: unknown }} */
   const answers = Object.create(null);
   /** @type {{ [name: string]: unknown }} */
@@ -578,7 +580,8 @@ async function sealOnce() {
   const block = page.block ?? undefined;
   const memos = page.memo === null
     ? undefined : await page.memo.permanentReports(warner, survey, answers);
-  const sealing = warner.seal(survey, { answers, block, public: open, code, memos });
+  const token = letIn === true ? undefined : letIn;
+  const sealing = warner.seal(survey, { answers, block, public: open, code, token, memos });
   for (const name of Object.keys(answers)) delete answers[name];
   for (const name of Object.keys(open)) delete open[name];
   const body = warner.body(survey, [await sealing]);
@@ -587,7 +590,7 @@ async function sealOnce() {
     [digest, question.epsilon])));
   const sealed = /** @type {Sealed} */ ({
     key, study: survey.study, spent, state: "pending", body, tried: false, outcome: null,
-    reason: "", ...(page.series === "" ? {} : { series: page.series }),
+    reason: "", ...delayOf(survey), ...(page.series === "" ? {} : { series: page.series }),
   });
   page.sealed = sealed;
   page.kept = false;
@@ -597,6 +600,7 @@ async function sealOnce() {
     await add(sealed);
     page.kept = true;
     announce();
+    if (token !== undefined) await forgetCover(key);
   } catch (error) {
     if (nameOf(error) !== "ConstraintError") return;
     // Another tab was faster, in a browser without locks. What was sealed here is never sent.
@@ -606,16 +610,22 @@ async function sealOnce() {
 }
 
 /**
- * Whether the collector says that no report was counted with a code; else the page shows why not.
+ * The token that a code was exchanged for; or whether the collector says that no report was counted
+ * with the code; else the page shows why not.
  *
  * Two reports with one code are known to be of one person, and tell more about the answers than one.
- * So nothing is randomised before the collector has answered, and the answers wait in the form alone.
+ * So nothing is randomised before there is an answer, and the answers wait in the form alone.
  *
  * @param {string} code
+ * @param {string} key of the record that the report will have.
+ * @returns {Promise<boolean | Uint8Array>}
  */
-async function isUnused(code) {
+async function isLetIn(code, key) {
   const { survey, warner } = page;
-  const { outcome, reason } = await askCollector(warner, survey, code);
+  const answer = survey.access === "tokens"
+    ? await exchange(warner, survey, code, key)
+    : await askCollector(warner, survey, code);
+  const { outcome, reason } = answer;
   const waits = page.shown === "sealing" || page.shown === "waiting";
   if (!waits || enteredCode() !== code) return false; // the person has gone back meanwhile
   if (outcome === "unavailable" || outcome === "busy") {
@@ -627,7 +637,7 @@ async function isUnused(code) {
     const isFault = outcome === "other-study" || outcome === "rejected";
     show(isFault ? "refused" : outcome, reason);
   }
-  return outcome === "unspent";
+  return "token" in answer && answer.token !== undefined ? answer.token : outcome === "unspent";
 }
 
 /** @param {unknown} error */
@@ -644,6 +654,13 @@ function nameOf(error) {
 async function attempt(forced = false) {
   window.clearTimeout(page.timer);
   if (page.sealed?.state !== "pending" || page.sending) return;
+  const early = (page.sealed.due ?? 0) - Date.now();
+  if (early > 0 && !forced) {
+    showReason("delayed");
+    waitInBackground();
+    page.timer = window.setTimeout(attempt, early);
+    return;
+  }
   if (!navigator.onLine && !forced) {
     showReason("offline");
     waitInBackground();
@@ -818,10 +835,10 @@ async function earlier(kept) {
   const { survey, warner } = page;
   const ours = kept.filter(({ study }) => study === survey.study);
   // With another code the answers would be randomised a second time.
-  showWhen("already", survey.access === "invited" && ours.length > 0);
+  showWhen("already", survey.access !== "open" && ours.length > 0);
   const mine = page.code === "" ? ours.find(({ key }) => key === noted()) : undefined;
   if (mine !== undefined) return mine;
-  const code = survey.access === "invited" ? warner.plainCode(page.code) : "";
+  const code = survey.access === "open" ? "" : warner.plainCode(page.code);
   if (code === null) return ours.find(({ state }) => state === "pending");
   const key = await keyOf(code);
   return ours.find((sealed) => sealed.key === key);
@@ -1042,7 +1059,9 @@ function listen() {
   const filled = () => page.sealed === null && page.survey !== null
     && ["questions", "review"].includes(page.shown) && fields().some((field) => answerIn(field));
   window.addEventListener("beforeunload", (event) => {
-    const unkept = page.sealed?.state === "pending" && !page.kept;
+    // A browser may not send in the background: who closes the page may never open it again.
+    const unkept = page.sealed?.state === "pending"
+      && (!page.kept || (page.sealed.due ?? 0) > Date.now());
     // A form that is left for another page is empty afterwards, since answers are kept nowhere.
     if (unkept || filled() || page.shown === "waiting") event.preventDefault();
   });

@@ -98,7 +98,8 @@ worker.addEventListener("sync", (/** @type {any} */ event) => {
 async function sendAll() {
   const waiting = (await all()).filter(({ state, outcome }) => (
     state === "pending" && [null, "unavailable", "busy"].includes(outcome)));
-  for (const { key } of waiting) {
+  for (const { key, due = 0 } of waiting) {
+    if (due > Date.now()) throw new Error("not due yet");
     const { sealed } = await send(key);
     const later = sealed?.outcome === "unavailable" || sealed?.outcome === "busy";
     if (sealed?.state === "pending" && later) throw new Error("not sent yet");
