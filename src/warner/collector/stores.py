@@ -935,20 +935,20 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
 # The store that an address names.
 
 
-ENDING = ".counts.sqlite"
+ENDING, _CODES_ENDING = ".counts.sqlite", ".codes.sqlite"
 _POSTGRES = ("postgresql://", "postgres://")
 # Folders that web servers publish by custom.
 _PUBLISHED = frozenset(["htdocs", "public_html", "www", "wwwroot"])
 
 
-def usual_store(study: str | os.PathLike[str]) -> str:
-    """The file beside a study file in which its counts are kept.
+def usual_store(study: str | os.PathLike[str], issues: bool = False) -> str:
+    """The file beside a study file in which its counts are kept, or an issuer's hashes of codes.
 
     >>> usual_store("surveys/smoking.toml")
     'surveys/smoking.counts.sqlite'
     """
     path = Path(study)
-    return str(path.with_name(path.stem + ENDING))
+    return str(path.with_name(path.stem + (_CODES_ENDING if issues else ENDING)))
 
 
 def is_database(address: str) -> bool:

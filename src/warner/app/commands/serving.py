@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
-import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +16,32 @@ import click
 from click.core import ParameterSource
 
 from warner import io as files
-from warner._core.atomic_files import read_whole
-from warner._core.errors import ArgumentError, MissingExtraError, WarnerError, message
+from warner._core.errors import ArgumentError, WarnerError, message
 from warner._core.progress import stage
 from warner._core.text import visible
+from warner.app.commands.collectors import (
+    LOOPBACK,
+    NEEDS_HTTPS,
+    STUDY,
+    address_options,
+    collecting,
+    given_again,
+    hosts_of,
+    keep_tokens,
+    limits_of,
+    listening,
+    new_tokens,
+    owner_options,
+    rate_options,
+    reach_options,
+    read_token,
+    require_extra,
+    running_collector,
+    store_options,
+    token_options,
+    warn_of_listeners,
+)
+from warner.app.commands.inviting import invite, issue, make_keys, unused
 from warner.app.commands.options import options, tally_output
 from warner.app.running import Interrupted
 from warner.app.terminal import events_as_json, plural, show
@@ -34,60 +54,9 @@ if TYPE_CHECKING:
     from warner.collector.collector import Collector
     from warner.collector.remote import Remote
 
-_STUDY = click.Path(dir_okay=False)
-_store = options(
-    click.option(
-        "--store",
-        metavar="PATH",
-        help="Where counts and spent ids are kept: a SQLite file, or postgresql://HOST/DATABASE. "
-        "Default: a file beside the study, STUDY.counts.sqlite.",
-    ),
-    click.option(
-        "--ways",
-        type=click.IntRange(1),
-        help="Also count joint reports: keep tables of all sets of this many attributes "
-        "(2: pairs). It cannot be changed later.",
-    ),
-)
-
-
-def _require_extra() -> None:
-    """Refuse to go on without the packages that serving needs."""
-    try:
-        import babel
-        import cryptography
-        import httptools
-        import jinja2
-        import segno
-        import starlette
-        import uvicorn
-    except ImportError as error:
-        remedy = 'Install them: pip install "warner[serve]"'
-        rule = f"needs packages that are not installed ({error.name})"
-        raise MissingExtraError("warner collect serve", rule, None, remedy) from None
-    del babel, cryptography, httptools, jinja2, segno, starlette, uvicorn
-
-
-@contextlib.contextmanager
-def _collecting(
-    path: str, study: Study, store: str | None, ways: int | None, restored: bool = False
-) -> Iterator[Collector]:
-    """The collector of a study, which is stopped at the end."""
-    from warner.collector.collector import Collector
-    from warner.collector.stores import store_at, usual_store
-    from warner.collector.survey_document import survey_bytes
-
-    survey_bytes(study)  # refused before a store is made
-    collector = Collector(study, store_at(store or usual_store(path), restored), ways)
-    try:
-        yield collector
-    finally:
-        collector.stop()
-
-
 _brand = options(
     click.option(
-        "--logo", type=_STUDY, metavar="FILE", help="A picture above the survey, at most 50 kB."
+        "--logo", type=STUDY, metavar="FILE", help="A picture above the survey, at most 50 kB."
     ),
     click.option(
         "--colours",
@@ -99,7 +68,7 @@ _brand = options(
 _own_words = click.option(
     "--words",
     "words",
-    type=_STUDY,
+    type=STUDY,
     metavar="LANGUAGE.json",
     multiple=True,
     help="Words of the page itself in a language, of warner collect words. May be repeated.",
@@ -112,22 +81,15 @@ def collect() -> None:
 
 
 @collect.command()
-@click.argument("study", type=_STUDY)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="The port to listen on; 0 for one that is free.",
-)
+@click.argument("study", type=STUDY)
+@address_options
 @click.option(
     "--lan",
     is_flag=True,
     help="For the people in one room: serve HTTPS at this machine's address in the local network, "
     "with a certificate made here, STUDY.lan.pem, about which browsers warn; show a QR code.",
 )
-@_store
+@store_options
 @click.option(
     "--people", type=click.IntRange(1), help="The planned number of people. Default: the study's."
 )
@@ -157,45 +119,8 @@ def collect() -> None:
 )
 @_brand
 @_own_words
-@click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
-@click.option(
-    "--token-for",
-    "new_names",
-    metavar="NAME",
-    multiple=True,
-    help="Make a token for somebody else, who can do all that the owner can. The live page says "
-    "whose token closed the survey. The name metrics is for Prometheus. May be repeated.",
-)
-@click.option(
-    "--end-token",
-    "ended",
-    metavar="NAME",
-    multiple=True,
-    help="End the token of NAME. May be repeated.",
-)
-@click.option(
-    "--url",
-    metavar="URL",
-    help="The address by which people reach the survey, if it is not that of --host and --port.",
-)
-@click.option(
-    "--allowed-host",
-    "hosts",
-    metavar="NAME",
-    multiple=True,
-    help="Answer only requests that name this host or this machine itself (localhost, 127.0.0.1). "
-    "May be repeated. Default: the host of --url; without it, this machine where it listens to "
-    "itself alone, or else any.",
-)
-@click.option("--root-path", default="", help="The path that a proxy takes away, such as /survey.")
-@click.option(
-    "--proxy",
-    metavar="ADDRESS,...",
-    help="Believe what proxies at these addresses say about the sender (X-Forwarded-For, "
-    "X-Forwarded-Proto). Default: nobody.",
-)
-@click.option("--certificate", type=_STUDY, help="The file of a certificate, to serve HTTPS.")
-@click.option("--key", type=_STUDY, help="The file of the key of --certificate.")
+@owner_options
+@reach_options
 @click.option(
     "--max-body",
     type=click.IntRange(1024),
@@ -203,34 +128,7 @@ def collect() -> None:
     show_default=True,
     help="The largest body of a request, in bytes.",
 )
-@click.option(
-    "--rate",
-    type=click.FloatRange(0),
-    default=20.0,
-    show_default=True,
-    help="Reports a second from one address; 0 for no limit. The owner's token lifts it.",
-)
-@click.option(
-    "--burst",
-    type=click.IntRange(1),
-    default=1_000,
-    show_default=True,
-    help="Reports from one address at once, before --rate counts.",
-)
-@click.option(
-    "--rate-of-all",
-    type=click.FloatRange(0),
-    default=20_000.0,
-    show_default=True,
-    help="Reports a second from all addresses together; 0 for no limit.",
-)
-@click.option(
-    "--log",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="json: each line on standard error is one event in JSON, with its time.",
-)
+@rate_options
 def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count the answers of real people.
 
@@ -255,7 +153,7 @@ def serve(study: str, **choices: Any) -> None:
         warner collect serve study.toml --lan
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
-    _require_extra()
+    require_extra()
     plan = _with_options(Study.load(study), choices["people"], choices["step"])
     with events_as_json() if choices["log"] == "json" else contextlib.nullcontext():
         _serve(study, plan, choices)
@@ -275,7 +173,7 @@ def _with_options(study: Study, people: int | None, step: int | None) -> Study:
 
 def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     """Serve a study until a signal comes."""
-    from warner.collector.access import Owner, invited_ids, new_codes, new_token, token_hash
+    from warner.collector.access import Owner, invited_ids, new_codes
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
     from warner.collector.live.tables import OPEN_TO_ALL, about_small_steps
@@ -285,39 +183,19 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.restarts import Start
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.lan import qr_code, what_people_see
-    from warner.collector.web.limits import Limits
-    from warner.collector.web.server import ListenAddress, run
+    from warner.collector.web.server import run
 
     if study.collect.access is None:
         # It decides whether one person can answer twice, so no default decides it.
         rule = "must say who may answer"
         remedy = "Write one of these into the table [collect], at the end of the file for example"
         raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
-    if (choices["certificate"] is None) != (choices["key"] is None):
-        rule = "must be given together"
-        raise ArgumentError("--certificate and --key", rule)
     own_words = dict(map(read_words, choices["words"]))
     brand = brand_files(choices["logo"], choices["colours"])
     words = [Words(language, own_words) for language in study.languages]
     url = None if choices["url"] is None else checked_url(choices["url"])
     address = _take_lan(path, choices) if choices["lan"] else None
-    rate_of_all = choices["rate_of_all"]
-    limits = Limits(
-        body=choices["max_body"],
-        rate=choices["rate"],
-        burst=choices["burst"],
-        rate_of_all=rate_of_all,
-        burst_of_all=max(100_000, int(5 * rate_of_all)),
-    )
-    listen = ListenAddress(
-        choices["host"],
-        choices["port"],
-        choices["root_path"].rstrip("/"),
-        choices["proxy"],
-        choices["certificate"],
-        choices["key"],
-        is_secure=(url or "").startswith("https:") or choices["certificate"] is not None,
-    )
+    limits, listen = limits_of(choices), listening(choices, url)
     served_at, preview = url, choices["preview"]
     if preview and choices["store"] is not None:
         raise ArgumentError(
@@ -325,7 +203,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         )
     with (
         tempfile.TemporaryDirectory() if preview else contextlib.nullcontext("") as folder,
-        _collecting(
+        collecting(
             path,
             study,
             str(Path(folder) / "preview.sqlite") if preview else choices["store"],
@@ -335,14 +213,15 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     ):
         start = Start(collector, study, path)
         start.check(choices["new_texts"])
-        new_names = _checked_names(collector.owners, choices["new_names"], choices["ended"])
-        if choices["new_token"] or "" not in collector.owners:
-            new_names = ["", *new_names]
-        tokens = {name: new_token() for name in new_names}
+        tokens = new_tokens(collector, choices)
         live = LivePublisher(collector, study, BoundedEstimates(study))
         owner = Owner(lambda: collector.owners)
         settings = Settings(
-            limits, _hosts(choices["hosts"], url or address, listen.host), own_words, preview, brand
+            limits,
+            hosts_of(choices["hosts"], url or address, listen.host),
+            own_words,
+            preview,
+            brand,
         )
         application = Application(study, collector, live, owner, settings)
 
@@ -351,10 +230,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             served_at = url or listen.url(port)
             start.keep()
             # Not before the port is ours: a token that is kept and never printed is lost.
-            for name, token in tokens.items():
-                collector.keep_owner(name, token_hash(token))
-            for name in choices["ended"]:
-                collector.keep_owner(name, b"")
+            keep_tokens(collector, tokens, choices)
             if choices["log"] == "json":
                 logging.getLogger("warner.collector").setLevel(logging.INFO)
             live.start()
@@ -371,8 +247,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             if choices["lan"]:
                 click.echo(qr_code(f"{served_at}/", sys.stderr.encoding), err=True)
                 click.echo(what_people_see(choices["certificate"]), err=True)
-            if listen.host not in _LOOPBACK and not listen.is_secure:
-                click.echo(_NEEDS_HTTPS, err=True)
+            if listen.host not in LOOPBACK and not listen.is_secure:
+                click.echo(NEEDS_HTTPS, err=True)
             for said in filter(None, [unread(words), _about_missing(study)]):
                 click.echo(said, err=True)
             if study.collect.access == "open":
@@ -403,13 +279,10 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
         )
 
 
-_NEEDS_HTTPS = (
-    "Other devices cannot answer yet: browsers let the page work over HTTPS only, but on this "
-    "machine. Give --certificate and --key, or --url https://... of a proxy that speaks HTTPS."
-)
 _ACCESS = """
   access = "invited"  # people with a code of "warner collect invite", which counts once
-  access = "open"     # everyone with the address; one person can send several reports"""
+  access = "open"     # everyone with the address; one person can send several reports
+  access = "tokens"   # people exchange codes for tokens: warner collect keys says more"""
 
 
 def _take_lan(path: str, choices: dict[str, Any]) -> str:
@@ -440,7 +313,7 @@ def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -
     answered = plural(collector.n, "person has answered", "people have answered")
     store_name = shown_store(store, path)
     click.echo(f"Stopped. {answered}. The counts are in {store_name}.", err=True)
-    again = shlex.join(["warner", "collect", "serve", path, *_given_again(store_name)])
+    again = shlex.join(["warner", "collect", "serve", path, *given_again(store_name)])
     if collector.status() == "closed":
         pull = f"warner collect pull {url} --token-file token.txt -o tally.json"
         click.echo(
@@ -450,41 +323,6 @@ def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -
         )
     else:
         click.echo(f"It goes on where it stopped with: {again}", err=True)
-
-
-def _given_again(store_name: str) -> list[str]:
-    """The options of this command that hold for the next start too, as they were given."""
-    context = click.get_current_context()
-    given: list[str] = []
-    for option in context.command.params:
-        name = str(option.name)
-        if (
-            not isinstance(option, click.Option)
-            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-            or name in ("new_texts", "new_token", "new_names", "ended", "restored")
-        ):
-            continue
-        value = context.params[name]
-        for one in value if option.multiple else [value]:
-            given.append(option.opts[-1])
-            if not option.is_flag:
-                given.append(store_name if name == "store" else str(one))
-    return given
-
-
-def _checked_names(
-    owners: Mapping[str, bytes], new: Sequence[str], ended: Sequence[str]
-) -> Sequence[str]:
-    """The names of new tokens, which must be names; those that end must have a token."""
-    for name in new:
-        if not re.fullmatch(r"\w([\w .@-]{0,38}\w)?", name):
-            rule = "must be a name of at most 40 letters, digits, spaces and .@-"
-            raise ArgumentError("--token-for", rule, name)
-    for name in ended:
-        if not owners.get(name) or name == "":
-            others = ", ".join(sorted(filter(None, owners))) or "nobody"
-            raise ArgumentError("--end-token", f"must be one of: {others}", name)
-    return new
 
 
 def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:
@@ -511,19 +349,6 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     click.echo("Ctrl-C ends it.", err=True)
 
 
-def _hosts(named: Sequence[str], url: str | None, host: str) -> list[str]:
-    """The hosts that requests may name; [] for any."""
-    from urllib.parse import urlsplit
-
-    loopback = ["localhost", "127.0.0.1", "[::1]"] if host in _LOOPBACK else []
-    names = [*named, *([str(urlsplit(url).hostname)] if url else [])]
-    # A proxy on this machine, or the owner's browser, names the machine itself.
-    return [*names, *(loopback or ["localhost", "127.0.0.1", "[::1]"])] if names or loopback else []
-
-
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
 @collect.command()
 @click.option(
     "--language", default="en", show_default=True, help="The language of the words to start from."
@@ -541,7 +366,7 @@ def words(language: str, output: str) -> None:
         warner collect words -o sw.json
         warner collect serve study.toml --words sw.json
     """
-    _require_extra()
+    require_extra()
     from warner.collector.pages.wording import Words
 
     refuse_overwriting(output)
@@ -551,7 +376,7 @@ def words(language: str, output: str) -> None:
 
 
 @collect.command("poster")
-@click.argument("study", type=_STUDY)
+@click.argument("study", type=STUDY)
 @click.argument("url")
 @click.option("-o", "--output", required=True, help="The page to write, such as poster.html.")
 @_own_words
@@ -563,14 +388,14 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     \b
         warner collect poster study.toml https://survey.example.org -o poster.html
     """
-    _require_extra()
+    require_extra()
     from warner.collector.pages.poster import poster
     from warner.collector.pages.wording import read_words
     from warner.collector.remote import checked_url
     from warner.collector.survey_document import survey_bytes
 
     plan, address = Study.load(study), checked_url(url)
-    if plan.collect.access == "invited":
+    if plan.collect.access in ("invited", "tokens"):
         rule = "invites people, and each of them has a link of their own"
         raise ArgumentError(study, rule, None, "Send the links of warner collect invite --url")
     refuse_overwriting(output, study)
@@ -583,7 +408,7 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
 @click.option(
     "--study",
     "path",
-    type=_STUDY,
+    type=STUDY,
     metavar="STUDY",
     help="The study that URL is to serve, if known.",
 )
@@ -636,212 +461,14 @@ def verify_survey(url: str, path: str | None, draws: int, as_json: bool) -> None
         raise SystemExit(1)
 
 
-_token_options = options(
-    click.option(
-        "--token-file",
-        type=click.Path(dir_okay=False),
-        help="A file whose first line is the owner's token.",
-    ),
-    click.option(
-        "--token-env", metavar="NAME", help="A variable of the environment with the owner's token."
-    ),
-)
-
-
-@collect.command()
-@click.argument("study", type=_STUDY)
-@click.option(
-    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), help="How many new codes."
-)
-@click.option(
-    "--codes",
-    "earlier",
-    metavar="FILE",
-    help="Invite the people of an earlier round again: the CSV file of their codes.",
-)
-@click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
-@click.option(
-    "--url",
-    metavar="URL",
-    help="The address of the survey, for a link beside each code.",
-)
-@click.option(
-    "--server",
-    metavar="URL",
-    help="The address of the collector while it runs, which then keeps the codes' hashes. It needs "
-    "the owner's token. Default with a token: that of --url.",
-)
-@_token_options
-@_store
-def invite(
-    study: str,
-    count: int | None,
-    earlier: str | None,
-    output: str,
-    url: str | None,
-    server: str | None,
-    token_file: str | None,
-    token_env: str | None,
-    store: str | None,
-    ways: int | None,
-) -> None:
-    """Make invitation codes for STUDY, each good for one report.
-
-    The study says access = "invited" in [collect]. Send each person one code, by a mail merge
-    for example. The store keeps only a hash of each code, and later that it was used, never
-    when. OUTPUT is the only place where the codes stand: who has it and one copy of the store
-    can tell which codes were used. Who has two copies, the store's log or the running server
-    can tell which report came with a code: then epsilon alone protects it.
-
-    In a link the code stands behind "#", which browsers do not send to servers.
-
-    With --codes the people of an earlier round of a study with [repeat] are invited again, each by
-    the same code. Who has the codes can then tell which reports of several rounds are of one
-    person; [repeat] bounds what the reports tell together.
-
-    While the server runs, give the owner's token: the running server keeps the hashes, whatever
-    its store is, and never sees the codes. Without a token the store is opened here. A file is
-    open in one process only, so the server must then be stopped; a database is not.
-
-    \b
-        warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org
-        warner collect invite study.toml -n 20 -o more.csv --server https://survey.example.org \\
-            --token-file token.txt
-        warner collect invite round2.toml --codes codes.csv -o codes2.csv
-    """
-    from warner.collector.access import codes_in, invited_ids, new_codes
-    from warner.collector.refusals import Refused
-    from warner.collector.remote import checked_url
-
-    if (count is None) == (earlier is None):
-        rule = "must be given, or --codes with the codes of an earlier round"
-        raise ArgumentError("--number", rule, None, "Give one of them")
-    plan = Study.load(study)
-    if plan.collect.access != "invited":
-        rule = "does not invite people"
-        raise ArgumentError(study, rule, None, 'Say access = "invited" in [collect]')
-    base = None if url is None else checked_url(url)
-    refuse_overwriting(output, study, *([] if earlier is None else [earlier]))
-    if output != "-" and Path(output).exists():
-        rule = "is there already, and its codes cannot be made again"
-        raise ArgumentError(output, rule, None, "Choose another name for the new codes")
-    remote = _inviting(server or base, server, read_token(token_file, token_env), store, ways)
-    codes = new_codes(count or 0) if earlier is None else codes_in(earlier)
-    ids = invited_ids(plan.digest, codes)
-    if remote is not None:
-        invited = remote.invite(plan.digest, ids)
-    else:
-        try:
-            with _collecting(study, plan, store, ways) as collector:
-                collector.invite(ids)
-                invited, _ = collector.invitations
-        except Refused as error:
-            raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
-    _write_codes(codes, base, output)
-    counted = plural(invited, "person is", "people are")
-    click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
-
-
-def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
-    """Write codes as CSV, with a link beside each where the address of the survey is known."""
-    lines = ["code" if base is None else "code,link"]
-    lines += [code if base is None else f"{code},{base}/#code={code}" for code in codes]
-    write_text("\r\n".join([*lines, ""]), output)
-    if output != "-":
-        Path(output).chmod(0o600)  # who has a code can answer in its person's place
-
-
-@collect.command()
-@click.argument("study", type=_STUDY)
-@click.option(
-    "--codes", required=True, metavar="FILE", help="The CSV file that invite has written."
-)
-@click.option("-o", "--output", required=True, help="The CSV file of the unused codes to write.")
-@click.option(
-    "--url", metavar="URL", help="The address of the survey, for a link beside each code."
-)
-@click.option(
-    "--server",
-    metavar="URL",
-    help="The address of the collector while it runs. It needs the owner's token. Default with a "
-    "token: that of --url.",
-)
-@_token_options
-@_store
-def unused(
-    study: str,
-    codes: str,
-    output: str,
-    url: str | None,
-    server: str | None,
-    token_file: str | None,
-    token_env: str | None,
-    store: str | None,
-    ways: int | None,
-) -> None:
-    """List the codes of STUDY that were not used yet, for reminders.
-
-    The list says who has not answered, and so who has. Whoever asks for it twice learns in which
-    time somebody has answered: ask rarely, and for all codes at once. What people answered stays
-    protected by epsilon.
-
-    \b
-        warner collect unused study.toml --codes codes.csv -o unused.csv \\
-            --url https://survey.example.org --token-file token.txt
-    """
-    from warner.collector.access import codes_in, invited_ids
-    from warner.collector.remote import checked_url
-    from warner.collector.submissions import SubmissionFormat
-
-    plan, listed = Study.load(study), codes_in(codes)
-    base = None if url is None else checked_url(url)
-    refuse_overwriting(output, study, codes)
-    remote = _inviting(server or base, server, read_token(token_file, token_env), store, ways)
-    # One by one: the ids of several codes are sorted.
-    ids = [invited_ids(plan.digest, [code]).tobytes() for code in listed]
-    if remote is not None:
-        head = SubmissionFormat(plan).head
-        spent = [remote.is_spent(head + each) for each in ids]
-    else:
-        with _collecting(study, plan, store, ways) as collector:
-            spent = [collector.is_spent(each) for each in ids]
-    left = [code for code, is_spent in zip(listed, spent, strict=True) if not is_spent]
-    _write_codes(left, base, output)
-    of_all = plural(len(listed), "code was", "codes were")
-    click.echo(f"{len(left):,} of {of_all} not used yet.", err=True)
-
-
-_SERVED = (
-    "Invite through the server that runs: --server and --token-file. Or stop the other one first"
-)
-
-
-def _inviting(
-    url: str | None, server: str | None, token: str | None, store: str | None, ways: int | None
-) -> Remote | None:
-    """The running collector that is to invite people; None where the store is opened here."""
-    from warner.collector.remote import Remote
-
-    if token is None:
-        if server is None:
-            return None
-        remedy = "Give it with --token-file or --token-env"
-        raise ArgumentError("--server", "needs the owner's token", None, remedy)
-    if url is None:
-        rule = "goes with the address of the running collector"
-        raise ArgumentError("the token", rule, None, "Give it with --server")
-    if store is not None or ways is not None:
-        rule = "are known to the running collector"
-        raise ArgumentError("--store and --ways", rule, None, "Leave them out")
-    remote = Remote(url, token)
-    _warn_of_listeners(remote)
-    return remote
+for _command in (invite, unused, make_keys, issue):
+    collect.add_command(_command)
 
 
 @collect.command()
 @click.argument("url")
 @tally_output
-@_token_options
+@token_options
 @click.option("--by", metavar="NAME", help="A tally of the groups of people by this public column.")
 def pull(
     url: str, output: str, token_file: str | None, token_env: str | None, by: str | None
@@ -862,7 +489,7 @@ def pull(
 
 @collect.command()
 @click.argument("url")
-@_token_options
+@token_options
 def close(url: str, token_file: str | None, token_env: str | None) -> None:
     """Close the survey of the collector at URL: everything that was counted is then published.
 
@@ -879,14 +506,14 @@ def close(url: str, token_file: str | None, token_env: str | None) -> None:
 
 
 @collect.command()
-@click.argument("study", type=_STUDY)
+@click.argument("study", type=STUDY)
 @click.option(
     "--server",
     metavar="URL",
     help="The address of the collector while it runs. It needs the owner's token.",
 )
-@_token_options
-@_store
+@token_options
+@store_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program that watches.")
 def status(
     study: str,
@@ -913,7 +540,7 @@ def status(
     from warner.collector.stores import shown_store, store_at, usual_store
 
     plan = Study.load(study)
-    remote = _inviting(server, server, read_token(token_file, token_env), store, ways)
+    remote = running_collector(server, server, read_token(token_file, token_env), store, ways)
     if remote is not None:
         answer = remote.status()
     else:
@@ -921,7 +548,7 @@ def status(
             remedy = "warner collect serve makes it at its first start"
             raise ArgumentError(shown_store(store, study), "is not there", None, remedy)
         try:
-            with _collecting(study, plan, store, ways) as collector:
+            with collecting(study, plan, store, ways) as collector:
                 answer = status_of(collector)
         except Refused as error:
             if error.name != "store_in_use":
@@ -933,7 +560,7 @@ def status(
 
 @collect.command()
 @click.argument("url")
-@_token_options
+@token_options
 def backup(url: str, token_file: str | None, token_env: str | None) -> None:
     """Copy the store of the collector at URL while it runs.
 
@@ -954,8 +581,8 @@ def backup(url: str, token_file: str | None, token_env: str | None) -> None:
 
 
 @collect.command()
-@click.argument("backup", type=_STUDY)
-@click.argument("store", type=_STUDY)
+@click.argument("backup", type=STUDY)
+@click.argument("store", type=STUDY)
 def restore(backup: str, store: str) -> None:
     """Make the file STORE from BACKUP, a copy of a store, and check it.
 
@@ -989,14 +616,14 @@ def _as_owner(command: str, url: str, token_file: str | None, token_env: str | N
     if remote.token is None:
         remedy = "Give it with --token-file or --token-env"
         raise ArgumentError(f"collect {command}", "needs the owner's token", None, remedy)
-    _warn_of_listeners(remote)
+    warn_of_listeners(remote)
     return remote
 
 
 @collect.command()
 @click.argument("reports", type=click.Path(dir_okay=False))
 @click.argument("url")
-@_token_options
+@token_options
 @click.option(
     "--start",
     type=click.IntRange(0),
@@ -1027,7 +654,7 @@ def push(
     remote = Remote(url, read_token(token_file, token_env))
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
     if remote.token is not None:
-        _warn_of_listeners(remote)
+        warn_of_listeners(remote)
     upload.require_study(remote.study_layout(), remote.url)
     sent = start
     with stage("sending", upload.n) as tell:
@@ -1050,24 +677,3 @@ def _sent(sent: int, n: int) -> str:
         f"{sent:,} of {plural(n, 'report was', 'reports were')} accepted; the same command goes on "
         f"with --start {sent}, and without it counts nothing twice"
     )
-
-
-def read_token(path: str | None, variable: str | None) -> str | None:
-    """The owner's token from a file or the environment; None where neither is named."""
-    if path is not None and variable is not None:
-        rule = "must not both be given"
-        raise ArgumentError("--token-file and --token-env", rule)
-    if path is None and variable is None:
-        return None
-    text = os.environ.get(str(variable), "") if path is None else read_whole(path).decode("latin-1")
-    token = next(iter(text.split()), "")
-    if not token or not token.isascii():
-        source = f"the variable {variable}" if path is None else str(path)
-        raise ArgumentError(source, "holds no token")
-    return token.rpartition("token=")[2]
-
-
-def _warn_of_listeners(remote: Remote) -> None:
-    """Say that the token travels in the clear."""
-    if remote.is_open_to_listeners:
-        click.echo("The token is sent without encryption. Use an https address.", err=True)

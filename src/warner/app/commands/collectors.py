@@ -1,0 +1,335 @@
+"""What the commands of a collector share: its store, where it listens, the owner's tokens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from warner._core.atomic_files import read_whole
+from warner._core.errors import ArgumentError, MissingExtraError
+from warner.app.commands.options import options
+from warner.studies.study import Study
+
+if TYPE_CHECKING:
+    from warner.collector.collector import Collector
+    from warner.collector.remote import Remote
+    from warner.collector.web.limits import Limits
+    from warner.collector.web.server import ListenAddress
+
+STUDY = click.Path(dir_okay=False)
+store_options = options(
+    click.option(
+        "--store",
+        metavar="PATH",
+        help="Where counts and spent ids are kept: a SQLite file, or postgresql://HOST/DATABASE. "
+        "Default: a file beside the study, STUDY.counts.sqlite.",
+    ),
+    click.option(
+        "--ways",
+        type=click.IntRange(1),
+        help="Also count joint reports: keep tables of all sets of this many attributes "
+        "(2: pairs). It cannot be changed later.",
+    ),
+)
+
+
+address_options = options(
+    click.option(
+        "--host", default="127.0.0.1", show_default=True, help="The address to listen on."
+    ),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=8000,
+        show_default=True,
+        help="The port to listen on; 0 for one that is free.",
+    ),
+)
+
+owner_options = options(
+    click.option(
+        "--new-token", is_flag=True, help="Make a new token for the owner. The old one ends."
+    ),
+    click.option(
+        "--token-for",
+        "new_names",
+        metavar="NAME",
+        multiple=True,
+        help="Make a token for somebody else, who can do all that the owner can. The live page "
+        "says whose token closed the survey. The name metrics is for Prometheus. May be repeated.",
+    ),
+    click.option(
+        "--end-token",
+        "ended",
+        metavar="NAME",
+        multiple=True,
+        help="End the token of NAME. May be repeated.",
+    ),
+)
+
+reach_options = options(
+    click.option(
+        "--url",
+        metavar="URL",
+        help="The address by which people reach it, if it is not that of --host and --port.",
+    ),
+    click.option(
+        "--allowed-host",
+        "hosts",
+        metavar="NAME",
+        multiple=True,
+        help="Answer only requests that name this host or this machine itself (localhost, "
+        "127.0.0.1). May be repeated. Default: the host of --url; without it, this machine where "
+        "it listens to itself alone, or else any.",
+    ),
+    click.option(
+        "--root-path", default="", help="The path that a proxy takes away, such as /survey."
+    ),
+    click.option(
+        "--proxy",
+        metavar="ADDRESS,...",
+        help="Believe what proxies at these addresses say about the sender (X-Forwarded-For, "
+        "X-Forwarded-Proto). Default: nobody.",
+    ),
+    click.option("--certificate", type=STUDY, help="The file of a certificate, to serve HTTPS."),
+    click.option("--key", type=STUDY, help="The file of the key of --certificate."),
+)
+
+rate_options = options(
+    click.option(
+        "--rate",
+        type=click.FloatRange(0),
+        default=20.0,
+        show_default=True,
+        help="Reports a second from one address; 0 for no limit. The owner's token lifts it.",
+    ),
+    click.option(
+        "--burst",
+        type=click.IntRange(1),
+        default=1_000,
+        show_default=True,
+        help="Reports from one address at once, before --rate counts.",
+    ),
+    click.option(
+        "--rate-of-all",
+        type=click.FloatRange(0),
+        default=20_000.0,
+        show_default=True,
+        help="Reports a second from all addresses together; 0 for no limit.",
+    ),
+    click.option(
+        "--log",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="json: each line on standard error is one event in JSON, with its time.",
+    ),
+)
+
+token_options = options(
+    click.option(
+        "--token-file",
+        type=click.Path(dir_okay=False),
+        help="A file whose first line is the owner's token.",
+    ),
+    click.option(
+        "--token-env", metavar="NAME", help="A variable of the environment with the owner's token."
+    ),
+)
+
+
+def require_extra() -> None:
+    """Refuse to go on without the packages that serving needs."""
+    try:
+        import babel
+        import cryptography
+        import httptools
+        import jinja2
+        import segno
+        import starlette
+        import uvicorn
+    except ImportError as error:
+        remedy = 'Install them: pip install "warner[serve]"'
+        rule = f"needs packages that are not installed ({error.name})"
+        raise MissingExtraError("warner collect serve", rule, None, remedy) from None
+    del babel, cryptography, httptools, jinja2, segno, starlette, uvicorn
+
+
+@contextlib.contextmanager
+def collecting(
+    path: str,
+    study: Study,
+    store: str | None,
+    ways: int | None,
+    restored: bool = False,
+    issues: bool = False,
+) -> Iterator[Collector]:
+    """The collector of a study, or the issuer of its tokens, which is stopped at the end."""
+    from warner.collector.collector import Collector
+    from warner.collector.stores import store_at, usual_store
+    from warner.collector.survey_document import survey_bytes
+
+    survey_bytes(study)  # refused before a store is made
+    opened = store_at(store or usual_store(path, issues))
+    opened.goes_on_as_copy = restored
+    collector = Collector(study, opened, ways, issues=issues)
+    try:
+        yield collector
+    finally:
+        collector.stop()
+
+
+def limits_of(choices: Mapping[str, Any]) -> Limits:
+    """The limits of requests that the options state."""
+    from warner.collector.web.limits import Limits
+
+    rate_of_all = choices["rate_of_all"]
+    return Limits(
+        body=choices["max_body"],
+        rate=choices["rate"],
+        burst=choices["burst"],
+        rate_of_all=rate_of_all,
+        burst_of_all=max(100_000, int(5 * rate_of_all)),
+    )
+
+
+def listening(choices: Mapping[str, Any], url: str | None) -> ListenAddress:
+    """Where the options say that a server listens."""
+    from warner.collector.web.server import ListenAddress
+
+    if (choices["certificate"] is None) != (choices["key"] is None):
+        raise ArgumentError("--certificate and --key", "must be given together")
+    return ListenAddress(
+        choices["host"],
+        choices["port"],
+        choices["root_path"].rstrip("/"),
+        choices["proxy"],
+        choices["certificate"],
+        choices["key"],
+        is_secure=(url or "").startswith("https:") or choices["certificate"] is not None,
+    )
+
+
+NEEDS_HTTPS = (
+    "Other devices cannot answer yet: browsers let the page work over HTTPS only, but on this "
+    "machine. Give --certificate and --key, or --url https://... of a proxy that speaks HTTPS."
+)
+
+
+def hosts_of(named: Sequence[str], url: str | None, host: str) -> list[str]:
+    """The hosts that requests may name; [] for any."""
+    from urllib.parse import urlsplit
+
+    loopback = ["localhost", "127.0.0.1", "[::1]"] if host in LOOPBACK else []
+    names = [*named, *([str(urlsplit(url).hostname)] if url else [])]
+    # A proxy on this machine, or the owner's browser, names the machine itself.
+    return [*names, *(loopback or ["localhost", "127.0.0.1", "[::1]"])] if names or loopback else []
+
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, str]:
+    """The tokens that the options ask for, by whose they are; "" is the owner's, who needs one."""
+    from warner.collector.access import new_token
+
+    named = _checked_names(collector.owners, choices["new_names"], choices["ended"])
+    if choices["new_token"] or "" not in collector.owners:
+        named = ["", *named]
+    return {name: new_token() for name in named}
+
+
+def keep_tokens(
+    collector: Collector, tokens: Mapping[str, str], choices: Mapping[str, Any]
+) -> None:
+    """Keep the hashes of new tokens, and end those that the options name."""
+    from warner.collector.access import token_hash
+
+    for name, token in tokens.items():
+        collector.keep_owner(name, token_hash(token))
+    for name in choices["ended"]:
+        collector.keep_owner(name, b"")
+
+
+def _checked_names(
+    owners: Mapping[str, bytes], new: Sequence[str], ended: Sequence[str]
+) -> Sequence[str]:
+    """The names of new tokens, which must be names; those that end must have a token."""
+    for name in new:
+        if not re.fullmatch(r"\w([\w .@-]{0,38}\w)?", name):
+            rule = "must be a name of at most 40 letters, digits, spaces and .@-"
+            raise ArgumentError("--token-for", rule, name)
+    for name in ended:
+        if not owners.get(name) or name == "":
+            others = ", ".join(sorted(filter(None, owners))) or "nobody"
+            raise ArgumentError("--end-token", f"must be one of: {others}", name)
+    return new
+
+
+def given_again(store_name: str) -> list[str]:
+    """The options of this command that hold for the next start too, as they were given."""
+    context = click.get_current_context()
+    given: list[str] = []
+    for option in context.command.params:
+        name = str(option.name)
+        if (
+            not isinstance(option, click.Option)
+            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+            or name in ("new_texts", "new_token", "new_names", "ended", "restored")
+        ):
+            continue
+        value = context.params[name]
+        for one in value if option.multiple else [value]:
+            given.append(option.opts[-1])
+            if not option.is_flag:
+                given.append(store_name if name == "store" else str(one))
+    return given
+
+
+def read_token(path: str | None, variable: str | None) -> str | None:
+    """The owner's token from a file or the environment; None where neither is named."""
+    if path is not None and variable is not None:
+        rule = "must not both be given"
+        raise ArgumentError("--token-file and --token-env", rule)
+    if path is None and variable is None:
+        return None
+    text = os.environ.get(str(variable), "") if path is None else read_whole(path).decode("latin-1")
+    token = next(iter(text.split()), "")
+    if not token or not token.isascii():
+        source = f"the variable {variable}" if path is None else str(path)
+        raise ArgumentError(source, "holds no token")
+    return token.rpartition("token=")[2]
+
+
+def running_collector(
+    url: str | None, server: str | None, token: str | None, store: str | None, ways: int | None
+) -> Remote | None:
+    """The running collector that is asked, or the issuer; None where the store is opened here."""
+    from warner.collector.remote import Remote
+
+    if token is None:
+        if server is None:
+            return None
+        remedy = "Give it with --token-file or --token-env"
+        raise ArgumentError("--server", "needs the owner's token", None, remedy)
+    if url is None:
+        rule = "goes with the address of the running collector"
+        raise ArgumentError("the token", rule, None, "Give it with --server")
+    if store is not None or ways is not None:
+        rule = "are known to the running collector"
+        raise ArgumentError("--store and --ways", rule, None, "Leave them out")
+    remote = Remote(url, token)
+    warn_of_listeners(remote)
+    return remote
+
+
+def warn_of_listeners(remote: Remote) -> None:
+    """Say that the token travels in the clear."""
+    if remote.is_open_to_listeners:
+        click.echo("The token is sent without encryption. Use an https address.", err=True)

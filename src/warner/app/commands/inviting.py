@@ -1,0 +1,357 @@
+"""Commands that let people in: collect invite and unused, and keys and issue for blind tokens."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from warner._core.errors import ArgumentError
+from warner.app.commands.collectors import (
+    LOOPBACK,
+    NEEDS_HTTPS,
+    STUDY,
+    address_options,
+    collecting,
+    hosts_of,
+    keep_tokens,
+    limits_of,
+    listening,
+    new_tokens,
+    owner_options,
+    rate_options,
+    reach_options,
+    read_token,
+    require_extra,
+    running_collector,
+    store_options,
+    token_options,
+)
+from warner.app.terminal import events_as_json, plural
+from warner.app.what_files_hold import refuse_overwriting, write_text
+from warner.studies.study import Study
+
+if TYPE_CHECKING:
+    from warner.collector.collector import Collector
+
+
+@click.command()
+@click.argument("study", type=STUDY)
+@click.option(
+    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), help="How many new codes."
+)
+@click.option(
+    "--codes",
+    "earlier",
+    metavar="FILE",
+    help="Invite the people of an earlier round again: the CSV file of their codes.",
+)
+@click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
+@click.option(
+    "--url",
+    metavar="URL",
+    help="The address of the survey, for a link beside each code.",
+)
+@click.option(
+    "--server",
+    metavar="URL",
+    help="The address of the collector while it runs, which then keeps the codes' hashes. It needs "
+    "the owner's token. Default with a token: that of --url.",
+)
+@token_options
+@store_options
+def invite(
+    study: str,
+    count: int | None,
+    earlier: str | None,
+    output: str,
+    url: str | None,
+    server: str | None,
+    token_file: str | None,
+    token_env: str | None,
+    store: str | None,
+    ways: int | None,
+) -> None:
+    """Make invitation codes for STUDY, each good for one report.
+
+    The study says access = "invited" in [collect]. Send each person one code, by a mail merge
+    for example. The store keeps only a hash of each code, and later that it was used, never
+    when. OUTPUT is the only place where the codes stand: who has it and one copy of the store
+    can tell which codes were used. Who has two copies, the store's log or the running server
+    can tell which report came with a code: then epsilon alone protects it.
+
+    With access = "tokens" the codes are for the issuer, warner collect issue, and the hashes stand
+    in its store, STUDY.codes.sqlite. Then nobody can tell which report came with a code.
+
+    In a link the code stands behind "#", which browsers do not send to servers.
+
+    With --codes the people of an earlier round of a study with [repeat] are invited again, each by
+    the same code. Who has the codes can then tell which reports of several rounds are of one
+    person; [repeat] bounds what the reports tell together.
+
+    While the server runs, give the owner's token: the running server keeps the hashes, whatever
+    its store is, and never sees the codes. Without a token the store is opened here. A file is
+    open in one process only, so the server must then be stopped; a database is not.
+
+    \b
+        warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org
+        warner collect invite study.toml -n 20 -o more.csv --server https://survey.example.org \\
+            --token-file token.txt
+        warner collect invite round2.toml --codes codes.csv -o codes2.csv
+    """
+    from warner.collector.access import codes_in, invited_ids, new_codes
+    from warner.collector.refusals import Refused
+    from warner.collector.remote import checked_url
+
+    if (count is None) == (earlier is None):
+        rule = "must be given, or --codes with the codes of an earlier round"
+        raise ArgumentError("--number", rule, None, "Give one of them")
+    plan = Study.load(study)
+    if plan.collect.access not in ("invited", "tokens"):
+        rule = "does not invite people"
+        raise ArgumentError(study, rule, None, 'Say access = "invited" in [collect]')
+    base = None if url is None else checked_url(url)
+    refuse_overwriting(output, study, *([] if earlier is None else [earlier]))
+    if output != "-" and Path(output).exists():
+        rule = "is there already, and its codes cannot be made again"
+        raise ArgumentError(output, rule, None, "Choose another name for the new codes")
+    token = read_token(token_file, token_env)
+    remote = running_collector(_keeper_of_codes(plan, server, base), server, token, store, ways)
+    codes = new_codes(count or 0) if earlier is None else codes_in(earlier)
+    ids = invited_ids(plan.digest, codes)
+    if remote is not None:
+        invited = remote.invite(plan.digest, ids)
+    else:
+        try:
+            with _keeping_codes(study, plan, store, ways) as collector:
+                collector.invite(ids)
+                invited, _ = collector.invitations
+        except Refused as error:
+            raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
+    _write_codes(codes, base, output)
+    counted = plural(invited, "person is", "people are")
+    click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
+
+
+def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
+    """Write codes as CSV, with a link beside each where the address of the survey is known."""
+    lines = ["code" if base is None else "code,link"]
+    lines += [code if base is None else f"{code},{base}/#code={code}" for code in codes]
+    write_text("\r\n".join([*lines, ""]), output)
+    if output != "-":
+        Path(output).chmod(0o600)  # who has a code can answer in its person's place
+
+
+@click.command()
+@click.argument("study", type=STUDY)
+@click.option(
+    "--codes", required=True, metavar="FILE", help="The CSV file that invite has written."
+)
+@click.option("-o", "--output", required=True, help="The CSV file of the unused codes to write.")
+@click.option(
+    "--url", metavar="URL", help="The address of the survey, for a link beside each code."
+)
+@click.option(
+    "--server",
+    metavar="URL",
+    help="The address of the collector while it runs. It needs the owner's token. Default with a "
+    "token: that of --url.",
+)
+@token_options
+@store_options
+def unused(
+    study: str,
+    codes: str,
+    output: str,
+    url: str | None,
+    server: str | None,
+    token_file: str | None,
+    token_env: str | None,
+    store: str | None,
+    ways: int | None,
+) -> None:
+    """List the codes of STUDY that were not used yet, for reminders.
+
+    The list says who has not answered, and so who has. Whoever asks for it twice learns in which
+    time somebody has answered: ask rarely, and for all codes at once. What people answered stays
+    protected by epsilon.
+
+    \b
+        warner collect unused study.toml --codes codes.csv -o unused.csv \\
+            --url https://survey.example.org --token-file token.txt
+    """
+    from warner.collector.access import codes_in, invited_ids
+    from warner.collector.remote import checked_url
+    from warner.collector.submissions import SubmissionFormat
+
+    plan, listed = Study.load(study), codes_in(codes)
+    base = None if url is None else checked_url(url)
+    refuse_overwriting(output, study, codes)
+    token = read_token(token_file, token_env)
+    remote = running_collector(_keeper_of_codes(plan, server, base), server, token, store, ways)
+    # One by one: the ids of several codes are sorted.
+    ids = [invited_ids(plan.digest, [code]).tobytes() for code in listed]
+    if remote is not None:
+        head = SubmissionFormat(plan).head
+        spent = [remote.is_spent(head + each) for each in ids]
+    else:
+        with _keeping_codes(study, plan, store, ways) as collector:
+            spent = [collector.is_spent(each) for each in ids]
+    left = [code for code, is_spent in zip(listed, spent, strict=True) if not is_spent]
+    _write_codes(left, base, output)
+    of_all = plural(len(listed), "code was", "codes were")
+    click.echo(f"{len(left):,} of {of_all} not used yet.", err=True)
+
+
+_SERVED = (
+    "Invite through the server that runs: --server and --token-file. Or stop the other one first"
+)
+
+
+def _keeper_of_codes(study: Study, server: str | None, base: str | None) -> str | None:
+    """The address of the process that knows the codes: the collector, or the issuer of tokens."""
+    tokens = study.collect.tokens
+    return server or (base if tokens is None else tokens.issuer)
+
+
+def _keeping_codes(
+    path: str, study: Study, store: str | None, ways: int | None
+) -> AbstractContextManager[Collector]:
+    """What keeps the hashes of codes, opened here."""
+    return collecting(path, study, store, ways, issues=study.collect.tokens is not None)
+
+
+@click.command("keys")
+@click.argument("study", type=STUDY)
+@click.option(
+    "--issuer",
+    metavar="URL",
+    required=True,
+    help="The address at which warner collect issue will run, as devices reach it.",
+)
+@click.option(
+    "-o", "--output", required=True, help="The file of the private keys to write, for the issuer."
+)
+def make_keys(study: str, issuer: str, output: str) -> None:
+    """Make keys for STUDY, with which an issuer exchanges codes for tokens.
+
+    With tokens, nobody can tell which report came with which invitation code: not those who sent
+    the codes, not those who run the collector, and not both together. The issuer signs each token
+    without seeing it. OUTPUT is for the issuer alone, who must be another process than the
+    collector and is best another party: who has OUTPUT can make tokens without codes.
+
+    Printed is what STUDY is to say; the public keys are the same for everybody.
+
+    \b
+        warner collect keys study.toml --issuer https://codes.example.org -o issuer.pem
+    """
+    require_extra()
+    from warner.collector.remote import checked_url
+    from warner.collector.tokens import count_of_keys, keys_in, new_keys
+
+    plan, address = Study.load(study), checked_url(issuer)
+    if plan.collect.tokens is not None:
+        rule = "has keys already, and tokens of other ones would not count"
+        raise ArgumentError(study, rule, None, "Take the table [collect.tokens] out first")
+    refuse_overwriting(output, study)
+    if output == "-" or Path(output).exists():
+        rule = "must be a new file: the keys are secret, and cannot be made again"
+        raise ArgumentError("--output", rule, output)
+    with open(output, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(new_keys(count_of_keys(plan)))
+    public = "".join(f'  "{key.public.text}",\n' for key in keys_in(output))
+    click.echo(
+        f'# In {study}: write access = "tokens" into [collect], and this table below it.\n'
+        f'[collect.tokens]\nissuer = "{address}"\nkeys = [\n{public}]'
+    )
+    click.echo(f"{output} holds the private keys. Give it to the issuer only.", err=True)
+
+
+@click.command()
+@click.argument("study", type=STUDY)
+@click.option(
+    "--keys",
+    "path_of_keys",
+    type=STUDY,
+    required=True,
+    help="The file of private keys that warner collect keys has written.",
+)
+@address_options
+@click.option(
+    "--store",
+    metavar="PATH",
+    help="Where hashes of codes are kept: a SQLite file, or postgresql://HOST/DATABASE. It must "
+    "not be that of the collector. Default: a file beside the study, STUDY.codes.sqlite.",
+)
+@owner_options
+@reach_options
+@rate_options
+def issue(study: str, path_of_keys: str, **choices: Any) -> None:
+    """Exchange the codes of STUDY for tokens, for a survey with access = "tokens".
+
+    It knows who is invited and which codes were exchanged, and sees no report. warner collect serve
+    counts the reports, and sees no code. A device exchanges its code for a token that is signed
+    here like a letter in a closed envelope, waits for a random while, and sends its report with
+    the token. Run the two at different addresses; only different parties make sure that nobody
+    compares when a code was exchanged and when a report came.
+
+    Invite people before or while it runs, with warner collect invite. The owner's token for that is
+    printed once.
+
+    \b
+        warner collect issue study.toml --keys issuer.pem --port 8001
+        warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org \\
+            --server http://127.0.0.1:8001 --token-file token.txt
+    """
+    require_extra()
+    plan = Study.load(study)
+    with events_as_json() if choices["log"] == "json" else nullcontext():
+        _issue(study, plan, path_of_keys, {**choices, "max_body": 4096})
+
+
+def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) -> None:
+    """Exchange codes until a signal comes."""
+    from warner.collector.access import Owner
+    from warner.collector.remote import checked_url
+    from warner.collector.tokens import keys_in, keys_of
+    from warner.collector.web.issuing import Issuing
+    from warner.collector.web.server import run
+
+    if study.collect.tokens is None:
+        rule, remedy = "has no tokens", "warner collect keys says what it must say"
+        raise ArgumentError(path, rule, None, remedy)
+    keys = keys_in(path_of_keys)
+    if [key.public for key in keys] != keys_of(study):
+        rule = f"holds other keys than {path} states"
+        raise ArgumentError(path_of_keys, rule, None, "Take the file that was made with the table")
+    url = None if choices["url"] is None else checked_url(choices["url"])
+    limits, listen = limits_of(choices), listening(choices, url)
+    with collecting(path, study, choices["store"], None, issues=True) as collector:
+        tokens = new_tokens(collector, choices)
+        hosts = hosts_of(choices["hosts"], url, listen.host)
+        owner = Owner(lambda: collector.owners)
+        application = Issuing(study, collector, owner, keys, limits, hosts)
+
+        def ready(port: int) -> None:
+            keep_tokens(collector, tokens, choices)
+            if choices["log"] == "json":
+                logging.getLogger("warner.collector").setLevel(logging.INFO)
+            click.echo(f"Exchange:    {url or listen.url(port)}")
+            for name, token in tokens.items():
+                click.echo(f"Token of {name or 'the owner'}: {token}")
+            if tokens:
+                click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
+            invited, _ = collector.invitations
+            people = plural(invited, "person is", "people are")
+            stated = study.collect.tokens.issuer if study.collect.tokens else ""
+            click.echo(f"{people} invited. The study sends devices to {stated}.", err=True)
+            if listen.host not in LOOPBACK and not listen.is_secure:
+                click.echo(NEEDS_HTTPS, err=True)
+            click.echo("Ctrl-C ends it.", err=True)
+
+        run(application, listen, ready, lambda: None)
