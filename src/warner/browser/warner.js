@@ -181,23 +181,23 @@ function weekIndex(year, week) {
   const last = year === 9999 ? 52 : Math.floor(dayIndex(year + 1, 1, 4) / 7) - first;
   return year < 1 || week < 1 || week > last ? -1 : first + week - 1;
 }
-function parse({ domain }, text2) {
+function parse({ domain }, text) {
   const { kind } = domain;
   if (kind === "categorical") {
     const whole = domain.values.every((value) => typeof value === "boolean");
-    const wanted = whole ? text2.toLowerCase() : text2;
+    const wanted = whole ? text.toLowerCase() : text;
     return domain.values.find((value) => String(value) === wanted);
   }
-  if (kind === "integers") return /^-?[0-9]{1,18}$/.test(text2) ? Number(text2) : void 0;
+  if (kind === "integers") return /^-?[0-9]{1,18}$/.test(text) ? Number(text) : void 0;
   if (kind === "interval") {
     const pattern = /^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$/;
-    return pattern.test(text2) ? Number(text2) : void 0;
+    return pattern.test(text) ? Number(text) : void 0;
   }
   if (kind === "grid") {
-    const found = /^(?:([0-9]{1,9}), ?([0-9]{1,9})|\[([0-9]{1,9}), ?([0-9]{1,9})\])$/.exec(text2);
+    const found = /^(?:([0-9]{1,9}), ?([0-9]{1,9})|\[([0-9]{1,9}), ?([0-9]{1,9})\])$/.exec(text);
     return found ? found.slice(1).filter((part) => part !== void 0).map(Number) : void 0;
   }
-  return text2;
+  return text;
 }
 function valuesOf({ domain, silence }) {
   return size(domain) + (silence ? 1 : 0);
@@ -1684,8 +1684,8 @@ function checkSurvey(data) {
     frozen(data)
   );
 }
-function checkText(text2, languages, place) {
-  const is = isObject(text2) && languages.every((tag) => typeof text2[tag] === "string");
+function checkText(text, languages, place) {
+  const is = isObject(text) && languages.every((tag) => typeof text[tag] === "string");
   insist(is, "malformed", place, "must have a text in each language");
 }
 function checkNumber(value, place) {
@@ -1706,7 +1706,7 @@ function checkAsked(asked, languages) {
   const { answers } = asked;
   const shown = isObject(answers) && languages.every((tag) => {
     const texts = answers[tag];
-    return Array.isArray(texts) && texts.every((text2) => typeof text2 === "string") && texts.length === wanted;
+    return Array.isArray(texts) && texts.every((text) => typeof text === "string") && texts.length === wanted;
   });
   insist(shown, "malformed", `${place}.answers`, "must have a text for each label");
 }
@@ -1759,16 +1759,18 @@ function checkQuestion(question, drawn) {
   checkFits(sampler, question, place);
   checkDeltaOf(sampler, delta, place);
 }
+var KEY = /^[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]$/;
 function checkTokens({ access, tokens, program }) {
   const place = "survey.tokens";
-  insist(access === "tokens" === (tokens !== void 0), "malformed", place, "must go with access");
+  const goes = access === "tokens" === (tokens !== void 0);
+  insist(goes, "malformed", place, "must go with access");
   if (tokens === void 0) return;
   insist(isObject(tokens), "malformed", place, "must be an object");
   const { issuer, keys, wait } = tokens;
   const known = typeof issuer === "string" && /^https?:\/\/[^/]+$/.test(issuer) && Number.isSafeInteger(wait) && Number(wait) >= 0;
   insist(known, "malformed", place, "must have an address and seconds to wait");
   const count = program === void 0 ? 1 : prepare(program, "survey.program").blocks?.length;
-  const whole = Array.isArray(keys) && keys.length === count && keys.every((key) => typeof key === "string" && /^[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]$/.test(key));
+  const whole = Array.isArray(keys) && keys.length === count && keys.every((key) => typeof key === "string" && KEY.test(key));
   insist(whole, "malformed", `${place}.keys`, "must be a key for each block of questions");
 }
 function checkRepeat(repeat, questions) {
@@ -2022,8 +2024,8 @@ function body(survey, submissions) {
   return joined([magic, unhex(survey.layout), ...submissions]);
 }
 var CODE = /^[2-9A-HJKMNP-TV-Z]{16}$/;
-function plainCode(text2) {
-  const plain = text2.replace(/[\s-]/g, "").toUpperCase();
+function plainCode(text) {
+  const plain = text.replace(/[\s-]/g, "").toUpperCase();
   return CODE.test(plain) ? plain : null;
 }
 async function invitationId(survey, code) {
@@ -2059,7 +2061,9 @@ function segments(survey, submission) {
 // modules/tokens.js
 var PREFIX = 32;
 var SALT = 48;
-var text = new TextEncoder();
+function ascii(text) {
+  return new TextEncoder().encode(text);
+}
 function numberOf(bytes) {
   return bytes.reduce((number, byte) => number << 8n | BigInt(byte), 0n);
 }
@@ -2133,13 +2137,13 @@ async function finalize(key, message, drawn, signed) {
   return bytesOf(signature, key.length);
 }
 function messageOf({ study }) {
-  return joined([text.encode("warner token\n"), unhex(study)]);
+  return joined([ascii("warner token\n"), unhex(study)]);
 }
 async function tokenRequest(survey, code, drawn, block) {
   const plain = plainCode(code);
   insist(plain !== null, "code", "code", "must be 16 letters and digits, as in the invitation");
   const covered = await blind(keyOf(survey, block), messageOf(survey), drawn);
-  return joined([text.encode("WRNB"), unhex(survey.layout), text.encode(plain), covered]);
+  return joined([ascii("WRNB"), unhex(survey.layout), ascii(plain), covered]);
 }
 async function tokenOf(survey, drawn, signed, block) {
   const signature = await finalize(

@@ -91,7 +91,7 @@ def test_keys_come_back_from_their_file_and_from_a_study(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text, words",
     [
-        ('[collect]\naccess = "tokens"\n', "needs a table [collect.tokens]"),
+        ('[collect]\naccess = "tokens"\n', r"needs a table \[collect.tokens\]"),
         (f'[collect.tokens]\nissuer = "{ISSUER}"\nkeys = ["KEY"]\n', 'is for access = "tokens"'),
         ('issuer = "ISSUER/path"\nkeys = ["KEY"]\n', "the scheme and the host of the issuer"),
         ('issuer = "http://codes.example.org"\nkeys = ["KEY"]\n', "the scheme and the host"),
@@ -105,7 +105,7 @@ def test_a_study_says_all_that_tokens_need(text: str, words: str) -> None:
     if not text.startswith("[collect"):
         text = f'[collect]\naccess = "tokens"\n[collect.tokens]\n{text}'
     text = text.replace("KEY", keys(1)[0].public.text).replace("ISSUER", ISSUER)
-    assert words in str(refused(StudyError, words, Study.parse, ONE + text))
+    refused(StudyError, words, Study.parse, ONE + text)
 
 
 def test_a_study_has_a_key_for_each_block(tmp_path: Path) -> None:

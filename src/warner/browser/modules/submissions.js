@@ -296,7 +296,8 @@ function hashOfCode(use, { study }, code) {
 }
 
 /**
- * What the bytes of a submission are: the id or token, public columns, and the report of each question.
+ * What the bytes of a submission are: the id or token, public columns, and the report of each
+ * question.
  *
  * @param {Survey} survey
  * @param {Uint8Array} submission

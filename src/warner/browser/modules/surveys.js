@@ -212,6 +212,9 @@ function checkQuestion(question, drawn) {
   checkDeltaOf(sampler, delta, place);
 }
 
+// 2,048 bits in letters and digits, the first of them 1, of an odd number.
+const KEY = /^[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]$/;
+
 /**
  * A survey says where codes are exchanged for tokens, with a key for each block of questions.
  *
@@ -219,7 +222,8 @@ function checkQuestion(question, drawn) {
  */
 function checkTokens({ access, tokens, program }) {
   const place = "survey.tokens";
-  insist((access === "tokens") === (tokens !== undefined), "malformed", place, "must go with access");
+  const goes = (access === "tokens") === (tokens !== undefined);
+  insist(goes, "malformed", place, "must go with access");
   if (tokens === undefined) return;
   insist(isObject(tokens), "malformed", place, "must be an object");
   const { issuer, keys, wait } = tokens;
@@ -228,7 +232,7 @@ function checkTokens({ access, tokens, program }) {
   insist(known, "malformed", place, "must have an address and seconds to wait");
   const count = program === undefined ? 1 : prepare(program, "survey.program").blocks?.length;
   const whole = Array.isArray(keys) && keys.length === count
-    && keys.every((key) => typeof key === "string" && /^[g-z0-9_-][A-Za-z0-9_-]{340}[Qw]$/.test(key));
+    && keys.every((key) => typeof key === "string" && KEY.test(key));
   insist(whole, "malformed", `${place}.keys`, "must be a key for each block of questions");
 }
 

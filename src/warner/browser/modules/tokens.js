@@ -13,7 +13,11 @@ import { plainCode } from "./submissions.js";
 
 const PREFIX = 32;
 const SALT = 48;
-const text = new TextEncoder();
+
+/** @param {string} text in ASCII. */
+function ascii(text) {
+  return new TextEncoder().encode(text);
+}
 
 /** @param {Uint8Array} bytes the highest byte first. */
 function numberOf(bytes) {
@@ -162,7 +166,7 @@ export async function finalize(key, message, drawn, signed) {
 
 /** What a token of a survey says, after its random prefix. @param {Survey} survey */
 function messageOf({ study }) {
-  return joined([text.encode("warner token\n"), unhex(study)]);
+  return joined([ascii("warner token\n"), unhex(study)]);
 }
 
 /**
@@ -178,7 +182,7 @@ export async function tokenRequest(survey, code, drawn, block) {
   const plain = plainCode(code);
   insist(plain !== null, "code", "code", "must be 16 letters and digits, as in the invitation");
   const covered = await blind(keyOf(survey, block), messageOf(survey), drawn);
-  return joined([text.encode("WRNB"), unhex(survey.layout), text.encode(plain), covered]);
+  return joined([ascii("WRNB"), unhex(survey.layout), ascii(plain), covered]);
 }
 
 /**
