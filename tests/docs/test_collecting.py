@@ -136,12 +136,15 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
             servers.start("warner collect serve habits.toml", _HERE)
             Path("token.txt").write_text(servers.ready()[0])
             run(*shlex.split(servers.real(command))[1:])
-        elif command.startswith("warner collect invite"):
+        elif command.startswith("warner collect invite") and "issuer_token" not in command:
             servers.stop()
             Path("habits.toml").write_text(study.replace('access = "open"', 'access = "invited"'))
             Path("habits.counts.sqlite").rename("before.sqlite")
             run(*shlex.split(command)[1:])
-        elif command.startswith(("warner collect serve", "warner plan")):  # others start and plan
+        elif (  # others start, plan and ask an issuer
+            command.startswith(("warner collect serve", "warner collect issue", "warner plan"))
+            or "issuer_token" in command
+        ):
             names = command.split()[1 : 3 if " collect " in command else 2]
             options = set(re.findall(r"--[a-z-]+", run(*names, "--help").stdout))
             assert set(re.findall(r"--[a-z-]+", command)) <= options

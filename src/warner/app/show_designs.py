@@ -121,7 +121,11 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     if meaning["rows_per_person"] > 1:
         notes.append(f"One person may send {meaning['rows_per_person']:,} rows of answers.")
     notes += [f"Public, NOT protected: {name} ({v})." for name, v in meaning["public"].items()]
-    who = {"open": "everyone with the address", "invited": "people with a code"}
+    who = {
+        "open": "everyone with the address",
+        "invited": "people with a code",
+        "tokens": "people with a code, which they exchange for a token",
+    }
     if (access := meaning["access"]) is not None:
         notes.append(f"Who may answer: {who[access]}; {meaning['people']:,} people planned.")
     show(Table(columns, rows, notes, meaning["title"]))

@@ -228,7 +228,7 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
         "is made before anything is asked, and depends on no answer. A person who leaves something "
         "open, reloads the page or comes back is asked the same."
     ]
-    if study.collect.access == "invited":
+    if study.collect.access in ("invited", "tokens"):
         words.append(
             "The draw follows from a hash of the invitation code, the same on every device. "
             "Whoever knows a code can compute it, and whoever makes codes could choose among them."
@@ -320,17 +320,25 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
             "Invitation codes: that a code was used is kept. Whoever sent the codes to people, and "
             "runs the collector, can see whose submission arrives, but no answer."
         )
+    if (tokens := study.collect.tokens) is not None:
+        sentences.append(
+            "Invitation codes: the issuer keeps that a code was exchanged for a token. No number "
+            "of a report follows from a code, also for those who run the issuer and the collector "
+            "together. Who watches both at that moment can compare addresses, and times: a "
+            f"report waits for at most {tokens.wait:,} seconds, drawn at random."
+        )
     return sentences
 
 
 def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
     """What each party sees of a person."""
     public = ", the public columns" if study.public else ""
+    number = "its random id" if study.collect.tokens is None else "its token, which names nobody"
     return {
         "device": "the answers, until they are sealed; then the sealed report until it is sent",
         "network": "that a submission of fixed length is sent, and when, under encryption (HTTPS)",
         "collector_process": (
-            f"each randomised report{_drawn(study)}{public}, its random id, and the address of the "
+            f"each randomised report{_drawn(study)}{public}, {number}, and the address of the "
             "sender, while it counts"
         ),
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
@@ -341,7 +349,14 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
             "many requests were refused, by reason"
         ),
         "public": "what the owner publishes",
+        **({} if study.collect.tokens is None else {"issuer": _ISSUER}),
     }
+
+
+_ISSUER = (
+    "invitation codes, that each is exchanged, and the address from which; no report, and nothing "
+    "from which a report could be recognised"
+)
 
 
 def _drawn(study: Study) -> str:

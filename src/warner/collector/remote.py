@@ -45,6 +45,7 @@ _REMEDIES = {
     "closed": "Everything that was counted before is in the result",
     "not_by_invitation": 'Say access = "invited" in [collect], and start the server again',
     "no_backup": "pg_dump makes one while the collector runs; docs/collector.md has the commands",
+    "no_token": "People with a token send reports of this study, from its page",
     "not_invited": "Only invited people can send reports of this study",
     "too_many": "The owner's token lifts the limit: --token-file or --token-env",
 }

@@ -179,6 +179,10 @@ class _Visit:
             self._take("study.json")
         if "study.json" not in self.loaded:
             raise FileError(self.url, "serves no survey of warner", None, "Check the address")
+        if '"access":"tokens"' in self.served:
+            rule = "asks for tokens, which only its issuer gives: it cannot be answered here"
+            remedy = 'Check it with access = "invited" before it is served with tokens'
+            raise FileError(self.url, rule, None, remedy)
         for name, _ in people_scripts():
             if name not in self.loaded:
                 self._take(name)

@@ -17,7 +17,7 @@ from tests.services import postgres_address
 from tests.spec.collector._web import KIND, SERVED, TEXT, Client, Site, ask, served, site
 from tests.spec.collector.web.test_application import refused
 from warner.app.cli import main
-from warner.app.commands import serving
+from warner.app.commands import collectors, serving
 from warner.collector import access, collector as module, remote, stores
 from warner.collector.access import COOKIE, invitations_body, invited_id, invited_ids, new_codes
 from warner.collector.collector import Collector
@@ -268,10 +268,10 @@ def test_serving_needs_its_extra_and_a_place_for_the_store(
 
 def test_hosts_that_are_answered() -> None:
     own = ["localhost", "127.0.0.1", "[::1]"]
-    assert serving._hosts([], None, "0.0.0.0") == []
-    assert serving._hosts([], None, "127.0.0.1") == own
-    assert serving._hosts([], "https://a.org:8443/x", "0.0.0.0") == ["a.org", *own]
-    assert serving._hosts(["b.org"], "https://a.org", "::1") == ["b.org", "a.org", *own]
+    assert collectors.hosts_of([], None, "0.0.0.0") == []
+    assert collectors.hosts_of([], None, "127.0.0.1") == own
+    assert collectors.hosts_of([], "https://a.org:8443/x", "0.0.0.0") == ["a.org", *own]
+    assert collectors.hosts_of(["b.org"], "https://a.org", "::1") == ["b.org", "a.org", *own]
 
 
 def test_the_planned_number_can_be_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,7 +359,7 @@ def test_a_survey_is_served_only_where_it_says_who_may_answer(
     first, *remedy = silent.stderr.strip().splitlines()
     assert "study.toml: collect.access: must say who may answer." in first
     lines = [line.partition("#")[0].strip() for line in remedy]
-    assert lines == ['access = "invited"', 'access = "open"']
+    assert lines == ['access = "invited"', 'access = "open"', 'access = "tokens"']
     Path("study.toml").write_text(SERVED)
     assert several in run("collect", "serve", "study.toml").stderr
     Path("study.toml").write_text(TEXT + 'access = "invited"\n')

@@ -239,6 +239,10 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 click.echo(
                     "Preview: no report is counted, and all of it goes at the end.", err=True
                 )
+                if study.collect.tokens is not None:
+                    click.echo(
+                        "The page needs warner collect issue, and codes of its own.", err=True
+                    )
                 if study.collect.access == "invited":
                     codes = new_codes(3)
                     collector.invite(invited_ids(study.digest, codes))
