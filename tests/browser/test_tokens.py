@@ -62,14 +62,15 @@ class Parties:
 def parties(relayed: Any, tmp_path: Path) -> Iterator[Callable[..., Parties]]:
     started: list[Any] = []
 
-    def start(wait: int = 0, codes: int = 2) -> Parties:
+    def start(wait: int = 0, codes: int = 2, more: str = "") -> Parties:
         issuer = Relay("")
         started.append(issuer)
         study = tmp_path / "small.toml"
         study.write_text(SMALL, encoding="utf-8")
         made = ["--issuer", issuer.url.rstrip("/"), "-o", str(tmp_path / "issuer.pem")]
         table = run("collect", "keys", str(study), *made).stdout
-        text = SMALL.replace('access = "open"', 'access = "tokens"') + f"{table}wait = {wait}\n"
+        text = SMALL.replace('access = "open"', 'access = "tokens"')
+        text += f"{more}{table}wait = {wait}\n"
         collector, served = relayed(text)
         store, listed = str(tmp_path / "codes.sqlite"), tmp_path / "codes.csv"
         options = ["-n", str(codes), "-o", str(listed), "--store", store]
@@ -176,3 +177,32 @@ def test_who_has_no_code_is_told_on_a_phone(people: Any, parties: Any) -> None:
     assert page.locator(".leaves").inner_text()
     send(page)
     assert all_of.served.people() == 1
+
+
+PAGE = """<!doctype html>
+<title>An app</title>
+<p id="said">...</p>
+<script type="module">
+  import { send } from "SURVEYsend.js";
+  const code = "CODE";
+  document.getElementById("said").textContent = await send({ pills: "often" }, { code });
+</script>
+"""
+
+
+def test_a_page_of_its_own_exchanges_its_code_and_waits(
+    people: Any, parties: Any, other_site: Any
+) -> None:
+    all_of = parties(wait=1, more=f'origins = ["{other_site.origin}"]\n')
+    all_of.issuer.lost_replies = 1
+    page_of = PAGE.replace("SURVEY", all_of.collector.url)
+    other_site.page = page_of.replace("CODE", all_of.codes[0])
+    page = people.person().new_page()
+    page.goto(other_site.origin)
+    page.locator("#said", has_text="sent").wait_for()
+    first, second = all_of.requests
+    assert first == second and page.evaluate(DRAWS) == []
+    stranger = people.person().new_page()
+    stranger.goto(other_site.origin)
+    stranger.locator("#said", has_text="spent").wait_for()
+    assert len(all_of.collector.posts) == 1 and all_of.served.people() == 1

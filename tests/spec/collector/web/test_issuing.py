@@ -149,7 +149,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     assert "has keys already" in twice.stderr
     issued = run("collect", "issue", "study.toml", "--keys", "issuer.pem")
     assert "Token of the owner: " in issued.stdout and "0 people are invited" in issued.stderr
-    invite = run("collect", "invite", "study.toml", "-n", "3", "-o", "codes.csv")
+    run("collect", "invite", "study.toml", "-n", "3", "-o", "codes.csv")
     assert Path("study.codes.sqlite").exists() and not Path("study.counts.sqlite").exists()
     unused = run("collect", "unused", "study.toml", "--codes", "codes.csv", "-o", "unused.csv")
     assert "3 of 3 codes were not used yet" in unused.stderr
@@ -157,7 +157,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     run("collect", "keys", "other.toml", *made[3:], "-o", "wrong.pem")
     wrong = run("collect", "issue", "study.toml", "--keys", "wrong.pem", ok=False)
     assert "holds other keys than study.toml states" in wrong.stderr
-    collector = run("collect", "serve", "study.toml")
+    run("collect", "serve", "study.toml")
     swapped = run(
         "collect",
         "issue",
