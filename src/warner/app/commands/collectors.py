@@ -176,8 +176,7 @@ def collecting(
     from warner.collector.survey_document import survey_bytes
 
     survey_bytes(study)  # refused before a store is made
-    opened = store_at(store or usual_store(path, issues))
-    opened.goes_on_as_copy = restored
+    opened = store_at(store or usual_store(path, issues), restored)
     collector = Collector(study, opened, ways, issues=issues)
     try:
         yield collector
