@@ -226,7 +226,7 @@ class ReportWriter:
         """Note whether reports are simulated; refuse real ones among them in an unmarked file."""
         if self._simulated not in (None, simulated) and not self._marked:
             remedy = "Write two files, or pass simulation=True to mark all as simulated"
-            rule = "of real people and of a simulation do not go into one file"
+            rule = "must be all of real people or all simulated in one file"
             raise MismatchError("reports", rule, None, remedy)
         self._simulated = simulated or bool(self._simulated)
 

@@ -188,7 +188,7 @@ def _title(
         more = f"{_EVERY_LOOK}{more}"
     about = f"{shown}: {100 * options.level:.4g} % interval for the {options.target}{more}"
     if not _bounded(estimate, options):
-        about = "no intervals: different distributions make the same reports"
+        about = "no intervals: the same reports can come from different shares"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
     reports = reports_of(estimate.n, estimate.data.simulated)

@@ -67,7 +67,7 @@ INTERVALS = {
         "value, not for all at once."
     ),
 }
-NO_INTERVALS = "There are no intervals: different distributions make the same reports."
+NO_INTERVALS = "There are no intervals: the same reports can come from different shares."
 PEOPLE = {
     "population": "the population that these people come from",
     "respondents": "these respondents",

@@ -173,7 +173,8 @@ def test_without_intervals_there_are_no_bars_and_no_band_and_the_caption_says_so
     panel = _panel(_unidentified(size))
     assert _marks(panel) == (["point"] if size == 5 else ["line"])
     assert (
-        "no intervals: different distributions make the same reports" in panel["title"]["subtitle"]
+        "no intervals: the same reports can come from different shares"
+        in panel["title"]["subtitle"]
     )
 
 

@@ -150,7 +150,7 @@ class Wording:
         if result.doubt:
             yield result.doubt
         if result.fit.probabilities is not None and not result.has_intervals:
-            yield "Different distributions make the same reports. So no interval is known."
+            yield "The same reports can come from different shares, so no interval is known."
         weight = self.weights.get(question.name)
         if weight is not None:
             points = 100 * _FORGED * weight / result.n
