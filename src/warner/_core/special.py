@@ -119,17 +119,14 @@ def ndtri(p: ArrayLike) -> np.ndarray:
 
 def chdtrc(degrees: int, x: float) -> float:
     """Pr(a chi-square with a whole number of degrees of freedom exceeds x)."""
-    half = x / 2
-    if degrees % 2:
-        total, term = math.erfc(math.sqrt(half)), 2 * math.sqrt(half / math.pi) * math.exp(-half)
-        first = 1.5
-    else:
-        total, term = 0.0, math.exp(-half)
-        first = 1.0
-    for i in range(degrees // 2):
-        total += term
-        term *= half / (first + i)
-    return min(total, 1.0)
+    half, shift = x / 2, degrees % 2 / 2
+    if half <= 0:
+        return 1.0
+    # The terms of the finite sum, as logarithms: exp(-x / 2) alone is 0 where x is large.
+    i = np.arange(degrees // 2) + shift
+    terms = np.exp(i * math.log(half) - half - _log_gamma(i + 1))
+    ends = math.erfc(math.sqrt(half)) if degrees % 2 else 0.0
+    return min(ends + float(terms.sum()), 1.0)
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> np.ndarray:

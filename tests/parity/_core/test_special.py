@@ -31,6 +31,9 @@ def test_chi_square_of_whole_degrees() -> None:
     for degrees in range(1, 40):
         for x in (0.0, 1e-3, 0.5, 3.0, 30.0, 300.0):
             assert chdtrc(degrees, x) == pytest.approx(special.chdtrc(degrees, x), rel=1e-12)
+    for degrees in (2_000, 2_001):  # exp(-x / 2) alone is 0
+        for x in (1_900.0, 2_000.0, 2_300.0, 9_000.0):
+            assert chdtrc(degrees, x) == pytest.approx(special.chdtrc(degrees, x), rel=1e-9)
 
 
 def test_gamma_from_tiny_shapes_to_large_ones() -> None:
