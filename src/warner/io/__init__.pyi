@@ -6,4 +6,5 @@ from .report_file import (
     tally_file as tally_file,
 )
 from .report_writer import ReportWriter as ReportWriter, write_reports as write_reports
-from .sql_counts import count_statement as count_statement, read_counts as read_counts
+from .sql_counts import read_counts as read_counts
+from .sql_statements import count_statement as count_statement

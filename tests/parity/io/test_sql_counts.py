@@ -15,7 +15,7 @@ from tests.sql.engines import ENGINES, run_statement
 from warner import Categorical, Integers, LocalHashing, RandomizedResponse, SubsetSelection
 from warner.errors import ArgumentError, EmptyError, ReportError
 from warner.io import count_statement, read_counts
-from warner.io.sql_counts import DIALECTS, DbtMacro, mark_of
+from warner.io.sql_statements import DIALECTS, DbtMacro, mark_of
 
 EVIL = "it's \"a\" `b` \\' {{ c }}{% x -- /* 日本; DROP TABLE t"
 MECHANISMS = {

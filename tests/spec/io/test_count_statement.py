@@ -17,7 +17,7 @@ from tests.sql.engines import ENGINES, run_statement
 from warner import Integers, LocalHashing, Reports, Study, SubsetSelection
 from warner.errors import ArgumentError, FileError, ReportError, WarnerError
 from warner.io import count_statement, read_counts
-from warner.io.sql_counts import DIALECTS
+from warner.io.sql_statements import DIALECTS
 from warner.reports.rules import BEYOND, GAP, WholeNumbers
 from warner.reports.tally import Tally, dump_tallies, load_tallies
 

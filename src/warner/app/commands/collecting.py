@@ -40,7 +40,7 @@ from warner.app.what_files_hold import (
     write_text,
 )
 from warner.designs import PaperDesign
-from warner.io import formats, public_values, read_answers, sql_counts
+from warner.io import formats, public_values, read_answers, sql_statements
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
 from warner.studies.public import declared
@@ -555,7 +555,7 @@ def merge(
 @click.argument("study", type=click.Path(dir_okay=False))
 @click.option(
     "--dialect",
-    type=click.Choice(sql_counts.DIALECTS),
+    type=click.Choice(sql_statements.DIALECTS),
     required=True,
     help="The database that will run the statement.",
 )
@@ -635,7 +635,7 @@ def sql(
     refuse_overwriting(output, study)
     if (table is None) == (macro is None):
         raise click.UsageError("Give --table or --dbt, and not both.")
-    target = sql_counts.DbtMacro(macro) if macro is not None else table or ""
+    target = sql_statements.DbtMacro(macro) if macro is not None else table or ""
     plan = _whole(study, Study.load(study))
     names = [] if by is None else [name.strip() for name in by.split(",")]
     for name in names:
