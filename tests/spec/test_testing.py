@@ -458,5 +458,29 @@ def test_a_law_that_a_subclass_changes_is_checked_again() -> None:
             self.law = Forced(domain, 2 * epsilon).law
             self.check_realisable()
 
-    with pytest.raises(BudgetError, match="cannot be met"):
+    with pytest.raises(BudgetError, match="the law of Louder spends 2, above it"):
         Louder(SMALL, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1.3, "epsilon: is 1, and the law of Other spends 1.3, above it. Check the prob"),
+        (0.5, "epsilon: is 1, and the law of Other spends only 0.5. Check the prob"),
+        (1 + 1e-8, "epsilon: cannot be met with 64-bit thresholds: the nearest that can is 1.0000"),
+        (1 - 1e-8, "epsilon: cannot be met with 64-bit thresholds: the nearest that can is 0.9999"),
+    ],
+)
+def test_a_wrong_formula_is_not_called_a_rounding_error(factor: float, said: str) -> None:
+    """Rejects advice to pass a larger epsilon, by which a law that leaks would pass."""
+
+    class Other(Forced):
+        def __init__(self, domain: Integers, epsilon: float) -> None:
+            super().__init__(domain, epsilon)
+            self.law = Forced(domain, factor * epsilon).law
+            self.check_realisable()
+
+    with pytest.raises(BudgetError) as caught:
+        Other(SMALL, 1.0)
+    assert str(caught.value).startswith(said)
+    assert ("larger epsilon" in str(caught.value)) == (abs(factor - 1) < 1e-6)

@@ -176,15 +176,24 @@ def check_epsilon(epsilon: float) -> None:
 
 
 def realise(
-    requested: float, high: int | Fraction, low: int | Fraction, times: int | Fraction = 1
+    requested: float,
+    high: int | Fraction,
+    low: int | Fraction,
+    times: int | Fraction = 1,
+    whose: str = "the mechanism",
 ) -> float:
-    """Return the realised epsilon, times ln(high / low), rounded up."""
+    """Return the realised epsilon, times ln(high / low), rounded up, of the law of ``whose``."""
     if high <= low:
         rule = "is too small: with 64-bit thresholds reports would not depend on the value"
         remedy = "Pass a larger epsilon or use a smaller domain"
         raise BudgetError("epsilon", rule, repr(requested), remedy)
     epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:
+        # Rounded thresholds miss the budget by a few steps of 2^-64; a wrong formula by far more.
+        if abs(epsilon - requested) > max(1e-6, math.exp(requested) / 2**54):
+            spent = f"{epsilon:.6g}, above it" if epsilon > requested else f"only {epsilon:.6g}"
+            rule = f"is {requested:g}, and the law of {whose} spends {spent}"
+            raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
         rule = f"cannot be met with 64-bit thresholds: the nearest that can is {epsilon!r}"
         raise BudgetError("epsilon", rule, repr(requested), "Pass a larger epsilon")
     return epsilon

@@ -181,7 +181,7 @@ class Mechanism(Hinting, ABC):
         ratio = self.law.ratio()
         if ratio == INFINITE or math.isinf(self.requested):
             return epsilon_of(ratio)
-        return realise(self.requested, ratio, 1)
+        return realise(self.requested, ratio, 1, whose=type(self).__name__)
 
     def check_realisable(self) -> None:
         """Refuse a budget that 64-bit thresholds cannot realise. Every constructor calls this last.
