@@ -164,7 +164,7 @@ def table_of_odds(question: str, example: Example) -> Table:
         {"answer": example.answer, "people": of_hundred(example.sent)},
         {"answer": example.other, "people": of_hundred(example.sent_by_other)},
     ]
-    columns = [Column("answer"), Column("people", "of 100 people send the report")]
+    columns = [Column("answer"), Column("people", f"of 100 people {example.act}")]
     return Table(columns, rows, example.conclusions(), question)
 
 
@@ -172,10 +172,9 @@ def _odds(question: str, example: Example) -> Any:
     """100 people with each of the two answers that a report tells apart best, as dots."""
     alt = require_altair()
     panels = []
-    for answer, sent in ((example.answer, example.sent), (example.other, example.sent_by_other)):
+    shares = (example.sent, example.sent_by_other)
+    for said, sent in zip(example.sentences(), shares, strict=True):
         dots = [{"x": i % _ROW, "y": i // _ROW, "sends": i < round(100 * sent)} for i in range(100)]
-        said = f"Of 100 people whose answer is \N{LEFT DOUBLE QUOTATION MARK}{answer}"
-        said += f"\N{RIGHT DOUBLE QUOTATION MARK}, {of_hundred(sent)} send {example.report}."
         blank = {"axis": None, "scale": alt.Scale(padding=8)}
         drawn = (
             alt.Chart(inline_data(dots))
@@ -196,5 +195,7 @@ def _odds(question: str, example: Example) -> Any:
         )
         panels.append(drawn)
     legend = "Filled: sends this report. Hollow: sends another one."
+    if example.box is not None:
+        legend = "Filled: ticks this box. Hollow: ticks another one."
     about = [legend, *example.conclusions()]
     return alt.vconcat(*panels, spacing=14).properties(title=titled(question, about))

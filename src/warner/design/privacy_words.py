@@ -13,6 +13,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.text import at_most, of_hundred
+from warner.designs.paper import PaperDesign
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Optimal
 from warner.privacy.guarantees import Guarantee, compose, side_by_side
@@ -21,6 +22,7 @@ from warner.results.tables import name_of
 
 _READABLE = 40  # nats; beyond, odds are no numbers to read
 _TOO_RARE = 0.1  # a report that fewer people send is no example
+_NEARLY = 1e-9  # between ratios that differ by the rounding of realised chances
 
 
 class Strength(IntEnum):
@@ -232,39 +234,52 @@ class Example(NamedTuple):
     other: str
     sent: float  # the probability that ``answer`` sends the report
     sent_by_other: float  # the same of ``other``
+    box: str | None  # the word of a card for paper that is ticked; None where reports are sent
     is_value: bool  # whether reports are values, so that this one is ``answer``
     is_one_of_two: bool  # whether there are two reports
 
     @property
-    def report(self) -> str:
-        """Which report it is, in words."""
-        is_value = self.is_value
-        return (
-            f"the report {_quoted(self.answer)}"
-            if is_value
-            else "the report that speaks most for it"
-        )
+    def act(self) -> str:
+        """What people do who send the report: the same words for both answers."""
+        if self.box is not None:
+            return f"tick {_quoted(self.box)}"
+        if self.is_value:
+            return f"send the report {_quoted(self.answer)}"
+        first, second = _quoted(self.answer), _quoted(self.other)
+        return f"send a report that speaks most for {first} and not {second}"
 
     def in_words_of(self, texts: Mapping[str, str]) -> Example:
         """The example with the texts of answers, {value: text}, in place of the values."""
         answer, other = (texts.get(each, each) for each in (self.answer, self.other))
         return self._replace(answer=answer, other=other)
 
+    def sentences(self) -> list[str]:
+        """How many of 100 people with each of the two answers send the report."""
+        pairs = ((self.answer, self.sent), (self.other, self.sent_by_other))
+        return [
+            f"Of 100 people whose answer is {_quoted(answer)}, {of_hundred(sent)} {self.act}."
+            for answer, sent in pairs
+        ]
+
     def conclusions(self) -> list[str]:
         """What somebody can conclude who held both answers to be equally likely."""
-        pairs = [(self.answer, self.sent, self.sent_by_other, "this report")]
+        seen, another = "this report", "the other report"
+        if self.box is not None:
+            seen, another = f"{_quoted(self.box)} ticked", "the other box ticked"
+        pairs = [(self.answer, self.other, self.sent, self.sent_by_other, seen)]
         if self.is_one_of_two:
-            pairs.append((self.other, 1 - self.sent_by_other, 1 - self.sent, "the other report"))
+            unsent, unsent_by_other = 1 - self.sent, 1 - self.sent_by_other
+            pairs.append((self.other, self.answer, unsent_by_other, unsent, another))
         who, sentences = "Somebody who held both answers to be equally likely, and sees", []
-        for answer, high, low, seen in pairs:
+        for answer, other, high, low, seen in pairs:
             if low <= 0:
-                sentences.append(f"{who} {seen}, knows that the answer is not the other one.")
-                continue
-            ratio = math.log(high / low)
-            sentences.append(
-                f"{who} {seen}, is then at most {certainty(ratio)} sure of {_quoted(answer)}: the "
-                f"odds are at most {at_most(high / low)} to 1."
-            )
+                sentences.append(f"{who} {seen}, knows that the answer is not {_quoted(other)}.")
+            else:
+                ratio = math.log(high / low)
+                sentences.append(
+                    f"{who} {seen}, is then at most {certainty(ratio)} sure of {_quoted(answer)}: "
+                    f"the odds are at most {at_most(high / low)} to 1."
+                )
             who = "Who sees"
         return sentences
 
@@ -272,29 +287,61 @@ class Example(NamedTuple):
 def example_of(mechanism: Mechanism) -> Example | None:
     """The report that tells two answers apart most; None where none is listed.
 
-    Metric privacy has no such pair: the two most distant answers are hidden least.
+    Where several reports tell the two answers apart equally well, it is any of them. Metric privacy
+    has no such pair: the two most distant answers are hidden least. Of sensitive answers only, a
+    design for paper with two reports has an example, and its second report is said to show an
+    answer.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> example = example_of(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
-    >>> example.answer, example.report, round(100 * example.sent)
-    ('yes', 'the report \u201cyes\u201d', 73)
+    >>> print(*example.sentences(), sep="\\n")
+    Of 100 people whose answer is “yes”, 73 send the report “yes”.
+    Of 100 people whose answer is “no”, 27 send the report “yes”.
     """
-    promised = mechanism.guarantee
-    if promised.sensitive is not None or promised.is_metric or promised.delta is not None:
+    promised, words = mechanism.guarantee, None
+    if isinstance(mechanism, PaperDesign):
+        words = mechanism.report_words
+    is_partial = promised.sensitive is not None and (words is None or len(words) > 2)
+    if is_partial or promised.is_metric or promised.delta is not None:
         return None
     answers = mechanism.domain.answered
     if mechanism.takers or not mechanism.is_enumerable or answers.points is not None:
         return None  # of several questions, people do not think as of one answer
     # Backwards, so that of "no" and "yes", which are alike, "yes" is the example.
     table = np.asarray(mechanism.probabilities())[::-1, : answers.size][:, ::-1]
-    worst = worst_pair(table)
-    high, low = (float(table[worst.report, x]) for x in (worst.likely, worst.unlikely))
-    if high < _TOO_RARE:
-        return None
     labels = [name_of(label) for label in reversed(answers.labels)]
-    first, second = labels[worst.likely], labels[worst.unlikely]
+    mask = np.ones(len(labels), dtype=bool)
+    if promised.sensitive is not None:
+        mask = np.array([label in set(map(name_of, promised.sensitive)) for label in labels])
+    best = worst_pair(table, mask).ratio
+    for likely in np.flatnonzero(mask):  # the first answer for which a report speaks most
+        mask = np.arange(len(labels)) == likely
+        worst = worst_pair(table, mask)
+        if worst.ratio == best or INFINITE != best <= worst.ratio * (1 + _NEARLY):
+            break
+    high, low = table[:, worst.likely], table[:, worst.unlikely]
+    alike = _as_telling(high, low)
+    if words is not None:  # a box that is ticked is one
+        alike = np.arange(len(table)) == worst.report
+    sent, by_other = (float(sum(each[alike])) for each in (high, low))
+    if sent < _TOO_RARE:
+        return None
+    box = None if words is None else words[::-1][worst.report]
     is_value = mechanism.channel().reports_are_values
-    return Example(first, second, high, low, is_value, len(table) == 2)
+    first, second = labels[worst.likely], labels[worst.unlikely]
+    return Example(first, second, sent, by_other, box, is_value, len(table) == 2)
+
+
+def _as_telling(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """Which reports tell two answers apart as well as the report that does so best.
+
+    Shapes: high (m,), low (m,), returns (m,).
+    """
+    ruled_out = np.asarray((low == 0) & (high > 0))
+    if ruled_out.any():
+        return ruled_out
+    ratios = [float(x / z) if z else 0.0 for x, z in zip(high, low, strict=True)]
+    return np.array([ratio * (1 + _NEARLY) >= max(ratios) for ratio in ratios])
 
 
 def _example(mechanism: Mechanism) -> list[str]:
@@ -302,11 +349,8 @@ def _example(mechanism: Mechanism) -> list[str]:
     example = example_of(mechanism)
     if example is None:
         return []
-    first, second, high, low, _, _ = example
-    return [
-        f"Of 100 people whose answer is {_quoted(first)}, {of_hundred(high)} send the report that "
-        f"points to it. So do {of_hundred(low)} of 100 whose answer is {_quoted(second)}."
-    ]
+    (first, _), by_other = example.sentences(), of_hundred(example.sent_by_other)
+    return [f"{first} So do {by_other} of 100 whose answer is {_quoted(example.other)}."]
 
 
 def _quoted(label: str) -> str:

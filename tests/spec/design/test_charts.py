@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.spec.app._command import run
-from warner import Categorical, Integers, RandomizedResponse, SquareWave, UtilityOptimizedRR, audit
+from warner import (
+    Categorical,
+    Integers,
+    RandomizedResponse,
+    SquareWave,
+    SubsetSelection,
+    UtilityOptimizedRR,
+    audit,
+)
 from warner.design import propose
 from warner.design.privacy_words import example_of
+from warner.designs import from_text
 from warner.errors import ArgumentError
+from warner.mechanisms import Mechanism
 
 COIN = Categorical(["no", "yes"])
 
@@ -79,6 +91,88 @@ def test_dots_and_odds_are_those_of_the_realised_law(size: int, epsilon: float) 
     assert exact / (1 + exact) <= sure <= exact / (1 + exact) + 0.002
 
 
+# Written from the papers: of people with an answer, the share who tick a box or send a report.
+E = math.e
+CHOSEN = 2 * E / (2 * E + 4)  # that a set of 2 of 6 labels has the true one, at epsilon 1
+LAWS: dict[str, tuple[Mechanism, dict[tuple[str, str], float]]] = {
+    "crosswise": (
+        from_text("crosswise:1/4"),
+        {("yes", "tick “different”"): 3 / 4, ("no", "tick “different”"): 1 / 4},
+    ),
+    "crosswise with a likely B": (
+        from_text("crosswise:3/4"),
+        {("yes", "tick “same”"): 3 / 4, ("no", "tick “same”"): 1 / 4},
+    ),
+    "warner, mostly the opposite": (
+        from_text("warner:1/6"),
+        {("yes", "tick “no”"): 5 / 6, ("no", "tick “no”"): 1 / 6},
+    ),
+    "forced, no the rarer": (
+        from_text("forced:yes=1/4,no=1/12"),
+        {("no", "tick “no”"): 3 / 4, ("yes", "tick “no”"): 1 / 12},
+    ),
+    "forced, of three answers": (
+        from_text("forced:never=1/10,sometimes=3/20,often=1/20"),
+        {("often", "tick “often”"): 0.75, ("sometimes", "tick “often”"): 0.05},
+    ),
+    "triangular": (
+        from_text("triangular:1/4"),
+        {("yes", "tick “either”"): 1.0, ("no", "tick “either”"): 1 / 4},
+    ),
+    "mangat": (
+        from_text("mangat:2/3"),
+        {("yes", "tick “yes”"): 1.0, ("no", "tick “yes”"): 1 / 3},
+    ),
+    "kuk": (
+        from_text("kuk:4/5,1/5"),
+        {("yes", "tick “red”"): 4 / 5, ("no", "tick “red”"): 1 / 5},
+    ),
+    "unrelated": (
+        from_text("unrelated:2/3,1/4"),
+        {("yes", "tick “yes”"): 3 / 4, ("no", "tick “yes”"): 1 / 12},
+    ),
+    "direct": (
+        RandomizedResponse(COIN, 1.0),
+        {
+            ("yes", "send the report “yes”"): E / (E + 1),
+            ("no", "send the report “yes”"): 1 / (E + 1),
+        },
+    ),
+    "subsets: with f and without d": (
+        SubsetSelection(Categorical(list("abcdef")), 1.0, size=2),
+        {
+            ("f", "send a report that speaks most for “f” and not “d”"): CHOSEN * 4 / 5,
+            ("d", "send a report that speaks most for “f” and not “d”"): (1 - CHOSEN) * 2 / 5,
+        },
+    ),
+}
+SAID = re.compile(r"Of 100 people whose answer is “(.+?)”, ([\d.]+) (.+)\.$")
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_each_sentence_of_a_picture_is_of_the_same_report(name: str) -> None:
+    """Rejects 25 for “yes” of "the report that speaks most for it": 75 of 100 send that one."""
+    mechanism, law = LAWS[name]
+    panels = audit(mechanism).plot().to_dict()["vconcat"][0]["vconcat"]
+    titles = [" ".join(panel["title"]["text"]) for panel in panels]
+    said = {}
+    for title in titles:
+        match = SAID.match(title)
+        assert match is not None, title
+        said[match[1], match[3]] = float(match[2])
+    assert list(said) == list(law)
+    for key, number in said.items():
+        assert number == pytest.approx(100 * law[key], abs=0.5)
+
+
+@pytest.mark.parametrize("name", ["triangular", "mangat"])
+def test_a_box_that_shows_an_answer_is_said_to(name: str) -> None:
+    """A picture that speaks of the protected answer alone is rejected."""
+    example = example_of(LAWS[name][0])
+    assert example is not None and example.conclusions()[1].startswith("Who sees the other box")
+    assert example.conclusions()[1].endswith("knows that the answer is not “yes”.")
+
+
 def test_what_has_no_such_picture_is_refused() -> None:
     some = UtilityOptimizedRR(Categorical(["a", "b", "c"]), 1.0, sensitive=["a"])
     for mechanism in (SquareWave(Integers(0, 9), 1.0), some):
@@ -112,7 +206,7 @@ def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
     picture = Path("consent.svg").read_text()
     assert "Not in the picture: hours." in out.stderr
     assert "Do you smoke?" in picture and "answer is \u201cevery day\u201d, 73 send" in picture
-    assert "of 100 people send the report" in picture.partition("</desc>")[0]
+    assert "of 100 people send the report “every day”" in picture.partition("</desc>")[0]
     run("plan", "draft.toml", "--people", "300", "--plot", "people.svg")
     assert "Ever?" in Path("people.svg").read_text()
     for command, sentence in (

@@ -117,7 +117,7 @@ def test_a_report_names_questions_people_shares_groups_differences_and_privacy(t
         "By ward",
         "Differences by ward",
         "larger than chance explains",
-        "Of 100 people whose answer is “yes”, 73 send the report that points to it. "
+        "Of 100 people whose answer is “yes”, 73 send the report “yes”. "
         "So do 27 of 100 whose answer is “no”.",
         "The total epsilon is 2.5.",
         "10 rounds",
@@ -245,7 +245,7 @@ def test_odds_are_those_of_the_sampled_integers() -> None:
     coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 2.0)
     words = _words(_report({"x": coin}, {"x": ["no", "yes"] * 200}))
     keep = float(max(coin.probabilities()[1]))
-    assert f"{100 * keep:.0f} send the report that points to it" in words
+    assert f"{100 * keep:.0f} send the report “yes”" in words
     assert "at most 7.39 times as likely" in words and "at most 88.1\xa0% sure" in words.replace(
         " %", "\xa0%"
     )
