@@ -22,6 +22,7 @@ from warner.design.privacy_words import Example, example_of
 from warner.design.shuffling import Shuffled, shuffled as of_crowd
 from warner.mechanisms import Device, Mechanism, Permanent
 from warner.mechanisms.composite import Combined
+from warner.mechanisms.headers import DESIGNS, MECHANISMS, is_of_package
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
 from warner.privacy.report_laws import (
     INFINITE,
@@ -514,6 +515,20 @@ def _over_budget(epsilon: float, requested: float) -> str | None:
     return None if epsilon <= requested else f"epsilon {epsilon!r} exceeds {requested!r}"
 
 
+def _is_from_outside(header: Any) -> bool:
+    """Whether a mechanism, or one that it is made of, is not of the package, by its header."""
+    if isinstance(header, list):
+        return any(map(_is_from_outside, header))
+    if not isinstance(header, dict):
+        return False
+    name = header.get("mechanism")
+    if isinstance(name, str):
+        cls = MECHANISMS.get(name) or DESIGNS.get(name)
+        if cls is None or not is_of_package(cls):
+            return True
+    return any(map(_is_from_outside, header.values()))
+
+
 def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes]) -> str | None:
     """The violation, if serialised tuples of reports have more than ``total``; else None."""
     table = mechanism.probabilities()
@@ -563,7 +578,9 @@ def audit(
     encodings are examined bit by bit, for any number K of values. A law with two probabilities is
     examined by these two, and any other channel by its table. If the mechanism has few enough
     possible reports (``is_enumerable``), each of them is also serialised. The exact probabilities
-    of the bytes then give a second epsilon, which must agree with the first.
+    of the bytes then give a second epsilon, which must agree with the first. All this is computed
+    from the law. Whether the sampler follows it is tested for the mechanisms of the package; run
+    that of your own mechanism with ``samples``, or by ``warner.testing.check_mechanism``.
 
     Args:
         mechanism: any mechanism, or the device of one person. The audit of a device shows whether
@@ -613,6 +630,10 @@ def audit(
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         audited = audit_exact(mechanism, samples)
+        outside = not is_of_package(type(mechanism)) or _is_from_outside(mechanism.header)
+        if samples is None and outside:
+            not_run = "; the sampler was not run, which samples=1_000_000 does"
+            audited = replace(audited, method=audited.method + not_run)
         return replace(audited, shuffled=crowd, example=example_of(mechanism))
     for name, value in (("samples", samples), ("shuffled", shuffled)):
         if value is not None:

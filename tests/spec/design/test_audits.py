@@ -45,6 +45,29 @@ class Leaky(UtilityOptimizedRR):
         return table
 
 
+@pytest.mark.parametrize("name", ["Truthful", "RandomizedResponse"])
+def test_an_audit_says_where_the_sampler_of_others_was_not_run(name: str) -> None:
+    """Rejects an audit of a law alone that reads like one of a sampler that sends the answer."""
+    abc = warner.Categorical(["a", "b", "c"])
+    sends = {"_sample": lambda self, index, source: {"report": index}, "__module__": "elsewhere"}
+    truthful = type(name, (RandomizedResponse,), sends)(abc, 1.0)
+    said = "the sampler was not run, which samples=1_000_000 does"
+    alone, beside = warner.audit(truthful), warner.Categorical(["x", "y"])
+    shown = " ".join(str(alone.table()).split())
+    assert alone.holds and said in str(alone) and said in shown
+    several = PerAttribute(
+        Product(one=abc, two=beside), {"one": truthful, "two": RandomizedResponse(beside, 1.0)}
+    )
+    assert name != "Truthful" or said in str(warner.audit(several))
+    run = warner.audit(truthful, samples=20_000)
+    assert not run.holds and "does not follow the law" in str(run) and "not run" not in str(run)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_audit_of_the_packages_own_mechanisms_speaks_of_no_sampler(name: str) -> None:
+    assert "not run" not in warner.audit(smallest(name)).method
+
+
 def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     broken = warner.audit(Leaky(DOMAIN, 1.0, [0, 1]))
     assert not broken.holds and "report 5" in str(broken.violation)
