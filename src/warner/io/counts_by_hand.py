@@ -38,6 +38,7 @@ _TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insges
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
+_MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
 Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
 
@@ -384,13 +385,42 @@ def _of_people(
         lacking, first = codes[question].count(None), codes[question].index(None)
         rule = f"must hold what people said, {listed}, in all rows"
         got = f"others in {lacking:,} of {len(lines):,}, first in line {lines[first][0]:,}"
-        raise FileError(f"{path}: column {question!r}", rule, got, "Leave these people out")
+        cells_of = [cells[names.index(question)] for _, cells in lines]
+        others = [
+            look(c) for c, code in zip(cells_of, codes[question], strict=True) if code is None
+        ]
+        remedy = _remedy(others, len(lines), mechanism)
+        raise FileError(f"{path}: column {question!r}", rule, got, remedy)
     public = [names.index(column) for column in by]
     return question, [
         (number, code, 1, tuple(cells[i].strip() for i in public))
         for (number, cells), code in zip(lines, codes[question], strict=True)
         if code is not None
     ]
+
+
+def _remedy(others: Sequence[str], people: int, mechanism: Mechanism) -> str:
+    """What to do with cells that are no words of the card, without what stands in them.
+
+    A cell may be a raw answer of a wrong column, so that a message has the number of different
+    cells alone.
+    """
+    written = [text for text in others if text]
+    if len(written) <= _MOST_LEFT_OUT * people:
+        return "Leave these people out"
+    different, words = len(set(written)), mechanism.report_words
+    what, it, its = "one other value", "it is a code", "its word in its place"
+    if different > 1:
+        what, it, its = (
+            f"{different:,} other values",
+            "they are codes",
+            "their words in their place",
+        )
+    remedy = f"They are {what}: if {it}, write {its}, {' or '.join(words)}"
+    if not words[0].isdecimal():
+        codes = [f"{code} as {word}" for code, word in enumerate(words)]
+        remedy += f". Of codes, {', '.join(codes[:-1])} and {codes[-1]} are read"
+    return remedy
 
 
 def _groups(public: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Groups | None:

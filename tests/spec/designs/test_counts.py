@@ -262,6 +262,8 @@ _PEOPLE = [["id", "age", "said"]] + [
     )
 ]
 _CODES = [_PEOPLE[0], *([i, age, int(word == "same")] for i, age, word in _PEOPLE[1:])]
+_ONE_TWO = [_PEOPLE[0], *([i, age, 2 - (word == "same")] for i, age, word in _PEOPLE[1:])]
+_WRONG = [_PEOPLE[0], *([i, age, f"hiv{i}" if i % 3 else w] for i, age, w in _PEOPLE[1:])]
 
 
 @pytest.mark.parametrize("name", ["counts.csv", "counts.xlsx"])
@@ -308,6 +310,14 @@ def test_a_table_by_group_gives_the_estimates_of_its_groups(
         (_WIDE, ["--by", "aeg"], "has no column 'aeg'. Is 'age' meant?"),
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
         ([*_PEOPLE, [9, "old", ""]], [], "others in 1 of 1,501, first in line 1,502"),
+        ([*_PEOPLE, [9, "old", "?"]], [], "first in line 1,502. Leave these people out"),
+        (
+            _ONE_TWO,
+            [],
+            "got others in 510 of 1,500, first in line 382. They are one other value: if",
+        ),
+        (_ONE_TWO, [], "write its word in its place, different or same. Of codes, 0 as different"),
+        (_WRONG, ["--design", "said=crosswise:1/4"], "They are 1,000 other values: if they are"),
         ([["a", "b"], ["same", "same"]], [], "Name it: --design a=DESIGN"),
         (_LONG[:1], [], "holds no answers"),
     ],
@@ -316,8 +326,9 @@ def test_tables_without_a_study_that_are_wrong_are_refused(
     tmp_path: Path, rows: list[list[object]], options: list[str], said: str
 ) -> None:
     path = _table(tmp_path / "counts.csv", rows, ";")
-    shown = _run("estimate", path, "--design", "crosswise:1/4", *options, fails=True)
-    assert said in " ".join(shown.split())
+    design = [] if "--design" in options else ["--design", "crosswise:1/4"]
+    shown = _run("estimate", path, *design, *options, fails=True)
+    assert said in " ".join(shown.split()) and "hiv" not in shown
 
 
 def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
