@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warner._core.names import LITERATURE, home_of
+from warner._core.names import FURTHER, LITERATURE, home_of
 
 PAGE = Path(__file__).parent / "names.md"
 HEAD = """# Names in the literature
@@ -26,6 +26,8 @@ def page() -> str:
             name, _, options = here.partition(" ")
             call = f"{home_of(name)}.{name}" + f"({options})" * bool(options)
             parts.append(f"| {', '.join(words.split())} | `{call}` |\n")
+        here = {word for words in names for word in words.split()}
+        parts += [f"\n{word}: {text}\n" for word, text in FURTHER.items() if word in here]
     return "".join(parts)
 
 

@@ -83,6 +83,14 @@ LITERATURE = {
         "d-privacy": "MetricLDP",
     },
 }
+FURTHER = {  # what else a name stands for, or does not
+    "RAPPOR": "Its permanent reports, for many rounds of the same people, are "
+    "warner.mechanisms.Permanent.",
+    "HR": "It is the form for high privacy alone. With 100 values its error is 1.3 times that of "
+    "subset selection at epsilon 1, and 14 times at epsilon 4: above epsilon 1 it is no fair "
+    "baseline. Take SubsetSelection or, for short reports, "
+    "warner.mechanisms.ProjectiveGeometryResponse.",
+}
 _NAMES = {name: here for table in LITERATURE.values() for name, here in _by_word(table).items()}
 _NAMES |= _by_word(
     {
@@ -165,19 +173,14 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     return get, list_names, names
 
 
-_FURTHER = {  # what else a name stands for
-    "rappor": "Its permanent reports, for many rounds of the same people, are "
-    "warner.mechanisms.Permanent.",
-}
-
-
 def _no_such_name(package: str, name: str, names: list[str]) -> str:
     """The message about a name that a package does not have."""
     head, _, options = (called_here(name) or name).partition(" ")
     options = f"({options})" if options else ""
     home = home_of(head)
     if home or head != name:
-        more = f" {_FURTHER[_plain(name)]}" if _plain(name) in _FURTHER else ""
+        further = {_plain(each): f" {text}" for each, text in FURTHER.items()}
+        more = further.get(_plain(name), "")
         where = f"{home}." if home else ""
         return f"{package}.{name} is called {where}{head}{options} here.{more}"
     remedy = meant(name, names) or f"dir({package}) lists all names"

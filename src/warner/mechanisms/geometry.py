@@ -38,6 +38,10 @@ class HadamardResponse(Mechanism):
     is the bitwise and. So the sign is the entry of the Hadamard matrix of order B in row x + 1 and
     column y. Row 0 is not used, because it is constant.
 
+    This is the form for high privacy. For epsilon above 1 take SubsetSelection or, with one short
+    index as well, ProjectiveGeometryResponse: with 100 values the error of this form is 1.3 times
+    that of subset selection at epsilon 1, and 14 times at epsilon 4.
+
     Args:
         domain: K values.
         epsilon: budget in nats.

@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 
+import numpy as np
 import pytest
 
 import warner
@@ -20,6 +21,7 @@ RESULT = estimate(DEVICE.tally(REPORTS))
     [
         (warner, "GRR", "is called warner.RandomizedResponse here."),
         (warner, "kRR", "is called warner.RandomizedResponse here."),
+        (warner, "HR", "above epsilon 1 it is no fair baseline. Take SubsetSelection"),
         (warner, "OUE", "is called warner.UnaryEncoding(variant='oue') here"),
         (warner, "RAPPOR", "are warner.mechanisms.Permanent."),
         (warner, "Laplacian", "is called warner.Laplace here"),
@@ -125,3 +127,16 @@ def test_items_of_a_result() -> None:
     assert dict(RESULT.items()) == {label: RESULT[label] for label in RESULT}
     wards = estimate({"north": DEVICE.tally(REPORTS), "south": DEVICE.tally(REPORTS).of_others()})
     assert [key for key, _ in wards.items()] == list(wards)
+
+
+def test_what_is_said_of_hadamard_response_is_its_law() -> None:
+    """Rejects a sentence that a change of either mechanism would make wrong."""
+    hundred, shares = warner.Integers(0, 99), np.full(100, 0.01)
+    for epsilon, times in ((1.0, 1.3), (4.0, 14.0)):
+        errors = [
+            make(hundred, epsilon).channel().variance(shares).sum()
+            for make in (warner.HadamardResponse, warner.SubsetSelection)
+        ]
+        assert errors[0] / errors[1] == pytest.approx(times, rel=0.04)
+    said = warner._core.names.FURTHER["HR"]
+    assert "1.3 times" in said and "14 times" in said
