@@ -68,6 +68,29 @@ def test_bibtex_can_be_read() -> None:
     assert bibtex_of(["@misc{own,\n}", "P1", "P1"]).count("@") == 2
 
 
+@pytest.mark.parametrize(
+    ("estimator", "cited"),
+    [
+        (warner.Inversion(), {"wang2017", "murakami2018"}),
+        (warner.Inversion("project"), {"kairouz2016", "wang2020", "wang2017"}),
+        (warner.Inversion("base-cut"), {"wang2020", "wang2017"}),
+        (warner.Inversion("threshold"), {"murakami2019", "wang2017"}),
+        (warner.Inversion("base-cut", weights="equal"), {"wang2020", "wang2017", "murakami2018"}),
+        (
+            warner.ExpectationMaximization(100),
+            {"agrawal2001", "elsalamouny2019", "murakami2018", "murakami2019"},
+        ),
+    ],
+    ids=repr,
+)
+def test_the_sources_of_a_method_follow_its_options(estimator: Any, cited: set[str]) -> None:
+    """Rejects one list for all options, which cites papers that do not have the method."""
+    assert set(re.findall(r"@\w+\{([\w-]+),", estimator.bibtex())) == cited
+    assert set(estimator.sources) <= set(estimator.references)
+    leaping = warner.ExpectationMaximization("auto")
+    assert "sommeijer1998" in leaping.bibtex() and "agrawal2001" in leaping.bibtex()
+
+
 def test_a_combination_names_the_sources_of_its_parts() -> None:
     domain = warner.Categorical(["a", "b", "c"])
     each = warner.PerAttribute(

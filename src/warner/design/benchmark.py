@@ -555,7 +555,7 @@ class _Work:
                     loss: np.array([each[loss] for each in losses_of_runs]) for loss in self.losses
                 }
         sources = [key for each in self.mechanisms.values() for key in each.sources]
-        sources += [key for each in self.methods.values() for key in each.references]
+        sources += [key for each in self.methods.values() for key in each.sources]
         return Benchmark(
             tuple(self.cells),
             tuple(self.methods),

@@ -634,8 +634,13 @@ class Estimator(Hinting, ABC):
                 shown.append(f"{option.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of the method with these options."""
+        return self.references
+
     def bibtex(self) -> str:
-        """The sources of the method as BibTeX entries, to be cited with its results.
+        """The sources of the method with its options as BibTeX, to be cited with its results.
 
         >>> from warner.estimators.literature import BiasCorrection
         >>> print(BiasCorrection().bibtex().splitlines()[0])
@@ -643,7 +648,7 @@ class Estimator(Hinting, ABC):
         """
         from warner._core.references import bibtex_of
 
-        return bibtex_of(self.references)
+        return bibtex_of(self.sources)
 
     @final
     def fit(self, data: LikelihoodData) -> Fit:

@@ -631,8 +631,8 @@ class ExpectationMaximization(Estimator):
         ArgumentError: a start of another length than K; or ``"histogram"`` where reports do not
             point at values, as of MatrixMechanism and Repeated.
 
-    Source: [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV]; METHODS 0, 5; Sommeijer,
-    Shampine and Verwer (1998) for the leaps.
+    Source: Agrawal and Aggarwal (2001), [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV];
+    METHODS 0, 5; Sommeijer, Shampine and Verwer (1998) for the leaps of ``"auto"``.
 
     >>> ExpectationMaximization(100), ExpectationMaximization("auto")
     (ExpectationMaximization(steps=100), ExpectationMaximization(steps='auto'))
@@ -640,7 +640,7 @@ class ExpectationMaximization(Estimator):
     ExpectationMaximization(start='histogram', tolerance=0.01)
     """
 
-    references = ("P4", "P1", "P2", "sommeijer1998")
+    references = ("agrawal2001", "P4", "P1", "P2", "sommeijer1998")
 
     summary: ClassVar[str] = "expectation maximisation, stopped early: a regularised estimate"
 
@@ -668,6 +668,12 @@ class ExpectationMaximization(Estimator):
                 "tolerance", "does not go with steps='auto'", None, "Leave one of them out"
             )
         require_positive(self, "tolerance")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Without the numerical method of ``"auto"`` where the steps are taken one by one."""
+        leaps = self.steps == "auto"
+        return tuple(key for key in self.references if leaps or key != "sommeijer1998")
 
     @property
     def _start(self) -> CheckedStart:

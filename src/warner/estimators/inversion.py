@@ -30,6 +30,12 @@ SYNONYMS = {
     "none": None,
 }
 _CONSTRAINTS = (None, "normalize", "project", "base-cut", "threshold")
+_SOURCES: dict[str | None, tuple[str, ...]] = {
+    "normalize": ("kairouz2016",),
+    "project": ("kairouz2016", "wang2020"),
+    "base-cut": ("wang2020",),
+    "threshold": ("P2",),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,13 +67,15 @@ class Inversion(Estimator):
         IdentifiabilityError: different distributions make the same reports, so A has no left
             inverse.
 
-    Source: [P1 eqs 12, 13], [P2 sec 2.5, sec 6], [P4 sec IX]; METHODS 5.
+    Source: [P1 eqs 12, 13], [P2 sec 2.5, sec 6], [P4 sec IX]; the projection and the normalised
+    estimate of Kairouz, Bonawitz and Ramage (2016); Norm-Sub and Base-Cut of Wang et al. (2020);
+    METHODS 5.
 
     >>> Inversion("norm-sub"), Inversion("threshold", alpha=0.01)
     (Inversion(constraint='project'), Inversion(constraint='threshold', alpha=0.01))
     """
 
-    references = ("P1", "P2", "wang2017", "P4")
+    references = ("P1", "P2", "wang2017", "kairouz2016", "wang2020", "P4")
 
     summary: ClassVar[str] = "unbiased estimate by inversion of the channel, constrained as named"
 
@@ -91,6 +99,12 @@ class Inversion(Estimator):
                 rule = "belongs to the constraint 'threshold'"
                 remedy = "Pass constraint='threshold', or leave it out"
                 raise ArgumentError(name, rule, show(getattr(self, name)), remedy)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of the constraint and of the inversion itself."""
+        equal = ("P1",) if self.constraint is None or self.weights == "equal" else ()
+        return (*_SOURCES.get(self.constraint, ()), "wang2017", *equal)
 
     @property
     def inverts(self) -> bool:
