@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesError, WarnerError
 from warner._core.extras import pa, pc
 from warner._core.sampling import rows_at_a_time
-from warner._core.text import canonical, unreadable
+from warner._core.text import canonical, meant, unreadable
 from warner.domains import Categorical, Domain, Items
 from warner.io.answer_column import DECIMAL_COMMA, EMPTY, AnswerColumn, as_whole
 from warner.io.file_format import ROWS_PER_BATCH, shown_as
@@ -585,8 +585,12 @@ def _rows_of(what: str, rows: np.ndarray) -> str:
     return f"{what} in {count:,} of {len(rows):,} rows, first in data row {first:,}"
 
 
-def other_columns(path: str, columns: Sequence[str]) -> list[str]:
-    """Return the names of the other columns of a file of answers, in its order."""
+def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()) -> list[str]:
+    """Return the names of the other columns of a file of answers, in its order.
+
+    Args:
+        further: names of which one in the first line shows that this line holds names.
+    """
     _, names = _header(path, columns)
     if not Path(path).exists() and path != "-":
         raise _problem(path, FileNotFoundError(2, "No such file or directory"), False)
@@ -598,6 +602,8 @@ def other_columns(path: str, columns: Sequence[str]) -> list[str]:
         # A name that differs by its case alone is the user's own word, and no answer.
         near = [spellings[name.casefold()] for name in lacking if name.casefold() in spellings]
         remedy = f"Is {near[0]!r} meant?" if near else "Name its columns in the first line"
+        if not near and any(name in names for name in (*columns, *further)):
+            remedy = meant(lacking[0], names) or remedy
         raise FileError(path, f"has no column {', '.join(lacking)}", None, remedy)
     return [name for name in names if name not in columns]
 

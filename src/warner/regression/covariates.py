@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,9 @@ from warner._core.text import meant
 from warner.channels import FloatArray
 
 INTERCEPT = "Intercept"
-_SUM_OF_NAMES = re.compile(r"\s*~?\s*[^\W\d]\w*(\s*\+\s*[^\W\d]\w*)*\s*")
+_NAME = r"(?:[^\W\d]\w*|`[^`~]+`)"  # R's backticks stand around any other name
+_SUM_OF_NAMES = re.compile(rf"\s*~?\s*{_NAME}(\s*\+\s*{_NAME})*\s*")
+_WORDS = re.compile(r"`([^`~]+)`|(\w+)")
 _MOST_CODES = 20  # different numbers written as text that may be codes of categories
 _ABSENT = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "."])  # as programs write it
 _MISSING = (
@@ -126,6 +128,7 @@ class FormulaDesign(Design):
         if not isinstance(formula, str):
             rule = "must be text such as 'age + ward'"
             raise ArgumentTypeError("formula", rule, kind(formula))
+        _refuse_bare_names(formula, columns)
         try:
             import formulaic
         except ImportError:
@@ -179,11 +182,54 @@ def design_of(
         for name in names:
             if name not in columns:
                 rule = f"must name columns, which are {', '.join(columns)}"
+                _refuse_bare_names(formula, columns)
                 raise ArgumentError("formula", rule, repr(name), meant(name, list(columns)))
         design = PlainDesign.of({name: columns[name] for name in names}, ordered)
     else:
         design = FormulaDesign.of(formula, columns)
     return design, design.matrix(columns)
+
+
+def words_of(formula: str) -> list[str]:
+    """The names and numbers in a formula, without backticks.
+
+    >>> words_of("age*`age group` + I(x)")
+    ['age', 'age group', 'I', 'x']
+    """
+    return [quoted or word for quoted, word in _WORDS.findall(formula)]
+
+
+def in_formula(name: str) -> str:
+    """A name as a formula has it, with backticks where it needs them.
+
+    >>> in_formula("age"), in_formula("age group")
+    ('age', '`age group`')
+    """
+    return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
+
+
+def names_bare(formula: str, columns: Iterable[str]) -> list[str]:
+    """The columns that a formula names without the backticks that they need.
+
+    >>> names_bare("age group + `ward no` + a-b", ["age group", "ward no", "a", "b", "a-b"])
+    ['age group']
+    """
+    bare = re.sub(r"`[^`]*`", "``", formula)
+    return [
+        name
+        for name in columns
+        if in_formula(name) != name
+        and not set(words_of(name)) <= set(columns)
+        and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", bare)
+    ]
+
+
+def _refuse_bare_names(formula: str, columns: Iterable[str]) -> None:
+    """Say which name of a formula needs backticks: no library reads it without them."""
+    if names := names_bare(formula, columns):
+        rule = f"must have backticks around {names[0]!r}"
+        remedy = f"Write {in_formula(names[0])}, and in a shell single quotes around the formula"
+        raise ArgumentError("formula", rule, repr(formula), remedy)
 
 
 def refuse_numbers_of_people(columns: Mapping[str, Any]) -> None:
@@ -206,6 +252,8 @@ def names_of_sum(formula: Any) -> list[str] | None:
 
     >>> names_of_sum("age + ward"), names_of_sum("1"), names_of_sum("age:ward")
     (['age', 'ward'], [], None)
+    >>> names_of_sum("`age group` + ward")
+    ['age group', 'ward']
     """
     if not isinstance(formula, str):
         return None
@@ -213,7 +261,7 @@ def names_of_sum(formula: Any) -> list[str] | None:
         return []
     if not _SUM_OF_NAMES.fullmatch(formula):
         return None
-    return [name.strip() for name in formula.replace("~", "").split("+")]
+    return [name.strip("`") for name in re.findall(_NAME, formula)]
 
 
 def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:

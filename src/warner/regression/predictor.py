@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import numbers
-import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from warner._core.table import Column as TableColumn, as_text
 from warner._core.text import meant
 from warner.channels import FloatArray, IntArray
 from warner.regression.coefficients import Coefficients, Parameter, solved
-from warner.regression.covariates import Column, design_of, names_of_sum
+from warner.regression.covariates import Column, design_of, in_formula, names_of_sum, words_of
 from warner.regression.likelihood import Mixture, Predictor, RandomIntercepts
 from warner.regression.people import Answers, Classes, Nuisance, People
 from warner.regression.pieces import Binary, Normal, share_of
@@ -312,7 +311,8 @@ def _sides(formula: Any) -> tuple[str, str]:
     if not (left.strip() and tilde and right.strip()):
         rule = "must have the outcome on its left, where hidden= names a predictor"
         raise ArgumentError("formula", rule, show(formula), "As in 'salary ~ smokes + age'")
-    return left.strip(), right.strip()
+    outcome = names_of_sum(left)
+    return outcome[0] if outcome and len(outcome) == 1 else left.strip(), right.strip()
 
 
 def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
@@ -323,20 +323,20 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
         rule = "must name the hidden answer among the predictors"
         raise ArgumentError("hidden", rule, show(hidden), "As in 'smokes', or 'smokes ~ age'")
     terms = names_of_sum(right)
-    words = set(re.findall(r"\w+", right)) if terms is None else set(terms)
+    words = set(words_of(right)) if terms is None else set(terms)
     for name in names:
         if name not in words:
             rule = "must be among the predictors of the formula"
             raise ArgumentError("hidden", rule, show(name), meant(name, sorted(words)))
     if tilde:
-        if outcome in re.findall(r"\w+", given):
+        if outcome in words_of(given):
             rule = "must not depend on the outcome, which depends on it"
             raise ArgumentError("hidden", rule, show(hidden))
         return names, given.strip()
     if terms is None:
         rule = "must say what the share of the hidden answer depends on, with such a formula"
         raise ArgumentError("hidden", rule, show(hidden), f"As in '{names[0]} ~ age', or ~ 1")
-    return names, " + ".join(term for term in terms if term not in names) or "1"
+    return names, " + ".join(in_formula(each) for each in terms if each not in names) or "1"
 
 
 def _question(people: People, name: str, among_several: bool, trusted: bool) -> _Question:

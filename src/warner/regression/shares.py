@@ -13,6 +13,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.survey_design import DrawnSample
 from warner._core.table import Column, Table, Tabular
+from warner._core.text import meant
 from warner.channels import FloatArray, IntArray
 from warner.domains import Domain
 from warner.regression.coefficients import Coefficients, Parameter, Solution, solved
@@ -461,4 +462,5 @@ def label_of(domain: Domain, reference: Any) -> Any:
     try:
         return domain.labels[int(domain.encode([reference])[0])]
     except WarnerError:
-        raise ArgumentError("reference", "must be a value of the domain", show(reference)) from None
+        rule, near = "must be a value of the domain", meant(str(reference), map(str, domain.labels))
+        raise ArgumentError("reference", rule, show(reference), near) from None

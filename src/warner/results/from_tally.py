@@ -18,7 +18,7 @@ from warner._core.errors import (
     MismatchError,
     ValuesError,
 )
-from warner._core.text import canonical
+from warner._core.text import canonical, meant
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
@@ -322,7 +322,8 @@ class GroupTable:
         if (position := self.position(key)) is not None:
             return position
         shown = "; ".join(self.labels[:8]) + ("; ..." if len(self.labels) > 8 else "")
-        raise ArgumentError(name, f"must be one of the groups {shown}", repr(key))
+        rule = f"must be one of the groups {shown}"
+        raise ArgumentError(name, rule, repr(key), meant(str(key), self.labels))
 
     def covariance(self, centre: np.ndarray) -> np.ndarray:
         """The covariance (K, K) of the unbiased estimates per report, at the shares ``centre``.

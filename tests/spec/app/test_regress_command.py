@@ -106,6 +106,15 @@ def test_words_from_paper_are_regressed(here: Path) -> None:
     assert [row["covariate"] for row in rows] == ["Intercept", "age"]
     predictor = rows_of("all.csv", "income ~ said + age", "--design", "said=crosswise:1/4")
     assert predictor[1]["covariate"] == "said[T.yes]"
+    table = (here / "all.csv").read_text().split("\n", 1)
+    names = table[0].replace("age", "age group").replace("said", "what was said")
+    (here / "spaced.csv").write_text(f"{names}\n{table[1]}")
+    for formula in ("`what was said` ~ `age group`", "what was said ~ `age group`"):
+        spaced = rows_of("spaced.csv", formula, "--design", "what was said=crosswise:1/4")
+        assert [row["estimate"] for row in spaced] == [row["estimate"] for row in rows]
+    assert rows_of("spaced.csv", "`what was said` ~ income", "--design", "crosswise:1/4")
+    bare = ("spaced.csv", "`what was said` ~ age group + income", "--design", "crosswise:1/4")
+    assert "must have backticks around 'age group'" in run("regress", *bare, ok=False).stderr
     lies = rows_of("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5", "--group", "card")
     assert [row["covariate"] for row in lies] == ["Intercept", "age", "honest"]
 
@@ -151,9 +160,12 @@ MISTAKES = [
     (("r.parquet", "age + income", "--correlation"), "must have a hidden answer among its names"),
     (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),
     (("r.parquet", "smokes + age", "--correlation", "--mean"), "does not go with --correlation"),
+    (("r.parquet", "smokes ~ age", "--reference", "yess"), "Is 'yes' meant?"),
     (("all.csv", "said ~ age", "--design", "croswise:1/4"), "Is 'crosswise' meant?"),
     (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: cannot be opened"),
     (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),
+    (("all.csv", "siad ~ age", "--design", "crosswise:1/4"), "Is 'said' meant?"),
+    (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Name its columns in the first line"),
     (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),
     (

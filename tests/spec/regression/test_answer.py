@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -294,6 +295,20 @@ def test_a_formula_is_the_plain_design_where_it_says_the_same() -> None:
     assert found.coefficients[:, order] == pytest.approx(plain.coefficients, rel=1e-6)
     new = {"age": [40.0, 60.0], "ward": ["north", "north"]}
     assert found.predict(new).shares == pytest.approx(plain.predict(new).shares)
+
+
+def test_names_with_spaces_stand_in_backticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a sum of names that needs formulaic, and advice to install it that does not help."""
+    spaced = {"age in years": PEOPLE["age"], "ward": PEOPLE["ward"]}
+    plain = regress(REPORTS, PEOPLE, "age + ward")
+    for formula in ("`age in years` + ward", "1 + `age in years` + C(ward)"):
+        fit = regress(REPORTS, spaced, formula)
+        assert sorted(fit.coefficients[0]) == pytest.approx(sorted(plain.coefficients[0]))
+        assert "age in years" in " ".join(fit.names)
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    for formula in ("age in years + ward", "ward + age in years"):
+        with pytest.raises(ArgumentError, match="must have backticks around 'age in years'"):
+            regress(REPORTS, spaced, formula)
 
 
 def test_interactions_functions_and_no_intercept() -> None:

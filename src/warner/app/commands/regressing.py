@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +34,13 @@ from warner.io.read_answers import other_columns, read_columns
 from warner.io.stated_headers import listed_codes
 from warner.regression.answer import regress as regress_answer
 from warner.regression.correlation import correlate
-from warner.regression.covariates import names_of_sum, refuse_numbers_of_people
+from warner.regression.covariates import (
+    in_formula,
+    names_bare,
+    names_of_sum,
+    refuse_numbers_of_people,
+    words_of,
+)
 from warner.regression.pieces import LINKS
 from warner.studies.study import Study
 
@@ -130,7 +135,8 @@ def regress(
 
     REPORTS is a report file with public columns, which the study declares and nothing protects.
     FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone takes all public columns. Labels become
-    a column for each value but the first of the alphabet, with which the others are compared.
+    a column for each value but the first of the alphabet, with which the others are compared. Write
+    backticks around a name with a space, and single quotes around FORMULA: 'smokes ~ `age group`'.
     Products, powers and functions need the package formulaic (the extra 'formula').
 
     \b
@@ -183,7 +189,7 @@ def regress(
         result: Any = _correlated(people, formula, roles)
         title = "Correlations"
     else:
-        left, _, right = (side.strip() for side in formula.partition("~"))
+        left, right = _sides(formula)
         title = left
         predictors = [] if left in people.questions else people.hidden_in(left, right)
         public = people.public
@@ -193,11 +199,11 @@ def regress(
             refuse_numbers_of_people(public)
         if predictors:
             _refuse("a hidden answer as predictor", {"--mean": stated["--mean"]})
-            spec = " + ".join(predictors) if hidden is None else hidden
+            spec = " + ".join(map(in_formula, predictors)) if hidden is None else hidden
             result = regress_answer(
                 people.reports_of(predictors),
                 public,
-                f"{left} ~ {right}",
+                f"{in_formula(left)} ~ {right}",
                 _value(reference, people.labels_of(predictors[0])),
                 errors,
                 hidden=spec,
@@ -273,7 +279,7 @@ class _People:
 
     def hidden_in(self, left: str, right: str) -> list[str]:
         """The hidden answers on the right side of a formula whose left side is a public column."""
-        words = names_of_sum(right) or re.findall(r"\w+", right)
+        words = names_of_sum(right) or words_of(right)
         return [name for name in dict.fromkeys(words) if name in self.questions and right and left]
 
     def reports_of(self, names: list[str]) -> Any:
@@ -322,11 +328,13 @@ def _of_paper(
     """The people of a table of words that they said on paper."""
     designs = _designs(formula, stated)
     texts = [text for text in (formula, *further) if text]
-    needed = set(re.findall(r"\w+", " ".join(texts)))
+    needed = set(words_of(" ".join(texts)))
     needed |= set(() if drawn is None else drawn.columns)
     of_group = [] if group is None else [group]
-    others = [*other_columns(path, [*designs, *of_group]), *of_group]
-    for name in (name for t in texts for side in t.split("~") for name in names_of_sum(side) or ()):
+    named = [name for t in texts for side in t.split("~") for name in names_of_sum(side) or ()]
+    others = [*other_columns(path, [*designs, *of_group], named), *of_group]
+    needed |= {name for text in texts for name in names_bare(text, others)}
+    for name in named:
         if name not in (*designs, *others):
             rule = f"must name columns of {path}, which are {', '.join((*designs, *others))}"
             raise ArgumentError("FORMULA", rule, repr(name), meant(name, [*designs, *others]))
@@ -372,13 +380,20 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
     return [code for code in made if code is not None]
 
 
+def _sides(formula: str) -> tuple[str, str]:
+    """The left side of a formula, without backticks where it is a name, and the right one."""
+    left, _, right = (side.strip() for side in formula.partition("~"))
+    names = names_of_sum(left) or ()
+    return names[0] if len(names) == 1 else left, right
+
+
 def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | LatentClasses]:
     """The designs of hidden answers, by the names of their columns."""
     designs: dict[str, PaperDesign | LatentClasses] = {}
     for text in stated:
         stated_name, design = with_name(text)
-        name = stated_name or formula.partition("~")[0].strip()
-        if stated_name is None and (len(stated) > 1 or not re.fullmatch(r"\w+", name)):
+        name, left = stated_name or _sides(formula)[0], formula.partition("~")[0]
+        if stated_name is None and (len(stated) > 1 or len(names_of_sum(left) or ()) != 1):
             rule = "must say which answer it is of, where FORMULA does not begin with it"
             raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
         short_name = design.partition(":")[0].strip().lower()
