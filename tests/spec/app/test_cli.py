@@ -81,8 +81,12 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     data = json.loads(run("audit", str(study), "--shuffled", "500", "--json").stdout)
     assert 0 < data["smokes"]["shuffled_epsilon"] < data["smokes"]["epsilon"]
     assert "counts of 500 people" in run("plan", str(study), "--people", "500", "--shuffled").stdout
-    refused = run("audit", str(study), "--shuffled", "2000000", ok=False)
+    assert "counts of 2,000,000 people" in run("audit", str(study), "--shuffled", "2000000").stdout
+    more = ("--shuffled", "2000000", "--delta", "1e-6")
+    refused = run("audit", str(study), *more, ok=False)
     assert "below one in the 2,000,000 people" in refused.output
+    alone = run("audit", str(study), "--rounds", "52", ok=False)  # it was taken for one round
+    assert "--rounds: goes with --shuffled" in alone.output and "spend 52 times" in alone.output
     study.write_text(UTILITY, encoding="utf-8")
     assert (
         "every answer is surely protected"

@@ -456,6 +456,9 @@ def _planned(
     return None
 
 
+_DELTA = 1e-6  # of what is promised against who sees published counts alone
+
+
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option(
@@ -473,9 +476,8 @@ def _planned(
 @click.option(
     "--delta",
     type=float,
-    default=1e-6,
-    show_default=True,
-    help="With --shuffled: how probable it may be that the promise does not hold.",
+    help="With --shuffled: how probable it may be that the promise does not hold. Default: one in "
+    "a million, or less where there are more people.",
 )
 @click.option(
     "--rounds",
@@ -497,7 +499,7 @@ def audit(
     file: str,
     samples: int | None,
     people: int | None,
-    delta: float,
+    delta: float | None,
     rounds: int,
     smallest_group: int,
     plot_path: str | None,
@@ -517,6 +519,17 @@ def audit(
         warner audit study.toml --plot consent.svg
     """
     output.check(file, plot=plot_path)
+    if people is None and (rounds > 1 or delta is not None):
+        option, remedy = "--delta", None
+        if rounds > 1:
+            option = "--rounds"
+            remedy = (
+                f"Without it, {rounds:,} reports of a person that are randomised anew spend "
+                f"{rounds:,} times the epsilon of one; a table [repeat] in the study bounds that"
+            )
+        raise ArgumentError(option, "goes with --shuffled", None, remedy)
+    if delta is None:
+        delta = min(_DELTA, 0.1 / (people or 1))
     audited = mechanisms_of(file)
     mechanisms, simulated, most, public, sizes, repeated, served, spending = audited
     results = {

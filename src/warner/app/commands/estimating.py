@@ -266,7 +266,10 @@ class EstimateRequest:
         for name, needed in _OF_GROUPS.items():
             if is_given(name) and way != needed:
                 rule = f"goes with {needed}" + (f", and not with {way}" if way is not None else "")
-                raise ArgumentError(str(names[name]), rule)
+                remedy = None
+                if way is None and name == "time":
+                    remedy = f"Write --by {self.time} --pool path --time {self.time}"
+                raise ArgumentError(str(names[name]), rule, None, remedy)
         for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"does not go with {way}")

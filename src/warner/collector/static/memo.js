@@ -215,7 +215,12 @@ function boxed({ series, code }, iv) {
   return { name: "AES-GCM", iv, additionalData: bytesOf(`${series}:${code}`) };
 }
 
-/** @param {string} code */
+const RULES = {
+  memo_full: "the answer to a question would be one more than values in [repeat] lets a device report",
+  memo_altered: "a permanent report of this device was changed, or is of another browser",
+};
+
+/** @param {keyof typeof RULES} code */
 function refusal(code) {
-  return Object.assign(new Error(code), { code });
+  return Object.assign(new Error(`${code}: ${RULES[code]}`), { code });
 }
