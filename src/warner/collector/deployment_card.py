@@ -323,9 +323,10 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     if (tokens := study.collect.tokens) is not None:
         sentences.append(
             "Invitation codes: the issuer keeps that a code was exchanged for a token. No number "
-            "of a report follows from a code, also for those who run the issuer and the collector "
-            "together. Who watches both at that moment can compare addresses, and times: a "
-            f"report waits for at most {tokens.wait:,} seconds, drawn at random."
+            "of a report follows from a code. But who runs the issuer and the collector, or has "
+            "copies of both stores, can compare what changed between two moments, and who watches "
+            f"both run, addresses and times: a report waits for at most {tokens.wait:,} seconds, "
+            "drawn at random. So two parties who do not work together run the two."
         )
     return sentences
 

@@ -203,7 +203,10 @@ class Remote:
             text = getattr(reason, "strerror", None) or type(reason).__name__
         rule, remedy = f"cannot be reached ({text})", "Is it running?"
         if isinstance(reason, ssl.SSLError):
-            remedy = "Does it speak HTTPS? On its own machine it is reached by http://"
+            remedy = (
+                "Does it speak HTTPS? On its own machine it is reached by http://; with --lan, by "
+                "SSL_CERT_FILE=STUDY.lan.pem before the command"
+            )
         raise Later("unreachable", self.url, rule, None, remedy)
 
     @property
@@ -212,7 +215,7 @@ class Remote:
         if self.token is None:
             return "Give the owner's token with --token-file or --token-env"
         return (
-            "The token is not that of this collector. warner collect serve --new-token makes "
+            "The token is not that of this collector or issuer. Started with --new-token, it makes "
             "another"
         )
 

@@ -1,9 +1,10 @@
-"""Blind tokens: who is invited exchanges a code for a token that nobody can connect with the code.
+"""Blind tokens: who is invited exchanges a code for a token from which it does not follow.
 
-An issuer, a process of its own and perhaps another party, knows the codes and signs without seeing
+An issuer, a process of its own and best another party, knows the codes and signs without seeing
 what it signs. The collector knows only public keys: it sees that a token was signed for somebody
-who is invited, and for whom it cannot be known, also where both parties put everything together
-that passed through them. The scheme is RSABSSA-SHA384-PSS-Randomized of RFC 9474: with
+who is invited. Who that was follows from no number, also where both parties put everything together
+that passed through them; what they can compare is times, and what changed in between. The scheme is
+RSABSSA-SHA384-PSS-Randomized of RFC 9474: with
 
     m = EMSA-PSS(prefix || message, salt),  sent to be signed: z = m r^e mod n,  s = z^d / r mod n
 
@@ -191,7 +192,7 @@ def keys_of(study: Study) -> list[PublicKey]:
     stated = () if tokens is None else tokens.keys
     if len(stated) != count:
         rule = f"must have {count:,}, one for each block of questions that can be drawn"
-        remedy = "warner collect keys makes them"
+        remedy = "warner collect keys makes them, and prints the table [collect.tokens]"
         raise ArgumentError("collect.tokens.keys", rule, f"{len(stated):,}", remedy)
     return [PublicKey.of(text) for text in stated]
 

@@ -542,7 +542,7 @@ COLLECT = Table(
         "access": Key(
             Literal["open", "invited", "tokens"],
             "open to everyone, or to people who are invited by a code, or exchange it for a token, "
-            "which nobody can connect with the code",
+            "from which the code does not follow",
         ),
         "tokens": Key(TOKENS, 'where codes are exchanged, with access = "tokens"'),
         "contact": Key(str, "whom people can ask"),

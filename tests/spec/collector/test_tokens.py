@@ -91,7 +91,6 @@ def test_keys_come_back_from_their_file_and_from_a_study(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text, words",
     [
-        ('[collect]\naccess = "tokens"\n', r"needs a table \[collect.tokens\]"),
         (f'[collect.tokens]\nissuer = "{ISSUER}"\nkeys = ["KEY"]\n', 'is for access = "tokens"'),
         ('issuer = "ISSUER/path"\nkeys = ["KEY"]\n', "the scheme and the host of the issuer"),
         ('issuer = "http://codes.example.org"\nkeys = ["KEY"]\n', "the scheme and the host"),
@@ -109,6 +108,8 @@ def test_a_study_says_all_that_tokens_need(text: str, words: str) -> None:
 
 
 def test_a_study_has_a_key_for_each_block(tmp_path: Path) -> None:
+    bare = Study.parse(ONE + '[collect]\naccess = "tokens"\n')
+    refused(ArgumentError, r"prints the table \[collect.tokens\]", SubmissionFormat, bare)
     study = study_of(DRAWN, 2)
     refused(ArgumentError, "must have 3, one for each block", SubmissionFormat, study)
     assert survey_document(study_of(DRAWN, 3))["tokens"]["issuer"] == ISSUER

@@ -255,7 +255,10 @@ def test_moments_travel_as_json() -> None:
         (("2026-05-31T16:00:00Z", "1780000000"), "got 1780000000"),
         (("05-31T16", "04-30T16"), "line 8: collect.closes: must be later than opens, 2026-05-01"),
         (("05-31T16:00:00", "05-01T06:00:00"), "collect.closes: must be later than opens"),
-        (('"invited"', '"invite"'), "collect.access: must be 'open' or 'invited'; got 'invite'."),
+        (
+            ('"invited"', '"invite"'),
+            "collect.access: must be 'open', 'invited' or 'tokens'; got 'invite'.",
+        ),
         (('"always"', '"never"'), "collect.keep_ids: must be 'closed' or 'always'; got 'never'."),
         (("clinic.example", "\\u202e"), "collect.contact: must be one line, without the direction"),
         (("contact", "kontakt"), "line 10: collect.kontakt: is not a key of a study file. Is 'con"),

@@ -86,7 +86,7 @@ def invite(
     can tell which report came with a code: then epsilon alone protects it.
 
     With access = "tokens" the codes are for the issuer, warner collect issue, and the hashes stand
-    in its store, STUDY.codes.sqlite. Then nobody can tell which report came with a code.
+    in its store, STUDY.codes.sqlite. Then no number of a report follows from a code.
 
     In a link the code stands behind "#", which browsers do not send to servers.
 
@@ -240,10 +240,10 @@ def _keeping_codes(
 def make_keys(study: str, issuer: str, output: str) -> None:
     """Make keys for STUDY, with which an issuer exchanges codes for tokens.
 
-    With tokens, nobody can tell which report came with which invitation code: not those who sent
-    the codes, not those who run the collector, and not both together. The issuer signs each token
-    without seeing it. OUTPUT is for the issuer alone, who must be another process than the
-    collector and is best another party: who has OUTPUT can make tokens without codes.
+    With tokens, no number of a report follows from an invitation code. The issuer signs each token
+    without seeing it. OUTPUT is for the issuer alone, which must be another process than the
+    collector, and another party: who runs both could compare when a code was exchanged and when a
+    report came. Who has OUTPUT can make tokens without codes.
 
     Printed is what STUDY is to say; the public keys are the same for everybody.
 

@@ -83,7 +83,7 @@ export async function send(answers, settings = {}) {
   const kept = await read(key).then((found) => found !== undefined, () => false);
   if (kept && token !== undefined) await forgetCover(key).catch(() => {});
   const early = (sealed.due ?? 0) - Date.now();
-  if (sealed.state === "pending" && early > 0) await over(early, signal);
+  if (kept && sealed.state === "pending" && early > 0) await over(early, signal);
   if (signal?.aborted) return sealed.outcome ?? "unavailable";
   return repeated(async () => {
     if (sealed.state === "pending") {

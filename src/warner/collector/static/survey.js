@@ -127,7 +127,8 @@ function showSealed() {
  *
  * @param {Sealed} sealed
  */
-function panelOf({ outcome }) {
+function panelOf({ outcome, due = 0 }) {
+  if (page.kept && due > Date.now()) return "delayed";
   if (outcome === "closed" || outcome === "not-open") return `${outcome}-pending`;
   if (outcome === null || outcome === "unavailable" || outcome === "busy" || outcome === "sent") {
     return page.kept ? "pending" : "memory";
@@ -654,13 +655,14 @@ function nameOf(error) {
 async function attempt(forced = false) {
   window.clearTimeout(page.timer);
   if (page.sealed?.state !== "pending" || page.sending) return;
-  const early = (page.sealed.due ?? 0) - Date.now();
-  if (early > 0 && !forced) {
-    showReason("delayed");
+  // Where it is not kept, it is sent at once: who closes the page would lose it.
+  const early = page.kept ? (page.sealed.due ?? 0) - Date.now() : 0;
+  if (early > 0) {
     waitInBackground();
     page.timer = window.setTimeout(attempt, early);
     return;
   }
+  if (page.shown === "delayed") showSealed();
   if (!navigator.onLine && !forced) {
     showReason("offline");
     waitInBackground();

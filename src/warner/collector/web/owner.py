@@ -91,7 +91,8 @@ class OwnerActions:
         headers = Headers.of(request.scope["headers"])
         headers.require_bytes()
         if not self._invites:
-            raise HttpRefused("not_by_invitation")
+            has_tokens = self._study.collect.access == "tokens"
+            raise HttpRefused("codes_of_issuer" if has_tokens else "not_by_invitation")
         body = await Body(request.receive, headers).read(_INVITATIONS, self._held)
         ids = invitations_in(body, self._study.digest)
         await asyncio.to_thread(self._collector.invite, ids)

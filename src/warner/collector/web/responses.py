@@ -69,6 +69,9 @@ REASONS: Mapping[str, Reason] = {
     "other_study": Reason(409, "holds reports of another study", "Load the page anew", True),
     "ids_dropped": Reason(409, "opens a survey that was closed for good"),
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
+    "codes_of_issuer": Reason(
+        409, "invites people, whose codes are for the issuer of tokens", "Ask the issuer's address"
+    ),
     "no_backup": Reason(409, "asks for a copy of a database, which has tools for that"),
     "closed": Reason(410, "comes after the survey closed", None, True),
     "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),

@@ -21,8 +21,10 @@ from warner.collector.access import (
     token_hash,
 )
 from warner.collector.collector import Collector
+from warner.collector.live.publisher import LivePublisher
 from warner.collector.stores import SQLiteStore
 from warner.collector.web import server
+from warner.collector.web.application import Application
 from warner.collector.web.issuing import Issuing
 from warner.collector.web.limits import Limits
 from warner.studies.study import Study
@@ -135,7 +137,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
     study = Path("study.toml")
-    study.write_text(TEXT)
+    study.write_text(TEXT.replace('"invited"', '"tokens"'))  # as the guide says it, or "invited"
     made = ("collect", "keys", "study.toml", "--issuer", "https://codes.example.org/")
     done = run(*made, "-o", "issuer.pem")
     assert Path("issuer.pem").stat().st_mode & 0o077 == 0
@@ -144,7 +146,9 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     assert "cannot be made again" in again.stderr
     early = run("collect", "issue", "study.toml", "--keys", "issuer.pem", ok=False)
     assert "has no tokens" in early.stderr
-    study.write_text(TEXT.replace('"invited"', '"tokens"') + done.stdout)
+    unready = run("collect", "serve", "study.toml", ok=False)
+    assert "prints the table [collect.tokens]" in unready.stderr
+    study.write_text(study.read_text() + done.stdout)
     twice = run(*made, "-o", "second.pem", ok=False)
     assert "has keys already" in twice.stderr
     issued = run("collect", "issue", "study.toml", "--keys", "issuer.pem")
@@ -171,3 +175,19 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     assert "must never know each other" in swapped.stderr
     checked = run("study", "check", "study.toml")
     assert "exchange for a token" in checked.stdout, checked.output
+
+
+def test_a_collector_sends_who_invites_to_the_issuer(tmp_path: Path) -> None:
+    """Rejects the answer that the survey is open to everyone: its remedy would end the tokens."""
+    study = study_of()
+    collector = Collector(study, SQLiteStore(tmp_path / "counts.sqlite"))
+    live, token = LivePublisher(collector, study), new_token()
+    collector.keep_owner("", token_hash(token))
+    application = Application(study, collector, live, Owner(lambda: collector.owners))
+    body = invitations_body(study.digest, invited_ids(study.digest, new_codes(1)))
+    headers = {**KIND, "authorization": f"Bearer {token}"}
+    with Client(application) as client:
+        reply = client.request("POST", "/live/invite", content=body, headers=headers)
+    assert (reply.status_code, reply.json()["error"]) == (409, "codes_of_issuer")
+    live.stop()
+    collector.stop()
