@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -114,10 +115,17 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     return number
 
 
-def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
-    """Return ``value`` if it is one of ``allowed``; ArgumentError otherwise."""
+def choice(
+    name: str, value: Any, allowed: tuple[Any, ...], elsewhere: Mapping[str, str] | None = None
+) -> Any:
+    """Return ``value`` if it is one of ``allowed``; ArgumentError otherwise.
+
+    ``elsewhere`` has what to say of words of the literature, by the word in small letters.
+    """
     if not any(value is item or (type(value) is type(item) and value == item) for item in allowed):
-        near = meant(value, filter(_is_text, allowed)) if _is_text(value) else None
+        near = (elsewhere or {}).get(value.lower()) if _is_text(value) else None
+        if near is None and _is_text(value):
+            near = meant(value, filter(_is_text, allowed))
         rule = f"must be one of {', '.join(map(repr, allowed))}"
         raise ArgumentError(name, rule, show(value), near)
     return value

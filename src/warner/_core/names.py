@@ -86,10 +86,19 @@ LITERATURE = {
 FURTHER = {  # what else a name stands for, or does not
     "RAPPOR": "Its permanent reports, for many rounds of the same people, are "
     "warner.mechanisms.Permanent.",
+    "IBU": "Run until it converges, IBU is warner.MaximumLikelihood.",
     "HR": "It is the form for high privacy alone. With 100 values its error is 1.3 times that of "
     "subset selection at epsilon 1, and 14 times at epsilon 4: above epsilon 1 it is no fair "
     "baseline. Take SubsetSelection or, for short reports, "
     "warner.mechanisms.ProjectiveGeometryResponse.",
+}
+LOSSES_ELSEWHERE = {  # what to say of losses that other papers use
+    "mse": "'l2' is the sum of squared errors, K times the MSE of K shares",
+    "rmse": "'l2' is the sum of squared errors, K times the square of the RMSE of K shares",
+    "mae": "'l1' is the sum of absolute errors, K times the MAE of K shares",
+    "tv": "'l1' is twice the total variation",
+    "tvd": "'l1' is twice the total variation",
+    "emd": "'w1' is the earth mover's distance of values on a line",
 }
 _NAMES = {name: here for table in LITERATURE.values() for name, here in _by_word(table).items()}
 _NAMES |= _by_word(

@@ -25,7 +25,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
-from warner._core.names import called_here, explained
+from warner._core.names import LOSSES_ELSEWHERE, called_here, explained
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of
@@ -275,6 +275,8 @@ def benchmark(
         n: number of people, or several.
         runs: number of simulated tallies of each cell, at least 2.
         loss: a loss of :func:`warner.design.compare`, such as ``"l2"`` or ``"w1"``, or several.
+            ``"l1"`` and ``"l2"`` are sums over the K values: divided by K they are the mean errors
+            MAE and MSE, and half of ``"l1"`` is the total variation.
         seed: of all random numbers.
         store: a file of JSON lines that keeps each finished run. With the same file only what is
             missing is done: further runs, methods, budgets. A run is kept under its contents: the
@@ -304,7 +306,7 @@ def benchmark(
         raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
     losses = tuple(_several("loss", loss))
     for each in losses:
-        LOSSES[choice("loss", each, tuple(LOSSES))].require(each, domain)
+        LOSSES[choice("loss", each, tuple(LOSSES), LOSSES_ELSEWHERE)].require(each, domain)
     integer("runs", runs, 2)
     integer("processes", processes, 1)
     chosen = _methods(methods)

@@ -12,6 +12,7 @@ import numpy as np
 from warner import metrics
 from warner._core.checks import choice, distribution, integer
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
+from warner._core.names import LOSSES_ELSEWHERE
 from warner._core.progress import steps
 from warner._core.table import Column
 from warner.design.charts import ranking
@@ -398,7 +399,7 @@ def compare(
     >>> len(ranking.results), ranking.results[0] is ranking.best, ranking.best.excess_error
     (3, True, 0.0)
     """
-    measured = LOSSES[choice("loss", loss, tuple(LOSSES))]
+    measured = LOSSES[choice("loss", loss, tuple(LOSSES), LOSSES_ELSEWHERE)]
     integer("runs", runs, 2)
     if not isinstance(tally, Tally) and isinstance(tally, Iterable):
         tally = list(tally)

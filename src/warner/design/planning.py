@@ -21,7 +21,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
-from warner._core.names import explained
+from warner._core.names import LOSSES_ELSEWHERE, explained
 from warner._core.progress import steps
 from warner._core.table import Column
 from warner.channels import HashPool
@@ -656,7 +656,7 @@ def plan(
     integer("n", n, 1, MAX_PEOPLE)
     if loss is None:
         loss = loss_of(domain, difference)
-    choice("loss", loss, tuple(LOSS_NAMES))
+    choice("loss", loss, tuple(LOSS_NAMES), LOSSES_ELSEWHERE)
     integer("runs", runs, 2)
     if error is not None and real("error", error) <= 0:
         raise ArgumentError("error", "must be positive", repr(error))

@@ -42,6 +42,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     BudgetError,
 )
+from warner._core.names import LOSSES_ELSEWHERE
 from warner._core.progress import steps
 from warner._core.table import Column
 from warner.channels import KroneckerChannel, LiftedChannel, lifted, stacked, summed
@@ -327,7 +328,7 @@ def compare_schemes(
             raise ArgumentError("theta", "must be an estimate on the same domain")
         theta = project(theta.probabilities)
     shares = distribution("theta", theta, domain.size)
-    choice("loss", loss, LOSSES)
+    choice("loss", loss, LOSSES, LOSSES_ELSEWHERE)
     integer("n", n, 1)
     integer("runs", runs, 2)
     rng = np.random.default_rng(0) if rng is None else rng

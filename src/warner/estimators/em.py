@@ -661,6 +661,7 @@ class ExpectationMaximization(Estimator):
             if self.steps is None:
                 rule = "must be given where there is no tolerance"
                 remedy = "For example steps=100, steps='auto' or tolerance=0.001"
+                remedy = f"{remedy}; EM (IBU) run until it converges is MaximumLikelihood()"
                 raise ArgumentError("steps", rule, None, remedy)
             return
         if self.steps == "auto":

@@ -206,6 +206,18 @@ METHODS: dict[str, Method] = {
 }
 
 
+# Names of the literature for methods: some have another name here, some stand for two methods.
+_ELSEWHERE = {
+    "ibu": "em",
+    "inv": "inversion",
+    "iiw": "wiener",
+    "inv-p": "project",
+    "inv-n": "normalize",
+}
+_TO_THE_END = "Run until it converges it is 'mle'; stopped early it is 'em:100' or 'em:auto'"
+_OF_TWO = {"em": _TO_THE_END, "ibu": _TO_THE_END}
+
+
 def compared(kinds: Collection[str] | None) -> tuple[str, ...]:
     """The names that are compared where none is named: of kinds of tallies, or, by None, all.
 
@@ -261,7 +273,7 @@ def method(name: str) -> Estimator:
     Inversion(constraint='project')
     """
     word, _, detail = name.lower().partition(":")
-    word = SYNONYMS.get(word) or word
+    word = SYNONYMS.get(word) or _ELSEWHERE.get(word) or word
     if word == "em" and detail in _STARTS:
         return estimators.ExpectationMaximization(start=_STARTS[detail], tolerance=_SETTLED)
     if (
@@ -271,7 +283,7 @@ def method(name: str) -> Estimator:
     ):
         em = ("em:STEPS", "em:auto", *(f"em:{start}" for start in _STARTS))
         names = [n for each in METHODS for n in (em if each == "em" else (each,))]
-        remedy = meant(name, names)
+        remedy = _OF_TWO.get(name.lower()) or meant(name, names)
         raise ArgumentError("method", f"must be one of {', '.join(names)}", show(name), remedy)
     if detail:
         return METHODS[word](int(detail) if detail.isdecimal() else detail)
@@ -284,7 +296,8 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
         rule, remedy = "must be lower-case letters, digits and hyphens", "For example 'my-method'"
         raise ArgumentError("name", rule, show(name), remedy)
     registered = METHODS.get(name)
-    if name in SYNONYMS or (registered is not None and not same_definition(registered.make, make)):
+    taken = name in {**SYNONYMS, **_ELSEWHERE}
+    if taken or (registered is not None and not same_definition(registered.make, make)):
         raise ArgumentError("name", "is taken by another method", show(name), "Rename it")
     try:
         made: object = make()

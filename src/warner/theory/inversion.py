@@ -37,6 +37,7 @@ from warner._core.errors import (
     MismatchError,
 )
 from warner._core.extras import scipy
+from warner._core.names import LOSSES_ELSEWHERE
 from warner.channels import Channel, DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -362,7 +363,7 @@ def worst_case_loss(
     >>> float(theta[0])  # nobody has the sensitive value [P2 prop 7]
     0.0
     """
-    choice("loss", loss, LOSSES)
+    choice("loss", loss, LOSSES, LOSSES_ELSEWHERE)
     integer("n", n, 1, MAX_PEOPLE)
     domain, variance = variance_of(mechanism)
     sensitive = _sensitive(mechanism, domain.size)
@@ -409,7 +410,7 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
 
 def _total(variance: np.ndarray, n: int, loss: str) -> float:
     """The expected loss over all values, from the variances (K,) of one report."""
-    if choice("loss", loss, LOSSES) == "l2":
+    if choice("loss", loss, LOSSES, LOSSES_ELSEWHERE) == "l2":
         return float(variance.sum() / n)
     return float(np.sqrt(2 * variance / (n * math.pi)).sum())
 
@@ -483,7 +484,7 @@ def minimax_rate(size: int, epsilon: float, n: int, loss: str = "l2", reports: i
         raise ArgumentError("epsilon", "must lie in (0, 1]", repr(epsilon))
     people = integer("n", n, 1, MAX_PEOPLE) / integer("reports", reports, 1)
     root = size / math.sqrt(people * epsilon**2)
-    return root if choice("loss", loss, LOSSES) == "l1" else root**2 / size
+    return root if choice("loss", loss, LOSSES, LOSSES_ELSEWHERE) == "l1" else root**2 / size
 
 
 # -----------------------------------------------------------------------------------------------

@@ -16,7 +16,15 @@ import warner
 import warner.design.benchmark as module
 from tests.own_parts import Forced, Shrunk
 from tests.refusals import refused
-from warner import Categorical, Integers, Inversion, MatrixMechanism, RandomizedResponse, benchmark
+from warner import (
+    Categorical,
+    Integers,
+    Inversion,
+    MatrixMechanism,
+    RandomizedResponse,
+    benchmark,
+    metrics,
+)
 from warner.design.benchmark import Cell, _generator, number
 from warner.design.comparison import LOSSES
 from warner.errors import ArgumentError, FileError, ValuesError, WarnerError
@@ -64,6 +72,25 @@ def test_every_cell_has_every_method_and_loss() -> None:
     assert repr(found) == "Benchmark(truths=1, mechanisms=2, epsilon=2, n=2, methods=2, runs=2)"
     assert len(str(found).splitlines()) == 35 and "<table" in found._repr_html_()
     assert json.loads(json.dumps(found.to_json()))["results"] == rows
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        ("mse", "'l2' is the sum of squared errors, K times the MSE of K shares"),
+        ("MAE", "'l1' is the sum of absolute errors, K times the MAE of K shares"),
+        ("tv", "'l1' is twice the total variation"),
+    ],
+)
+def test_losses_of_other_papers_lead_to_the_one_that_is_meant(loss: str, said: str) -> None:
+    """Rejects "Is 'mae_top' meant?" for the MAE."""
+    refused(ArgumentError, said, run, loss=loss)
+    refused(ArgumentError, said, warner.plan, DOMAIN, 1.0, 1000, loss=loss)
+    truth, estimate = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.5, 0.1])
+    errors = truth - estimate
+    assert metrics.l1(truth, estimate) == pytest.approx(3 * np.abs(errors).mean())
+    assert metrics.sum_of_squares(truth, estimate) == pytest.approx(3 * (errors**2).mean())
+    assert metrics.l1(truth, estimate) == 2 * metrics.total_variation(truth, estimate)
 
 
 def test_results_depend_on_the_contents_alone() -> None:

@@ -154,6 +154,7 @@ MIXTURE = literature.MixtureReduction
         (warner.Inversion, {"constraint": "threshold", "alpha": 1.0}, "alpha: must lie strictly"),
         (warner.Inversion, {"constraint": "threshold", "rest": "keep"}, "rest: must be one of"),
         (EM, {}, "steps: must be given where there is no tolerance"),
+        (EM, {}, r"EM \(IBU\) run until it converges is MaximumLikelihood\(\)"),
         (EM, {"tolerance": 0.0}, "tolerance: must be positive"),
         (EM, {"steps": "auto", "tolerance": 1.0}, "does not go with steps='auto'"),
         (EM, {"steps": 5, "start": "thr"}, "start: must be one of 'uniform'"),

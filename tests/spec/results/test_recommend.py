@@ -98,6 +98,14 @@ def test_unknown_methods_are_refused(name: str) -> None:
     refused(ArgumentError, "method: must be one of", method, name)
 
 
+def test_names_of_the_literature_are_methods_or_lead_to_them() -> None:
+    """Rejects a list of all names, from which nobody learns that IBU's end is the maximum."""
+    same = {"INV": "inversion", "IIW": "wiener", "INV-P": "project", "IBU:100": "em:100"}
+    assert all(method(there) == method(here) for there, here in same.items())
+    for name in ("IBU", "EM"):
+        refused(ArgumentError, "Run until it converges it is 'mle'; stopped", method, name)
+
+
 def test_every_method_name_makes_an_estimator() -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)  # some methods need an order
     tally = mechanism.tally(
