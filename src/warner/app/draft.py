@@ -22,6 +22,7 @@ from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propo
 from warner.designs import PaperDesign
 from warner.domains import Domain, Items
 from warner.mechanisms import Mechanism
+from warner.mechanisms.permanent import DEGRADED
 from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
 from warner.studies.public import described
@@ -73,7 +74,7 @@ class Draft:
         if not missing:
             return cls(text, data, Study.parse(text, name))
         tables = {
-            attribute: {**table, **_stand_in(table, missing.get(attribute, ()))}
+            attribute: {**table, **_stand_in(table, missing.get(attribute, ()), _forever(data))}
             for attribute, table in data["attributes"].items()
         }
         limits = ("budget", "delta")
@@ -156,7 +157,9 @@ class Draft:
     ) -> Proposal:
         """The proposal at an epsilon of all reports of a person, or over the ladder."""
         table, domain = self.data["attributes"][attribute], self._domain(attribute)
-        times = self._times(table)
+        times, forever = self._times(table), _forever(self.data)
+        # One of many rounds spends less than all of them.
+        ladder = [step for step in EPSILON_STEPS if step < forever] or [forever / 4, forever / 2]
         return propose(
             domain,
             people,
@@ -164,15 +167,15 @@ class Draft:
             share=share,
             width=width,
             among=self._makers(attribute, table),
-            epsilons=[step / times for step in EPSILON_STEPS],
+            epsilons=[step / times for step in ladder],
         )
 
     def _parts(self, people: int, share: float, width: float) -> dict[str, float]:
         """{attribute: epsilon}, the parts of the budget of those that lack an epsilon."""
         budget = self.data.get("budget")
         free = [name for name, keys in self.missing.items() if "epsilon" in keys]
-        if budget is None or not free:
-            return {}
+        if budget is None or not free or "repeat" in self.data:
+            return {}  # of several rounds, the budget limits all of them and not one
         left = budget - sum(
             mechanism.guarantee.between_any_values().epsilon * self.study.rows_per_person
             for name, mechanism in next(iter(self.study.by_group.values())).mechanisms.items()
@@ -265,6 +268,8 @@ class Draft:
             names: tuple[str, ...] = (table["mechanism"],)
         elif "sensitive" in table or "tags" in table:
             names = _PROTECTS_SOME
+        elif "repeat" in self.data:
+            names = DEGRADED
         else:
             return None
         options = {key: v for key, v in table.items() if key not in (*_OPEN, "reports")}
@@ -388,8 +393,15 @@ def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return lacking
 
 
-def _stand_in(table: Mapping[str, Any], lacks: tuple[str, ...]) -> dict[str, Any]:
-    """A mechanism and an epsilon that any table like this one may have."""
+def _forever(data: Mapping[str, Any]) -> float:
+    """What all rounds on one value may spend, without a limit where there is one round."""
+    repeat = data.get("repeat")
+    forever = repeat.get("forever") if isinstance(repeat, Mapping) else None
+    return float(forever) if isinstance(forever, int | float) and forever > 0 else math.inf
+
+
+def _stand_in(table: Mapping[str, Any], lacks: tuple[str, ...], forever: float) -> dict[str, Any]:
+    """A mechanism and an epsilon, below that of all rounds, that a table like this one may have."""
     stand_in: dict[str, Any] = {}
     if "mechanism" in lacks:
         stand_in["mechanism"] = "RandomizedResponse"
@@ -398,7 +410,7 @@ def _stand_in(table: Mapping[str, Any], lacks: tuple[str, ...]) -> dict[str, Any
         elif "sensitive" in table or "tags" in table:
             stand_in["mechanism"] = _PROTECTS_SOME[0]
     if "epsilon" in lacks:
-        stand_in["epsilon"] = 1.0
+        stand_in["epsilon"] = min(1.0, forever / 2)
     return stand_in
 
 

@@ -401,14 +401,16 @@ def show_proposals(
     fixed: Mapping[str, str],
     total: float,
     reason: str = "",
+    has_rounds: bool = False,
 ) -> None:
     """Print what is proposed for each attribute, and what epsilon means in odds."""
+    when = "in each round; warner audit says what all rounds spend" if has_rounds else "in all"
     for attribute, one in planned.items():
         _show(attribute, one, sizes)
     show(
         *(f"{attribute}: {stated}, as in the file." for attribute, stated in fixed.items()),
         _ABOUT_WIDTHS,
-        reason or f"A person who answers all questions spends epsilon {total:.4g} in all.",
+        reason or f"A person who answers all questions spends epsilon {total:.4g} {when}.",
         *about_epsilon(),
     )
 

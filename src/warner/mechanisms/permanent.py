@@ -10,7 +10,7 @@ import math
 import secrets
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -48,9 +48,11 @@ _Whole: TypeAlias = (
     RandomizedResponse
     | SubsetSelection
     | HadamardResponse
-    | ProjectiveGeometryResponse
     | LocalHashing
+    | ProjectiveGeometryResponse
 )
+DEGRADED = (*(one.__name__ for one in get_args(_Whole)), UnaryEncoding.__name__)
+"""The names of the mechanisms whose reports can be degraded."""
 _MOST_VALUES = 1000
 _KEY_BYTES = 32
 
@@ -215,10 +217,8 @@ class Permanent(Mechanism):
 
     def __init__(self, mechanism: Mechanism, forever: float, values: int = 1) -> None:
         if not isinstance(mechanism, _Whole | UnaryEncoding):
-            rule = (
-                "must be RandomizedResponse, SubsetSelection, HadamardResponse, LocalHashing, "
-                "ProjectiveGeometryResponse or UnaryEncoding, whose reports can be degraded"
-            )
+            names = f"{', '.join(DEGRADED[:-1])} or {DEGRADED[-1]}"
+            rule = f"must be {names}, whose reports can be degraded"
             raise ArgumentTypeError("mechanism", rule, kind(mechanism))
         nats, of_ever = budget(mechanism.requested), budget(forever, name="forever")
         if not nats < of_ever:

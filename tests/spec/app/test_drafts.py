@@ -44,6 +44,27 @@ values = ["north", "south"]
 """
 
 
+REPEATED = """[repeat]
+rounds = 52
+forever = FOREVER
+[attributes.theme]
+values = ["light", "dark"]
+[attributes.font]
+integers = [8, 12]
+"""
+
+
+@pytest.mark.parametrize("forever", ["2.0", "0.4"])
+def test_a_draft_of_rounds_gets_what_goes_with_rounds(tmp_path: Path, forever: str) -> None:
+    """Rejects the plan that proposes a mechanism, or an epsilon, that its own study refuses."""
+    draft, study = tmp_path / "draft.toml", tmp_path / "study.toml"
+    draft.write_text(REPEATED.replace("FOREVER", forever))
+    said = run("plan", str(draft), "--people", "2000", "--write", str(study)).output
+    assert "in each round" in said and "in all." not in said
+    made = Study.load(study)
+    assert all(0 < m.guarantee.epsilon < float(forever) for m in made.mechanisms.values())
+
+
 @pytest.fixture
 def draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

@@ -380,7 +380,8 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
             for name, mechanism in mechanisms.items()
             if name not in planned
         }
-        show_proposals(planned, sizes, fixed, draft.total(planned), reason)
+        repeats = draft.study.rounds > 1
+        show_proposals(planned, sizes, fixed, draft.total(planned), reason, repeats)
 
     output.write(
         show,
