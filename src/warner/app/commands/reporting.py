@@ -13,6 +13,7 @@ import click
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
+from warner._core.text import meant
 from warner.app.commands.options import (
     additions,
     allow_implausible,
@@ -199,7 +200,9 @@ def _check_reference(reference: str, groups: Mapping[str, Tally]) -> None:
             for name, value in zip(tally.names, key, strict=True)
             if str(value) == reference
         ]
-        remedy = f"For groups by {columns[0]!r} alone add --by" if columns else None
+        remedy = (
+            f"For groups by {columns[0]!r} alone add --by" if columns else meant(reference, names)
+        )
         raise ArgumentError("--reference", rule, reference, remedy)
 
 
