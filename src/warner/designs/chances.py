@@ -140,8 +140,8 @@ def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:
         if draw is None:
             texts = " and ".join(map(str, chances))
             able = [name for name, make in makers.items() if make(chances) is not None]
-            near = _near_birthday(chances) if by == "birthday" else ""
-            remedy = f"{near}Use {' or '.join(map(repr, able))}"
+            near = _near_birthday(chances) if by == "birthday" else "Use "
+            remedy = f"{near}{' or '.join(map(repr, able))}"
             raise ArgumentError("by", f"has no outcome with the chance {texts}", repr(by), remedy)
         return draw
     return next(draw for make in makers.values() if (draw := make(chances)) is not None)
@@ -232,10 +232,22 @@ def _birthday(chances: Sequence[Fraction]) -> Draw | None:
 
 
 def _near_birthday(chances: Sequence[Fraction]) -> str:
-    """The remedy that names the chances of so many days."""
-    days = [round(each * 365) for each in chances]
+    """The remedy that names the chances of so many days: to the end of a month, if one is near."""
+    days = [max(1, round(each * 365)) for each in chances]
+    if len(days) == 1:
+        ends = [end for end in _ENDS if abs(end - days[0]) <= _NEAR_END]
+        days = ends or days
+    faces = _faces([Fraction(n, 365) for n in days], 365) or []
+    when = " and ".join(f"from {_day(first)} to {_day(last)}" for first, last in faces)
     texts = " and ".join(f"{n}/365" for n in days)
-    return f"A design with {texts} has birthdays. "
+    return (
+        f"Write {texts} in the design in its place, which is a birthday {when}, and estimate with "
+        "this design too. Or use "
+    )
+
+
+_ENDS = (31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)  # the last days of months
+_NEAR_END = 2  # days
 
 
 def _day(number: int) -> str:

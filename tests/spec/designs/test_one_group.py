@@ -203,7 +203,20 @@ def test_draws_have_exactly_their_chances() -> None:
     text = refused(
         ArgumentError, "no outcome with the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
     )
-    assert "91/365 has birthdays. Use 'coin' or 'cards' or 'spinner'" in text
+    assert (
+        "Write 90/365 in the design in its place, which is a birthday from 1 January to 31 Mar"
+        in text
+    )
+    assert draw_with([Fraction(90, 365)], "birthday").when[0].endswith("from 1 January to 31 March")
+    assert "Or use 'coin' or 'cards' or 'spinner'" in text
+    text = refused(
+        ArgumentError,
+        "the chance 9/25 and 1/25",
+        draw_with,
+        [Fraction(9, 25), Fraction(1, 25)],
+        "birthday",
+    )
+    assert "131/365 and 15/365" in text and "from 12 May to 26 May" in text
 
 
 def test_both_draws_of_an_unrelated_question_are_independent() -> None:

@@ -70,7 +70,11 @@ def questions_of(
             raise ArgumentError(f"attributes.{name}", rule, type(mechanism).__name__, remedy)
         texts, by = study.texts, draws.get(name, draws.get(""))
         text = texts.question(name, language)
-        card = mechanism.card(text, by)
+        try:
+            card = mechanism.card(text, by)
+        except ArgumentError as error:
+            problem = str(error).removeprefix("by: ")
+            raise ArgumentError(f"--draw for {name!r}: {problem}") from None
         questions.append(Question(name, text, texts.help(name, language), mechanism, card))
     _check_birthdays(questions, path)
     return questions
