@@ -38,6 +38,7 @@ _TOTALS = {"total", "totals", "grand total", "overall", "sum", "gesamt", "insges
 _COUNT = re.compile(r"[0-9.,]+ ?%?")  # a number, which may be no count
 _WHOLE = re.compile(r"[0-9]{1,18}([.]0*)?")
 _LEAST = 0.5  # of the cells of a column, from which on it is taken for what people said
+_MOST_NAMED = 3  # groups in a sentence
 _MOST_LEFT_OUT = 0.05  # of the people of a column; more are no few slips of the pen
 
 Lines = Sequence[tuple[int, list[str]]]  # the number of each line, and its cells
@@ -421,6 +422,41 @@ def _remedy(others: Sequence[str], people: int, mechanism: Mechanism) -> str:
         codes = [f"{code} as {word}" for code, word in enumerate(words)]
         remedy += f". Of codes, {', '.join(codes[:-1])} and {codes[-1]} are read"
     return remedy
+
+
+def doubtful_groups(tally: Tally) -> list[str]:
+    """Groups of a table that may be slips of the pen, as sentences."""
+    sentences = []
+    keys = list(tally)
+    for i, name in enumerate(tally.columns):
+        texts = list(dict.fromkeys(str(key[i]) for key in keys))
+        if "" in texts:
+            people = sum(
+                int(size) for key, size in zip(keys, tally.sizes, strict=True) if str(key[i]) == ""
+            )
+            who = "1 person has" if people == 1 else f"{people:,} people have"
+            sentences.append(
+                f"{name}: {who} no entry here, and form a group without a name. Write 'unknown' "
+                "there, or leave the row out."
+            )
+        by_look: dict[str, list[str]] = {}
+        for text in texts:
+            by_look.setdefault(look(text), []).append(text)
+        for alike in by_look.values():
+            if len(alike) > 1:
+                listed = " and ".join(map(show, alike))
+                sentences.append(
+                    f"{name}: {listed} are {len(alike)} groups, and differ by case or blanks "
+                    "alone. Write them in one way if they are one group."
+                )
+    single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]
+    if tally.columns and single:
+        listed = ", ".join(show(" ".join(map(str, key))) for key in single[:_MOST_NAMED])
+        listed += ", ..." * (len(single) > _MOST_NAMED)
+        sentences.append(
+            f"Groups of a single person: {listed}. One report says next to nothing about a share."
+        )
+    return sentences
 
 
 def _groups(public: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Groups | None:

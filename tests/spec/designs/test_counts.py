@@ -331,6 +331,25 @@ def test_tables_without_a_study_that_are_wrong_are_refused(
     assert said in " ".join(shown.split()) and "hiv" not in shown
 
 
+def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
+    """Rejects silence about "ashfield" beside "Ashfield", an empty cell, and a group of one."""
+    rows = [["id", "ward", "said"]] + [
+        [i, ward, "same" if i % 3 else "different"]
+        for i, ward in enumerate(["Ashfield"] * 300 + ["Bray"] * 300 + ["ashfield", "", ""])
+    ]
+    path = _table(tmp_path / "people.csv", rows)
+    design = ["--design", "said=crosswise:1/4"]
+    shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
+    assert "ward: 2 people have no entry here, and form a group without a name." in shown
+    assert "'Ashfield' and 'ashfield' are 2 groups, and differ by case or blanks alone." in shown
+    assert "Groups of a single person: 'ashfield'." in shown
+    assert "no entry" not in _run("estimate", path, *design)
+    for row in rows[-3:]:
+        row[1] = "Bray"
+    clean = _run("estimate", _table(tmp_path / "clean.csv", rows), *design, "--by", "ward")
+    assert "no entry" not in clean and " differ by " not in clean and "single" not in clean
+
+
 def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
         STUDY.replace('[attributes.cheated]\nvalues = ["no", "yes"]\ndesign = "forced:1/6,1/6"', "")

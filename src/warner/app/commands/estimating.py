@@ -235,7 +235,7 @@ class EstimateRequest:
             return read_or_count(path)
         from warner.designs import from_text
         from warner.designs.texts import with_name
-        from warner.io.counts_by_hand import read_said
+        from warner.io.counts_by_hand import doubtful_groups, read_said
         from warner.io.stated_headers import listed_codes
 
         (name, _), design, drawn = with_name(self.on_paper), from_text(self.paper), self.design
@@ -247,6 +247,9 @@ class EstimateRequest:
             say(f"{path}: {listed_codes(design.report_words)}.")
         if self.by is None and drawn is None and not self.compare_groups:
             tally = tally.total()
+        elif drawn is None:
+            for sentence in doubtful_groups(tally):
+                say(f"{path}: {sentence}")
         return {question or name or design.text: tally}
 
     @property
