@@ -62,6 +62,7 @@ LITERATURE = {
         "RS+FD RS+RFD RSpFD": "HiddenQuestion",
         "PRR IRR L-GRR L-SUE L-OSUE memoization": "Permanent",
     },
+    "Words that nobody has listed": {"PEM heavy-hitters heavy-hitter": "find"},
     "Designs for paper": {
         "Warners-model": "Warner",
         "forced FR FRR forced-answer": "ForcedResponse",
@@ -87,6 +88,8 @@ FURTHER = {  # what else a name stands for, or does not
     "RAPPOR": "Its permanent reports, for many rounds of the same people, are "
     "warner.mechanisms.Permanent.",
     "IBU": "Run until it converges, IBU is warner.MaximumLikelihood.",
+    "PEM": "Its steps are others than those of PEM; the guide 'Words that nobody has listed' shows "
+    "them.",
     "HR": "It is the form for high privacy alone. With 100 values its error is 1.3 times that of "
     "subset selection at epsilon 1, and 14 times at epsilon 4: above epsilon 1 it is no fair "
     "baseline. Take SubsetSelection or, for short reports, "

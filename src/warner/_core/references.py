@@ -94,7 +94,7 @@ def references() -> dict[str, Reference]:
 
 
 def bibtex_of(keys: Iterable[str]) -> str:
-    """The BibTeX entries of references, each once.
+    """The BibTeX entries of references, each once, and that of the package itself.
 
     >>> print(bibtex_of(["warner1965"]))
     @article{warner1965,
@@ -106,11 +106,17 @@ def bibtex_of(keys: Iterable[str]) -> str:
       pages = {63--69},
       year = {1965},
     }
+    <BLANKLINE>
+    @software{warner,
+      author = {The warner developers},
+      title = {{warner: learn the distribution of sensitive answers without collecting them}},
+      howpublished = {version 0.1.0},
+    }
     """
     entries = [
         key.strip() if key.lstrip().startswith("@") else _entry(key) for key in dict.fromkeys(keys)
     ]
-    return "\n\n".join(entries)
+    return "\n\n".join([*entries, SOFTWARE.bibtex("warner")])
 
 
 def _entry(key: str) -> str:

@@ -272,7 +272,7 @@ class Table:
         """The first rows, and the notes, which say how many rows there are."""
         if most is None or len(self.rows) <= most:
             return self.rows, self._sentences
-        count = f"The first {most} of {len(self.rows):,} rows."
+        count = f"The first {most} of {len(self.rows):,} rows; to_frame() has all."
         return self.rows[:most], [count, *self._sentences]
 
     def text(

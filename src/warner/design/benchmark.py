@@ -28,7 +28,7 @@ from warner._core.errors import (
 from warner._core.names import LOSSES_ELSEWHERE, called_here, explained
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
-from warner._core.references import SOFTWARE, bibtex_of
+from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
 from warner._core.text import canonical, meant
 from warner.design.comparison import LOSSES, truths_of
@@ -175,7 +175,7 @@ class Benchmark(Tabular):
         >>> found.bibtex().count("@article{warner1965")
         1
         """
-        return "\n\n".join(filter(None, [bibtex_of(self.sources), SOFTWARE.bibtex("warner")]))
+        return bibtex_of(self.sources)
 
     def to_json(self) -> dict[str, Any]:
         """The benchmark as JSON data."""

@@ -142,7 +142,7 @@ class LatentClasses(Hinting):
                 raise IdentifiabilityError("chances of the groups", rule, None, remedy)
 
     def bibtex(self) -> str:
-        """The sources of the design as BibTeX entries."""
+        """The sources of the design, and the package itself, as BibTeX entries."""
         return bibtex_of(self.references)
 
     def counted(self, names: Sequence[str]) -> FloatArray:

@@ -76,7 +76,7 @@ class ListExperiment(Hinting):
         return f"ListExperiment({self.items})"
 
     def bibtex(self) -> str:
-        """The sources of the method as BibTeX entries."""
+        """The sources of the method, and the package itself, as BibTeX entries."""
         return bibtex_of(self.references)
 
     def counts(self, counts: Sequence[Mapping[Any, int]]) -> tuple[FloatArray, FloatArray]:

@@ -640,7 +640,7 @@ class Estimator(Hinting, ABC):
         return self.references
 
     def bibtex(self) -> str:
-        """The sources of the method with its options as BibTeX, to be cited with its results.
+        """The sources of the method with its options, and the package itself, as BibTeX entries.
 
         >>> from warner.estimators.literature import BiasCorrection
         >>> print(BiasCorrection().bibtex().splitlines()[0])

@@ -328,7 +328,7 @@ class Mechanism(Hinting, ABC):
         return self.references
 
     def bibtex(self) -> str:
-        """The sources of the mechanism as BibTeX entries, to be cited with its results.
+        """The sources of the mechanism and the package itself as BibTeX, to be cited with results.
 
         >>> from warner import Categorical, SubsetSelection
         >>> print(SubsetSelection(Categorical(["a", "b", "c"]), 1.0).bibtex().splitlines()[0])

@@ -392,9 +392,7 @@ class Estimate(Solution):
         >>> [line for line in result.bibtex().splitlines() if line.startswith("@")]
         ['@misc{elsalamouny2019,', '@article{wang2007,', '@software{warner,']
         """
-        from warner._core.references import SOFTWARE
-
-        return "\n\n".join(filter(None, [self.estimator.bibtex(), SOFTWARE.bibtex("warner")]))
+        return self.estimator.bibtex()
 
     def ranks(self, level: float = 0.95, target: str = "population") -> Ranks:
         """The ranks that all values can have, and which values are commoner than which.

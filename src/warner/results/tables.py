@@ -379,7 +379,7 @@ def notebook_groups(result: Any) -> Table:
     values = f"{most} values" if most > 1 else "value"
     notes = [f"The {values} of {size:,} with the largest shares."] if size > most else []
     if len(rows) > _MOST_ROWS:
-        notes.append(f"The first {_MOST_ROWS} of {len(rows):,} rows.")
+        notes.append(f"The first {_MOST_ROWS} of {len(rows):,} rows; to_frame() has all.")
     return replace(table, rows=rows[:_MOST_ROWS], notes=[*notes, *table.notes])
 
 

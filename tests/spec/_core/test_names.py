@@ -22,6 +22,7 @@ RESULT = estimate(DEVICE.tally(REPORTS))
         (warner, "GRR", "is called warner.RandomizedResponse here."),
         (warner, "kRR", "is called warner.RandomizedResponse here."),
         (warner, "HR", "above epsilon 1 it is no fair baseline. Take SubsetSelection"),
+        (warner, "PEM", "is called warner.find here. Its steps are others than those of PEM"),
         (warner, "OUE", "is called warner.UnaryEncoding(variant='oue') here"),
         (warner, "RAPPOR", "are warner.mechanisms.Permanent."),
         (warner, "Laplacian", "is called warner.Laplace here"),

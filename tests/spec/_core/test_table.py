@@ -96,7 +96,7 @@ def test_lines_are_as_wide_as_asked_and_words_stay_whole(width: int) -> None:
 
 def test_many_rows_are_counted() -> None:
     table = Table(["a"], [{"a": i} for i in range(1000)])
-    assert "The first 50 of 1,000 rows." in str(table)
+    assert "The first 50 of 1,000 rows; to_frame() has all." in str(table)
     assert len(table.csv().splitlines()) == 1001 and len(table) == len(list(table)) == 1000
 
 

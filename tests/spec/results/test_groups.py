@@ -407,7 +407,7 @@ def test_a_long_series_shows_whole_values() -> None:
     assert len(_cells(text)) == 90 and "The 3 values of 60 with the largest shares." in text
     groups = {f"g{i:02}": _weekly(i) for i in range(25)}
     text = estimate(groups)._repr_html_()
-    assert len(_cells(text)) == 100 and "The first 100 of 125 rows." in text
+    assert len(_cells(text)) == 100 and "The first 100 of 125 rows; to_frame() has all." in text
 
 
 def test_panels_of_chosen_values() -> None:
