@@ -162,21 +162,32 @@ def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
     return same or result.mechanism.header == chosen.header
 
 
-def _about_design(ranking: Plan, design: Mechanism, width: float | None) -> Iterator[str]:
-    """What a design for paper of two answers needs, in the words of those who plan a survey."""
+def widths_on_paper(ranking: Plan, design: Mechanism, width: float) -> dict[str, float | int]:
+    """How wide the interval of a share will be, and the people whom a width needs, by name.
+
+    The width is that of a 95 % interval, 2 * 1.96 sqrt(error / 2), and falls as 1 / sqrt(people).
+    {} where the design has more than two answers, or another loss is asked for.
+    """
     for result in ranking.results:
         if result.mechanism is design and ranking.loss == "l2" and design.domain.size == 2:
-            half = normal_quantile(0.95) * math.sqrt(result.error / 2)
-            yield (
-                f"With {plural(ranking.n, 'person', 'people')}, the 95 % interval of a share is "
-                f"about \N{PLUS-MINUS SIGN}{100 * half:.2g} points."
-            )
-            if width is not None:
-                people = math.ceil(float(f"{ranking.n * (half / (width / 2)) ** 2:.3g}"))
-                yield (
-                    f"For \N{PLUS-MINUS SIGN}{50 * width:.3g} points about {people:,} people are "
-                    f"needed (--width {width:.3g}). Four times as many halve it."
-                )
+            expected = 2 * normal_quantile(0.95) * math.sqrt(result.error / 2)
+            people = math.ceil(float(f"{ranking.n * (expected / width) ** 2:.3g}"))
+            return {"width": expected, "wanted_width": width, "people_for_width": people}
+    return {}
+
+
+def _about_design(ranking: Plan, design: Mechanism, width: float) -> Iterator[str]:
+    """What a design for paper of two answers needs, in the words of those who plan a survey."""
+    if widths := widths_on_paper(ranking, design, width):
+        yield (
+            f"With {plural(ranking.n, 'person', 'people')}, the 95 % interval of a share is "
+            f"about \N{PLUS-MINUS SIGN}{50 * widths['width']:.2g} points."
+        )
+        yield (
+            f"For \N{PLUS-MINUS SIGN}{50 * width:.3g} points about "
+            f"{widths['people_for_width']:,} people are needed (--width {width:.3g}). Four times "
+            "as many halve it."
+        )
     if ranking.best.mechanism is design:
         yield "No mechanism that protects as much errs less than this design."
     else:
@@ -188,7 +199,7 @@ def _about_design(ranking: Plan, design: Mechanism, width: float | None) -> Iter
 
 def _about_ranking(ranking: Plan, chosen: Mechanism, width: float | None) -> Iterator[str]:
     """What the errors of a ranking are of."""
-    if chosen.is_on_paper:
+    if chosen.is_on_paper and width is not None:
         yield from _about_design(ranking, chosen, width)
     if ranking.loss == "w1":
         yield (

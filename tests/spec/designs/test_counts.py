@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -221,10 +223,22 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     )
     data = json.loads(run("plan", "--design", "triangular:1/4", "--json").stdout)
     assert [row["mechanism"] for row in data["triangular:1/4"]["results"]] == ["Triangular"]
+    data = json.loads(run("plan", "--design", "crosswise:1/4", "--width", "0.06", "--json").stdout)
+    (row,) = csv.DictReader(
+        io.StringIO(run("plan", "--design", "crosswise:1/4", "--width", "0.06", "--csv").stdout)
+    )
+    for planned in (data["crosswise:1/4"], row):  # 1.96 standard errors of lambda / (2 p - 1)
+        assert float(planned["width"]) == pytest.approx(2 * 1.96 * 0.5 / 0.5 / 100, rel=0.01)
+        assert float(planned["people_for_width"]) == pytest.approx((2 * 1.96 / 0.06) ** 2, rel=0.01)
+    assert "" not in row.values() and "people" not in row
     for wrong, remedy in (
         (["--design", "cheating:1/4,3/4"], "several groups of people"),
         (["--design", "crosswise"], "crosswise:1/4"),
         ([], "--design crosswise:1/4"),
+        (["--design", "crosswise:1/4", "--design", "kuk:4/5,1/5"], "is planned alone"),
+        (["--design", "crosswise:1/4", "--share", "0.2"], "--share: is for a study file"),
+        (["--design", "crosswise:1/4", "--width", "3"], "Write 0.06 for ±3 points."),
+        (["--design", "crosswise:1/4", "--difference", "2"], "Write 0.02 for 2 points."),
     ):
         assert remedy in run("plan", *wrong, ok=False).output
 

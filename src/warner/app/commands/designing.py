@@ -17,7 +17,7 @@ from warner._core.progress import steps
 from warner._core.table import as_text
 from warner._core.text import visible
 from warner.app import terminal
-from warner.app.commands.options import Output, smallest_group, table_of_rows, written
+from warner.app.commands.options import Below1, Output, smallest_group, table_of_rows, written
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
@@ -32,6 +32,7 @@ from warner.app.show_designs import (
     show_proposals,
     unusual_budgets,
     why_one,
+    widths_on_paper,
 )
 from warner.app.what_files_hold import (
     grouped_mechanisms,
@@ -62,7 +63,9 @@ from warner.studies.study import Study
 @click.argument("study", type=click.Path(dir_okay=False), required=False)
 @click.option(
     "--design",
+    "designs",
     metavar="NAME:P",
+    multiple=True,
     help="In place of STUDY: a design for paper, such as crosswise:1/4. It is compared with the "
     "best mechanism that protects as much.",
 )
@@ -82,7 +85,7 @@ from warner.studies.study import Study
 )
 @click.option(
     "--difference",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Below1("Write 0.02 for 2 points"),
     help="A difference of a share between groups, such as 0.02, to detect by a test of size 5 %. "
     "The table then says how many people it needs in all groups.",
 )
@@ -95,7 +98,7 @@ from warner.studies.study import Study
 )
 @click.option(
     "--power",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Below1("Write 0.8 for 80 %"),
     default=0.8,
     show_default=True,
     help="The probability with which --difference should be detected.",
@@ -116,14 +119,14 @@ from warner.studies.study import Study
 )
 @click.option(
     "--share",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Below1("Write 0.1 for 10 %"),
     default=0.1,
     show_default=True,
     help="For a draft: the share of people whose interval is judged.",
 )
 @click.option(
     "--width",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Below1("Write 0.06 for \N{PLUS-MINUS SIGN}3 points"),
     default=DEFAULT_WIDTH,
     show_default=True,
     help="For a draft or --design: the wanted width of the interval of a share, 0.06 for "
@@ -177,7 +180,7 @@ from warner.studies.study import Study
     f"for each epsilon: {FORMATS}. The dashed lines are --people and --width.",
 )
 @written
-def plan(study: str | None, design: str | None, output: Output, **choices: Any) -> None:
+def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
 
     A draft is a study file in which questions lack a mechanism or an epsilon. Both are proposed,
@@ -213,6 +216,10 @@ def plan(study: str | None, design: str | None, output: Output, **choices: Any) 
         warner plan --design crosswise:1/4 --people 300 --width 0.06
         warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
+    if len(designs) > 1:
+        rule, remedy = "is planned alone", "Plan one design, and then the other one"
+        raise ArgumentError("--design", rule, " and ".join(designs), remedy)
+    design = designs[0] if designs else None
     if (study is None) == (design is None):
         rule = "is one of a study file and --design"
         raise ArgumentError("STUDY", rule, None, "For example warner plan --design crosswise:1/4")
@@ -308,18 +315,35 @@ def _draw(draft: Draft, path: str, proposals: Mapping[str, Proposal]) -> None:
     say_written(path)
 
 
+_NOT_ON_PAPER = ("share", "sizes", "write", "threshold", "largest", "level", "shuffled")
+
+
 def _plan_on_paper(text: str, output: Output, choices: Mapping[str, Any]) -> None:
     """Print what a design for paper needs, beside the best mechanism that protects as much."""
     if name_of(text) in NAMES_OF_GROUPS:
         rule = "has several groups of people, whose numbers of people are not planned"
         raise ArgumentError("--design", rule, text, "Plan a design of one card, such as warner:2/3")
+    context = click.get_current_context()
+    for name in _NOT_ON_PAPER:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            rule = "is for a study file, and does not go with --design"
+            raise ArgumentError(f"--{name}", rule, None, "Leave it out")
     mechanism = from_text(text)
     result = _planned(mechanism.text, mechanism, choices, None)
     assert result is not None
+    widths = widths_on_paper(result, mechanism, choices["width"])
+    rows = [
+        {"design": mechanism.text, **row}
+        | (widths if each.mechanism is mechanism else dict.fromkeys(widths))
+        for each, row in zip(result.results, result.rows(), strict=True)
+    ]
+    is_empty = {key: all(row[key] is None for row in rows) for key in rows[0]}
     output.write(
         lambda: show_plan(mechanism.text, result, mechanism, choices["width"]),
-        lambda: {mechanism.text: result.to_json()},
-        lambda: table_of_rows({"design": mechanism.text, **row} for row in result.rows()),
+        lambda: {mechanism.text: {**result.to_json(), **widths}},
+        lambda: table_of_rows(
+            {key: value for key, value in row.items() if not is_empty[key]} for row in rows
+        ),
     )
 
 

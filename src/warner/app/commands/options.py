@@ -326,6 +326,21 @@ def _finite(data: Any) -> Any:
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
+class Below1(click.FloatRange):
+    """A number above 0 and below 1, where people may write points or per cent."""
+
+    def __init__(self, remedy: str) -> None:
+        super().__init__(0, 1, min_open=True, max_open=True)
+        self.remedy = remedy
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number; refused elsewhere with the remedy."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value} is not above 0 and below 1. {self.remedy}.", param, ctx)
+
+
 class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A part of the reports: 1% or 0.01."""
 
