@@ -38,8 +38,10 @@ def integer(
 ) -> int:
     """Return ``value`` as an int within [low, high]; booleans and floats are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        whole = isinstance(value, float) and value.is_integer()
+        written = f"Write {int(value):_}" if whole else remedy
         raise ArgumentTypeError(
-            name, "must be an integer", f"{show(value)} ({kind(value)})", remedy
+            name, "must be an integer", f"{show(value)} ({kind(value)})", written
         )
     number = int(value)
     if number < low or (high is not None and number > high):

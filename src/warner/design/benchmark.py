@@ -146,25 +146,30 @@ class Benchmark(Tabular):
         dash stands where a method is left out.
 
         Args:
-            loss: one of the losses; None for the first.
+            loss: one of the losses; None for all.
             digits: the significant digits.
 
         Returns:
-            A ``tabular``; one for each truth, below each other.
+            A ``tabular``; one for each loss and truth, below each other. A comment above each is a
+            caption for it, which names the loss and the number of runs.
 
         Raises:
             ArgumentError: another loss.
         """
-        chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
+        losses = self.losses if loss is None else (choice("loss", loss, self.losses),)
         integer("digits", digits, 1)
-        rows = [row for row in self.rows() if row["loss"] == chosen]
-        by_truth: dict[str, list[dict[str, Any]]] = {}
-        for row in rows:
-            by_truth.setdefault(row["truth"], []).append(row)
-        several = len(by_truth) > 1
+        tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in self.rows():
+            tables.setdefault((row["loss"], row["truth"]), []).append(row)
+        several = len({truth for _, truth in tables}) > 1
+        words = {each: LOSSES[each].words[:1].upper() + LOSSES[each].words[1:] for each in losses}
+        of = {truth: f" ({latex_text(truth)})" if several else "" for _, truth in tables}
         return "\n\n".join(
-            (f"% {truth}\n" if several else "") + latex_table(rows_of_truth, digits)
-            for truth, rows_of_truth in by_truth.items()
+            rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}. "
+            f"Bold: the least of each column.}}\n{latex_table(rows, digits)}"
+            for name in losses
+            for (measured, truth), rows in tables.items()
+            if measured == name
         )
 
     def bibtex(self) -> str:
@@ -709,6 +714,7 @@ def number(value: float, digits: int) -> str:
 
 AXES = ("n", "epsilon", "mechanism")
 _WIDTH, _HEIGHT = 240, 190
+_BARS = "bars: 2 standard errors"
 _TITLE = 30  # letters of a line of the title of the vertical axis
 _NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", "truth": "truth"}
 
@@ -729,7 +735,7 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
     across = _across(alt, axis, rows, log)
     down = alt.Y(
         "mean:Q",
-        title=[*textwrap.wrap(loss, _TITLE), f"mean of {rows[0]['runs']} runs"],
+        title=[*textwrap.wrap(loss, _TITLE), f"mean of {rows[0]['runs']} runs", _BARS],
         scale=log if positive else alt.Undefined,
         axis=alt.Axis(format="~g", grid=True),
     )

@@ -85,6 +85,11 @@ def reports_of_bits(mechanism: Mechanism, rows: np.ndarray) -> SupportRows:
     return SupportRows.of_reports(rows, float(law.ratio()), support, factors)
 
 
+def in_small_letters(variant: str | float) -> str | float:
+    """The argument ``variant``, whose names may be written in capitals as in papers."""
+    return variant.lower() if isinstance(variant, str) else variant
+
+
 def true_bit_probability(variant: str | float, epsilon: float) -> Decimal:
     """The probability t that a bit of 1 stays 1, from the argument ``variant``."""
     if isinstance(variant, float):
@@ -145,8 +150,8 @@ class UnaryEncoding(BitMechanism):
 
     def __init__(self, domain: Domain, epsilon: float, variant: str | float = "sue") -> None:
         super().__init__(domain, epsilon)
-        self.variant = variant
-        self._keep_threshold, self._raise_threshold = bit_thresholds(variant, self.requested)
+        self.variant = in_small_letters(variant)
+        self._keep_threshold, self._raise_threshold = bit_thresholds(self.variant, self.requested)
         self.schema = BitVector(domain.size)
         self.law = OneHotBits(self._keep_threshold, self._raise_threshold)
         self.check_realisable()

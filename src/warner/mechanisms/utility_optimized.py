@@ -28,6 +28,7 @@ from warner.mechanisms.bit_vectors import (
     all_patterns,
     all_subsets,
     bit_thresholds,
+    in_small_letters,
     independent_bit_table,
     insert_value,
 )
@@ -381,6 +382,7 @@ class UtilityOptimizedRappor(UtilityOptimizedBits):
         variant: str | float = "sue",
     ) -> None:
         super().__init__(domain, epsilon, sensitive)
+        variant = in_small_letters(variant)
         self._argument = variant
         if variant == "best":
             members = int(self.sensitive_mask.sum())

@@ -280,6 +280,8 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"n": []}, "n: must hold"),
         ({"loss": []}, "loss: must hold"),
         ({"seed": None}, "seed: must be an integer; got None"),
+        ({"n": 1e5}, r"n: must be an integer; got 100000\.0 \(a number\)\. Write 100_000"),
+        ({"n": 0.5}, r"n: must be an integer; got 0\.5 \(a number\)\.$"),
         ({"mechanisms": []}, "got an empty list"),
         ({"methods": []}, "got an empty list"),
         ({"methods": [warner.MaximumLikelihood]}, "got a class"),
@@ -335,7 +337,8 @@ FOUND = benchmark(
 def test_each_column_has_its_least_mean_in_bold() -> None:
     text = FOUND.to_latex(digits=4)
     first, second = text.split("\n\n")
-    assert first.startswith("% a_b\n") and second.startswith("% even\n")
+    assert first.startswith(r"% \caption{Sum of squared errors: mean of 2 runs (a\_b). Bold: ")
+    assert second.startswith(r"% \caption{Sum of squared errors: mean of 2 runs (even). Bold: ")
     rows = [row for row in FOUND.rows() if row["truth"] == "even"]
     for epsilon in (0.5, 1.0):
         for n in (100, 200):
@@ -348,6 +351,20 @@ def test_each_column_has_its_least_mean_in_bold() -> None:
     }
     assert widths == {6}
     assert FOUND.to_latex(digits=1).count(r"\textbf") >= text.count(r"\textbf")
+
+
+def test_all_losses_are_in_latex_and_one_where_it_is_named() -> None:
+    """Rejects the first of several losses without a word of the others."""
+    found = benchmark(
+        [0.5, 0.5], Integers(0, 1), [RandomizedResponse], ["mle"], 1.0, 100, 2, ["l1", "kl"]
+    )
+    both = found.to_latex().split("\n\n")
+    assert [text.partition(":")[0] for text in both] == [
+        r"% \caption{Sum of absolute errors",
+        r"% \caption{Kullback-Leibler divergence, in nats",
+    ]
+    assert found.to_latex("kl") == both[1]
+    assert "bars: 2 standard errors" in json.dumps(found.plot().to_dict())
 
 
 def test_what_is_left_out_is_a_dash() -> None:

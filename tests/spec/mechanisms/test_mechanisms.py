@@ -32,6 +32,15 @@ from warner.reports.reports import Reports
 from warner.reports.tally_kinds import Counted
 
 
+def test_variants_may_be_written_in_capitals_as_in_papers() -> None:
+    """Rejects two headers for one law: reports of the two would not add up."""
+    domain = warner.Integers(0, 3)
+    assert warner.UnaryEncoding(domain, 1.0, "OUE") == warner.UnaryEncoding(domain, 1.0, "oue")
+    guarded = [UtilityOptimizedRappor(domain, 1.0, [0], variant) for variant in ("Best", "best")]
+    assert guarded[0] == guarded[1] and guarded[0].options() == {"variant": "best"}
+    refused(ArgumentError, "must be 'sue', 'oue'", warner.UnaryEncoding, domain, 1.0, "OUEE")
+
+
 def test_mechanism_options_are_checked() -> None:
     domain = warner.Integers(0, 9)
     for build in (
