@@ -161,12 +161,18 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
             return None
         if sum(member.file_size for member in parts.infolist()) > _MOST_BYTES:
             raise _too_large(shown)
-    headers = _safely(shown, partial(_headers, data))
+    headers, filled = _safely(shown, partial(_headers, data))
     fits = [title for title, header in headers.items() if header and set(names) <= set(header)]
     if len(fits) > 1 and names:
         rule = f"has {', '.join(names)} on more than one sheet"
         raise FileError(shown, rule, ", ".join(fits), "Keep the sheet with the answers")
-    title = (fits or list(headers))[0]
+
+    def fit(title: str) -> tuple[int, bool, bool]:
+        """How well a sheet fits: a note is a sheet of one column, or of a line alone."""
+        of_sheet = set(headers[title]) - {""}
+        return len(of_sheet & set(names)), title in filled, len(of_sheet) > 1
+
+    title = max(headers, key=fit)  # the first of those that fit best
     read = partial(_cells, data, title, headers[title], names)
     return _table(headers[title], names, partial(_safely, shown, read))
 
@@ -186,10 +192,15 @@ def _safely(shown: str, work: Callable[[], Any]) -> Any:
     raise FileError(shown, rule, None, remedy)
 
 
-def _headers(data: bytes) -> dict[str, list[str]]:
-    """The names in the first row of each sheet."""
-    firsts = {sheet.title: next(_rows(sheet), ()) for sheet in _workbook(data).worksheets}
-    return {title: [_text(value) or "" for value in row] for title, row in firsts.items()}
+def _headers(data: bytes) -> tuple[dict[str, list[str]], set[str]]:
+    """The names in the first row of each sheet, and the sheets with rows below it."""
+    headers, filled = {}, set()
+    for sheet in _workbook(data).worksheets:
+        rows = _rows(sheet)
+        headers[sheet.title] = [_text(value) or "" for value in next(rows, ())]
+        if any(value is not None for row in rows for value in row):
+            filled.add(sheet.title)
+    return headers, filled
 
 
 def _cells(data: bytes, title: str, header: list[str], names: Sequence[str]) -> list[list[Any]]:

@@ -287,7 +287,7 @@ def read_said(
         FileError: no such table, a count that is missing or there twice, or a row of totals.
         ReportError: a word that is no report.
     """
-    names, lines = table_cells(path, by)
+    names, lines = table_cells(path, [*by] if name is None else [*by, name])
     lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
     if not lines:
         raise EmptyError(path, "holds nobody", None, "Write a line of names, and the counts")

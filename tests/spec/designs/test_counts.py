@@ -345,6 +345,25 @@ def test_tables_without_a_study_that_are_wrong_are_refused(
     assert said in " ".join(shown.split()) and "hiv" not in shown
 
 
+@pytest.mark.parametrize("notes", [["Fieldwork in May."], ["Fieldwork in May.", "Two schools."]])
+@pytest.mark.parametrize("rows", [_WIDE, _PEOPLE], ids=["counts", "people"])
+def test_a_note_on_the_first_sheet_is_no_table(
+    tmp_path: Path, notes: list[str], rows: list[list[object]]
+) -> None:
+    """Rejects "holds no answers" of a workbook whose second sheet has them."""
+    book = openpyxl.Workbook()
+    for note in notes:
+        book.active.append([note])
+    answers = book.create_sheet("answers")
+    for row in rows:
+        answers.append(row)
+    path = str(tmp_path / "survey.xlsx")
+    book.save(path)
+    for options in ([], ["--by", "age"]):
+        shown = _run("estimate", path, "--design", "crosswise:1/4", *options)
+        assert "18-29" in shown if options else "1,500 people, 990 same, 510 different" in shown
+
+
 def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     """Rejects silence about "ashfield" beside "Ashfield", an empty cell, and a group of one."""
     rows = [["id", "ward", "said"]] + [
