@@ -528,14 +528,14 @@ class PairedErrors(NamedTuple):
 
     Attributes:
         difference: the mean of the first method's error minus the second's.
-        margin: the standard error of that mean.
+        standard_error: the standard error of that mean.
         correlation: Pearson's r of the errors; NaN where a method's errors are all equal.
         p_value: of the paired t-test that the mean difference is 0, two-sided; NaN where all
             differences are 0.
     """
 
     difference: float
-    margin: float
+    standard_error: float
     correlation: float
     p_value: float
 
@@ -564,15 +564,15 @@ def paired_errors(first: Any, second: Any) -> PairedErrors:
         raise ArgumentError("first and second", rule, f"{a.shape} and {b.shape}")
     difference = a - b
     mean = float(difference.mean())
-    margin = float(difference.std(ddof=1)) / math.sqrt(a.size)
+    standard_error = float(difference.std(ddof=1)) / math.sqrt(a.size)
     spread = float(a.std() * b.std())
     covariance = float(((a - a.mean()) * (b - b.mean())).mean())
     correlation = min(1.0, max(-1.0, covariance / spread)) if spread > 0 else math.nan
-    if margin > 0:
-        p_value = float(2 * scipy.special.stdtr(a.size - 1, -abs(mean / margin)))
+    if standard_error > 0:
+        p_value = float(2 * scipy.special.stdtr(a.size - 1, -abs(mean / standard_error)))
     else:
         p_value = math.nan if mean == 0 else 0.0
-    return PairedErrors(mean, margin, correlation, p_value)
+    return PairedErrors(mean, standard_error, correlation, p_value)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def test_paired_errors_are_the_paired_t_test() -> None:
     found = metrics.paired_errors(first, second)
     test = stats.ttest_rel(first, second)
     assert found.p_value == pytest.approx(test.pvalue)
-    assert found.difference / found.margin == pytest.approx(test.statistic)
+    assert found.difference / found.standard_error == pytest.approx(test.statistic)
     assert found.correlation == pytest.approx(stats.pearsonr(first, second).statistic)
     same = metrics.paired_errors(first, first)
     assert same.difference == 0 and same.correlation == pytest.approx(1)

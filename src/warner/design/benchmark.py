@@ -88,9 +88,9 @@ class Benchmark(Tabular):
 
         Returns:
             ``truth``, ``mechanism``, ``epsilon``, ``n``, ``method``, ``loss``, ``runs``; ``mean``
-            and ``margin``, the mean over runs and its standard error; ``excess`` and
-            ``excess_margin``, the same of the loss minus that of the best method of the setting, on
-            the same tallies.
+            and ``standard_error``, the mean over runs and its standard error; ``excess`` and
+            ``excess_standard_error``, the same of the loss minus that of the best method of the
+            setting, on the same tallies.
         """
         rows = []
         for cell in self.cells:
@@ -99,17 +99,17 @@ class Benchmark(Tabular):
                 runs = {method: self.values[cell, method][loss] for method in methods}
                 best = min(methods, key=lambda m: to_nine_digits(float(runs[m].mean())))
                 for method in methods:
-                    mean, margin = _mean(runs[method])
-                    excess, excess_margin = _mean(runs[method] - runs[best])
+                    mean, standard_error = _mean(runs[method])
+                    excess, excess_standard_error = _mean(runs[method] - runs[best])
                     rows.append(
                         {
                             **vars(cell),
                             "method": method,
                             "loss": loss,
                             "mean": mean,
-                            "margin": margin,
+                            "standard_error": standard_error,
                             "excess": excess,
-                            "excess_margin": excess_margin,
+                            "excess_standard_error": excess_standard_error,
                             "runs": self.runs,
                         }
                     )
@@ -133,7 +133,7 @@ class Benchmark(Tabular):
         units = {"epsilon": "epsilon", "n": "people"}
         columns = [Column(key, unit=units.get(key, "text")) for key in varying]
         columns.append(Column("mean", "mean loss", "number"))
-        columns.append(Column("margin", "standard error", "number"))
+        columns.append(Column("standard_error", "standard error", "number"))
         title = f"mean losses over {self.runs} runs of each setting"
         return Table(columns, rows, self._reasons(), title)
 
@@ -142,8 +142,8 @@ class Benchmark(Tabular):
 
         Rows are mechanisms and methods, columns are budgets and numbers of people. The least mean
         of each column is bold, with those that are equal to it in the digits shown. Bold does not
-        say that a difference is beyond chance: ``margin`` and ``excess_margin`` of the rows do. A
-        dash stands where a method is left out.
+        say that a difference is beyond chance: ``standard_error`` and ``excess_standard_error`` of
+        the rows do. A dash stands where a method is left out.
 
         Args:
             loss: one of the losses; None for all.
@@ -767,12 +767,12 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
 
 def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[str, Any]:
     """The fields of a row that the chart shows."""
-    low = max(row["mean"] - 2 * row["margin"], row["mean"] / 10)
+    low = max(row["mean"] - 2 * row["standard_error"], row["mean"] / 10)
     named = {
         **({} if columns is None else {"column": _named(columns, row[columns])}),
         **({"row": ", ".join(_named(key, row[key]) for key in others)} if others else {}),
     }
-    return {**row, "low": low, "high": row["mean"] + 2 * row["margin"], **named}
+    return {**row, "low": low, "high": row["mean"] + 2 * row["standard_error"], **named}
 
 
 def _named(key: str, value: Any) -> str:

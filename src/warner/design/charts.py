@@ -63,8 +63,8 @@ def _ranked(name: str, comparison: Compared) -> Any:
         {
             **row,
             "method": method,
-            "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
-            "high": row["error"] + 2 * row["margin"],
+            "low": max(row["error"] - 2 * row["standard_error"], row["error"] / 10),
+            "high": row["error"] + 2 * row["standard_error"],
         }
         for row, method in zip(comparison.rows(), methods, strict=True)
     ]

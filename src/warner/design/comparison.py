@@ -227,9 +227,9 @@ class RankedMethod:
     Attributes:
         method: the estimator.
         error: mean loss over the simulated tallies.
-        margin: standard error of that mean.
+        standard_error: standard error of that mean.
         excess_error: mean over the same tallies of its loss minus that of the best method.
-        excess_margin: standard error of that mean; both are 0 for the best method.
+        excess_standard_error: standard error of that mean; both are 0 for the best method.
         best_share: share of the tallies on which no other method has a smaller loss.
         holds: share of the truths on which its mean loss is not less than that of the best method.
             Of the best method, the share of the truths on which no other has a smaller mean loss.
@@ -237,9 +237,9 @@ class RankedMethod:
 
     method: Estimator
     error: float
-    margin: float
+    standard_error: float
     excess_error: float
-    excess_margin: float
+    excess_standard_error: float
     best_share: float
     holds: float = 1.0
 
@@ -271,9 +271,9 @@ class Comparison(Ranking[RankedMethod]):
     COLUMNS = (
         Column("method"),
         Column("error", unit="number"),
-        Column("margin", "standard error", "number"),
+        Column("standard_error", "standard error", "number"),
         Column("excess_error", "more than the best", "number", 1),
-        Column("excess_margin", "its standard error", "number", 1),
+        Column("excess_standard_error", "its standard error", "number", 1),
         Column("best_share", "best on", "share", 2, decimals=0),
         Column("holds", "order holds on", "share", 3, decimals=0),
     )
@@ -305,7 +305,7 @@ class Comparison(Ranking[RankedMethod]):
         ]
 
     def _excess(self, result: RankedMethod) -> tuple[float, float]:
-        return result.excess_error, result.excess_margin
+        return result.excess_error, result.excess_standard_error
 
     def plot(self, path: str | None = None) -> Any:
         """Draw the ranking; see :mod:`warner.results.charts`.

@@ -309,7 +309,7 @@ class DefaultError:
     """What the default estimate errs at one distribution."""
 
     error: float  # the mean loss
-    margin: float  # its standard error, of the simulation
+    standard_error: float  # its standard error, of the simulation
     people: int | None  # how many people the wanted error needs; None where none was named
 
 
@@ -335,9 +335,9 @@ class DefaultErrors:
         before, fraction = math.floor(step), step - math.floor(step)
         (e0, m0), (e1, m1) = self._at(before), self._at(before + 1)
         error = math.exp((1 - fraction) * math.log(e0) + fraction * math.log(e1))
-        margin = error * math.hypot((1 - fraction) * m0 / e0, fraction * m1 / e1)
+        standard_error = error * math.hypot((1 - fraction) * m0 / e0, fraction * m1 / e1)
         people = None if target is None else self._people(step, error, target)
-        return DefaultError(error, margin, people)
+        return DefaultError(error, standard_error, people)
 
     def _people_at(self, step: float) -> float:
         """The people of the simulated mechanism at a step."""
@@ -419,8 +419,8 @@ def _error_at(header: str, theta: bytes, n: int, loss: str) -> tuple[float, floa
         chance.append(_loss(m + s * (operator.invert(w) - m) - shares, loss) - expected)
     together = np.cov(losses, chance)
     slope = np.clip(together[0, 1] / max(together[1, 1], np.finfo(float).tiny), 0, 1)
-    error, margin = mean_of(np.array(losses) - slope * np.array(chance))
-    return max(error, min(losses)), margin
+    error, standard_error = mean_of(np.array(losses) - slope * np.array(chance))
+    return max(error, min(losses)), standard_error
 
 
 def _loss(error: np.ndarray, loss: str) -> float:

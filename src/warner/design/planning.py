@@ -254,7 +254,7 @@ class RankedMechanism:
             :func:`warner.theory.inversion.max_influence`.
         influence_of_all: the same for the counts of all values, added up; see
             :func:`warner.theory.inversion.total_influence`.
-        margin: standard error of ``error`` where it is a mean over simulated tallies; else 0.
+        standard_error: that of ``error`` where it is a mean over simulated tallies; else 0.
         judged: how the error was computed, in words.
         power: the probability to detect the wanted difference with the n people of the plan; None
             where no difference was named.
@@ -271,7 +271,7 @@ class RankedMechanism:
     people: int | None
     influence: float | None
     influence_of_all: float | None = None
-    margin: float = 0.0
+    standard_error: float = 0.0
     judged: str = _CLOSED_FORM
     power: float | None = None
     default: DefaultError | None = None
@@ -279,16 +279,16 @@ class RankedMechanism:
     losses: tuple[float, ...] = field(default=(), repr=False)
 
     def row(self) -> dict[str, Any]:
-        """The result as a dict: mechanism, error, margin, people, influence, judged, and power.
+        """The result as a dict: mechanism, error, standard_error, people, influence, judged, power.
 
-        The default estimate's error, margin and people follow, as ``default_error`` and so on, and
-        those at a guess, as ``guess_error`` and so on.
+        The default estimate's error, standard_error and people follow, as ``default_error`` and so
+        on, and those at a guess, as ``guess_error`` and so on.
         """
         simulated = {"default": self.default, "guess": self.guessed}
         return {
             "mechanism": self.name,
             "error": self.error,
-            "margin": self.margin,
+            "standard_error": self.standard_error,
             "judged": self.judged,
             "people": self.people,
             "influence": self.influence,
@@ -349,8 +349,8 @@ class Plan(Ranking[RankedMechanism]):
         Column("influence", "a liar adds", "number", 2),
         Column("influence_of_all", "a liar changes", "number", 3),
         Column("judged", "judged by", priority=4),
-        Column("default_margin", "standard error", "number", 4),
-        Column("guess_margin", "standard error at your guess", "number", 5),
+        Column("default_standard_error", "standard error", "number", 4),
+        Column("guess_standard_error", "standard error at your guess", "number", 5),
     )
 
     no_protection: RankedMechanism
@@ -412,7 +412,7 @@ class Plan(Ranking[RankedMechanism]):
             notes.append("needs: how many people bring this error down to the wanted one.")
         simulated = first.guessed or first.default
         if simulated is not None:
-            off = max(1, round(200 * simulated.margin / simulated.error))
+            off = max(1, round(200 * simulated.standard_error / simulated.error))
             notes.append(f"Errors of warner estimate are simulated, the first within {off} %.")
         return notes
 
@@ -466,9 +466,11 @@ class _Survey:
         runs = range(before, self.runs if before else min(_FIRST, self.runs))
         few, method = simulated_losses(self.domain, result.mechanism, self.theta, self.n, runs)
         losses = (*result.losses, *few)
-        error, margin = mean_of(losses)
+        error, standard_error = mean_of(losses)
         judged = f"{method}, {len(losses)} simulated tallies"
-        return replace(result, error=error, margin=margin, judged=judged, losses=losses)
+        return replace(
+            result, error=error, standard_error=standard_error, judged=judged, losses=losses
+        )
 
     def near_the_best(self, results: list[RankedMechanism]) -> list[RankedMechanism]:
         """The results, with all runs of those that may be the best."""
@@ -512,7 +514,7 @@ class _Survey:
     def _as_default(self, result: RankedMechanism) -> DefaultError:
         """A simulated error as one of the default estimate."""
         people = None if result.people is None else two_digits(result.people)
-        return DefaultError(result.error, result.margin, people)
+        return DefaultError(result.error, result.standard_error, people)
 
     def _simulated_defaults(
         self, results: list[RankedMechanism], theta: np.ndarray

@@ -74,7 +74,7 @@ class Expected:
     # The mean loss of the estimate: the sum of squared errors of labels; of numbers and places the
     # Wasserstein-1 distance in their unit.
     error: float
-    margin: float  # the standard error of ``error``
+    standard_error: float  # the standard error of ``error``
     # The mean width of the interval of the share of :class:`Scenario`; None where reports bound no
     # share.
     share: float | None
@@ -178,9 +178,9 @@ def expected(mechanism: Mechanism, scenario: Scenario, n: int, runs: int) -> Exp
     width: float | None = float(np.mean(shares)) if shares else None
     if width is None and kind == "score" and not scenario.domain.answered.is_ordered:
         width = score_width(mechanism.channel(), scenario, n)
-    margin = float(np.std(losses, ddof=1)) / math.sqrt(runs)
+    standard_error = float(np.std(losses, ddof=1)) / math.sqrt(runs)
     mean_width = float(np.mean(means)) if means else None
-    return Expected(float(np.mean(losses)), margin, width, mean_width, kind)
+    return Expected(float(np.mean(losses)), standard_error, width, mean_width, kind)
 
 
 _MOST_KEPT = 128  # fits of expected tallies that are kept, for questions with equal values
@@ -324,7 +324,7 @@ class Offer:
             "mechanism": self.name,
             "options": dict(self.options),
             "error": self.expected.error,
-            "margin": self.expected.margin,
+            "standard_error": self.expected.standard_error,
             "share_width": self.expected.share,
             "mean_width": self.expected.mean,
             "people": self.people,
@@ -647,9 +647,9 @@ def expect(mechanism: Mechanism, scenarios: Scenarios, n: int) -> Expected:
     if can_simulate(domain) and not domain.answered.is_ordered:
         # The default intervals of places are score intervals.
         scenario = scenarios[0]
-        error, margin = simulated_error(domain, mechanism, scenario.theta, n, _FEWER)
+        error, standard_error = simulated_error(domain, mechanism, scenario.theta, n, _FEWER)
         width = score_width(mechanism.channel(), scenario, n)
-        return Expected(error, margin, width, None, "none" if width is None else "score")
+        return Expected(error, standard_error, width, None, "none" if width is None else "score")
     runs = _RUNS if size <= 512 else _FEWER if size <= 4096 else _LEAST
     if size > 4096:
         return expected(mechanism, scenarios[0], n, runs)
@@ -660,7 +660,7 @@ def expect(mechanism: Mechanism, scenarios: Scenarios, n: int) -> Expected:
     ]
     return Expected(
         float(np.mean([each.error for each in expectation])),
-        math.hypot(*(each.margin for each in expectation)) / len(expectation),
+        math.hypot(*(each.standard_error for each in expectation)) / len(expectation),
         _mean_of([each.share for each in expectation]),
         _mean_of([each.mean for each in expectation]),
         expectation[0].kind,

@@ -17,7 +17,7 @@ class Ranked(Protocol):
     def error(self) -> float: ...
 
     @property
-    def margin(self) -> float: ...
+    def standard_error(self) -> float: ...
 
     def row(self) -> dict[str, Any]: ...
 
@@ -65,7 +65,9 @@ class Ranking(Tabular, Generic[Result]):
 
     def _excess(self, result: Result) -> tuple[float, float]:
         """The error of a result above that of the best, with its standard error."""
-        return result.error - self.best.error, math.hypot(result.margin, self.best.margin)
+        return result.error - self.best.error, math.hypot(
+            result.standard_error, self.best.standard_error
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each result, in the order of the ranking."""
@@ -74,11 +76,11 @@ class Ranking(Tabular, Generic[Result]):
     def table(self) -> Table:
         """The ranking for people, with a picture of each error and two standard errors on pages."""
         rows = self._table_rows()
-        ends = [row["error"] + 2 * row["margin"] for row in rows]
+        ends = [row["error"] + 2 * row["standard_error"] for row in rows]
         largest = max([end for end in ends if math.isfinite(end)], default=0.0)
         drawn = []
         for row in rows:
-            at, width = min(row["error"], largest), 2 * row["margin"]
+            at, width = min(row["error"], largest), 2 * row["standard_error"]
             drawn.append({**row, "drawn": at, "low": at - width, "high": at + width})
         # A column that says nothing of any result is left out: people that nobody asked for.
         columns = [column for column in self.COLUMNS if any(row.get(column.key) for row in rows)]

@@ -208,7 +208,7 @@ class RankedScheme:
         epsilons: the budget of each group in nats. Together they are the total, or each is, where a
             person answers one group.
         error: mean loss over the simulated tallies.
-        margin: standard error of that mean.
+        standard_error: standard error of that mean.
         expected: the expected loss in closed form, where there is one; else None.
         floor: the part of the loss that does not vanish as n grows, because the scheme treats
             dependent attributes as independent, or sees pairs alone.
@@ -219,7 +219,7 @@ class RankedScheme:
     groups: tuple[tuple[str, ...], ...]
     epsilons: tuple[float, ...]
     error: float
-    margin: float
+    standard_error: float
     expected: float | None
     floor: float
 
@@ -247,7 +247,7 @@ class SchemeComparison(Ranking[RankedScheme]):
         Column("scheme"),
         Column("method"),
         Column("error", unit="number"),
-        Column("margin", "standard error", "number"),
+        Column("standard_error", "standard error", "number"),
         Column("expected", "in closed form", "number", 2),
         Column("floor", "does not vanish", "number", 1),
         Column("groups", priority=3),

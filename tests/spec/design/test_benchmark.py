@@ -48,7 +48,7 @@ def test_a_mean_is_that_of_the_losses_of_the_simulated_tallies() -> None:
         losses.append(LOSSES["l2"].error(theta, fit, DOMAIN))
     first, second = found.rows()
     assert first["mean"] == pytest.approx(np.mean(losses), rel=1e-12)
-    assert first["margin"] == pytest.approx(np.std(losses, ddof=1) / np.sqrt(3), rel=1e-9)
+    assert first["standard_error"] == pytest.approx(np.std(losses, ddof=1) / np.sqrt(3), rel=1e-9)
     assert min(first["excess"], second["excess"]) == 0 <= max(first["excess"], second["excess"])
 
 
@@ -60,7 +60,7 @@ def test_the_error_of_the_unbiased_estimate_is_that_of_the_theory() -> None:
         found = benchmark(TRUTH, DOMAIN, [RandomizedResponse], ["inversion"], epsilon, n, 200)
         expected = warner.theory.expected_loss(RandomizedResponse(DOMAIN, epsilon), TRUTH, n)
         (row,) = found.rows()
-        assert abs(row["mean"] - expected) < 4 * row["margin"] < 0.3 * expected
+        assert abs(row["mean"] - expected) < 4 * row["standard_error"] < 0.3 * expected
 
 
 def test_every_cell_has_every_method_and_loss() -> None:

@@ -63,9 +63,14 @@ def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
     truth = warner.estimate(tally, Inversion("project")).probabilities
     mechanism = RandomizedResponse(Categorical([f"v{i}" for i in range(30)]), 1.0)
     assert (
-        abs(raw.error - warner.theory.expected_loss(mechanism, truth, 3000, "l2")) < 5 * raw.margin
+        abs(raw.error - warner.theory.expected_loss(mechanism, truth, 3000, "l2"))
+        < 5 * raw.standard_error
     )
-    assert found.best.excess_error == 0 and found.best.excess_margin == 0 and raw.excess_error > 0
+    assert (
+        found.best.excess_error == 0
+        and found.best.excess_standard_error == 0
+        and raw.excess_error > 0
+    )
     assert 0 <= raw.best_share <= 1 and sum(line.best_share for line in found.results) >= 1
 
 
@@ -112,7 +117,7 @@ def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
         (dots.get("data") or panel.get("data") or found.plot().to_dict()["data"])["values"]
     )
     assert [row["method"] for row in rows] == [repr(line.method) for line in found.results]
-    assert all(abs(row["high"] - row["error"] - 2 * row["margin"]) < 1e-12 for row in rows)
+    assert all(abs(row["high"] - row["error"] - 2 * row["standard_error"]) < 1e-12 for row in rows)
     assert dots["encoding"]["y"]["sort"]["field"] == "error"
     assert bars["encoding"]["x2"]["field"] == "high"
 
@@ -361,7 +366,7 @@ def test_the_sample_mean_is_ranked_by_the_error_of_the_mean_alone() -> None:
     fit = SampleMean().fit(likelihood_data(tally)).mean
     assert fit is not None
     expected = np.sqrt(2 / np.pi * fit.variance[0] / tally.n)
-    assert abs(line.error - expected) < 4 * line.margin + 0.03 * expected
+    assert abs(line.error - expected) < 4 * line.standard_error + 0.03 * expected
     for loss in ("l2", "mae_variance", "kl"):
         assert (
             "SampleMean()"
@@ -473,7 +478,8 @@ def test_methods_are_compared_on_two_reports(epsilon: float) -> None:
     )
     json.dumps(found.to_json(), allow_nan=False)
     assert all(
-        np.isfinite([line.error, line.margin, line.excess_error]).all() for line in found.results
+        np.isfinite([line.error, line.standard_error, line.excess_error]).all()
+        for line in found.results
     )
 
 
@@ -524,7 +530,7 @@ def test_schemes_are_compared_at_one_total_budget() -> None:
     assert floors["One pair each"] == pytest.approx(0, abs=1e-6)
     for line in found.results:
         if line.expected is not None:
-            assert abs(line.error - line.expected) < 6 * line.margin
+            assert abs(line.error - line.expected) < 6 * line.standard_error
     data = json.loads(json.dumps(found.to_json()))
     assert data["results"][0]["scheme"] == found.best.scheme and data["epsilon"] == 3.0
     assert [line.error for line in compare_schemes(domain, 3.0, 5000, theta, runs=10).results] == [

@@ -159,7 +159,10 @@ def test_numbers_are_judged_by_simulated_estimates() -> None:
     assert {"SquareWave", "Laplace", "UnaryEncoding variant='oue'"} <= set(names)
     assert ranking.left_out["Geometric"] == "its reports say the same as those of Laplace"
     first = ranking.best
-    assert first.judged == "LogSpline(), 2 simulated tallies" and 0 < first.margin < first.error
+    assert (
+        first.judged == "LogSpline(), 2 simulated tallies"
+        and 0 < first.standard_error < first.error
+    )
     assert first.default is not None and first.default.error == first.error
     assert first.people == pytest.approx(10_000 * (first.error / 0.1) ** 2, rel=1e-3)
     assert ranking.no_protection.error < 0.2
@@ -221,7 +224,7 @@ def test_the_command_ranks_numbers_places_and_labels(tmp_path: Path) -> None:
     assert "UnaryEncoding, as given (in the study)" in shown
     assert "Gaussian (in the study)" in shown and "TruncatedGeometric" in shown
     closed = json.loads(run("--json", "--loss", "l2"))
-    assert list(closed) == ["q", "x"] and closed["x"]["results"][0]["margin"] == 0
+    assert list(closed) == ["q", "x"] and closed["x"]["results"][0]["standard_error"] == 0
 
 
 COIN = RandomizedResponse(Integers(0, 1), 1.0)
