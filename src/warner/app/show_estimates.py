@@ -48,11 +48,11 @@ def show_estimate(
     parts: Sequence[Tally] | None = None,
 ) -> None:
     """Print an estimate; ``parts`` are the tallies, where they are known."""
-    words = _reports_in_words(str(result.attribute), parts or [])
+    words = reports_in_words(str(result.attribute), parts or [])
     show(*blocks(result, level, target, kind, words), "")
 
 
-def _reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:
+def reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:
     """Of a design for paper: what people reported, and what the card makes them report."""
     from warner.designs import PaperDesign
 

@@ -406,8 +406,9 @@ class _ForeignSource(FrameSource):
         if columns.form != "records":
             row = _safely(self._file, partial(_first_wrong, self._rows, columns, self._by))
         if self._words and row is not None:
-            rule = f"row {row + 1:,} of {columns.names[0]} must be a word of the card"
-            return ReportError(message(self._file.path, rule, None, ", ".join(self._labels)))
+            where = f"{self._file.path}: line {row + 2:,}"  # the first line has the names
+            rule = f"{columns.names[0]} must be a word of the card"
+            return ReportError(message(where, rule, None, ", ".join(self._labels)))
         return ReportError(_located(self._file, columns.names, text, row, self._labels))
 
 

@@ -101,7 +101,7 @@ def about_paper(result: Any) -> list[str]:
     if not result.data.channel.is_on_paper:
         return []
     if result.groups is not None:
-        return [_FOLLOWED]
+        return [FOLLOWED]
     unbiased = result.data.channel.invert(result.data.weights)
     outside = int(np.argmin(unbiased))
     beyond = (
@@ -110,11 +110,11 @@ def about_paper(result: Any) -> list[str]:
     )
     return [
         *([beyond] if unbiased[outside] < 0 else []),
-        _FOLLOWED,
+        FOLLOWED,
     ]
 
 
-_FOLLOWED = (
+FOLLOWED = (
     "All of this assumes that people followed the card: answers that protect oneself, such as "
     '"no" whatever is true, bias every design for one group.'
 )

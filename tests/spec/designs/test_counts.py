@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
+import re
 from pathlib import Path
 
 import openpyxl
@@ -172,7 +174,7 @@ def test_another_word_in_a_file_is_refused_by_its_row(tmp_path: Path) -> None:
     (tmp_path / "said.csv").write_text(SAID.replace("B,", "perhaps,"))
     options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
     out = _run("tally", str(tmp_path / "said.csv"), *options, fails=True)
-    assert "row 2 of cannabis must be a word of the card. different, same, A, B" in out
+    assert "line 3: cannabis must be a word of the card. different, same, A, B" in out
     assert "perhaps" not in out
 
 
@@ -345,6 +347,19 @@ def test_tables_without_a_study_that_are_wrong_are_refused(
     assert said in " ".join(shown.split()) and "hiv" not in shown
 
 
+def test_a_report_of_a_card_has_what_was_ticked_and_what_is_assumed(tmp_path: Path) -> None:
+    """Rejects a page that has no observed count, and a method that begins with a program's name."""
+    study, tally, page = (str(tmp_path / name) for name in ("s.toml", "t.json", "r.html"))
+    Path(study).write_text('[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n')
+    _run("tally", _table(tmp_path / "p.csv", _PEOPLE), "--study", study, "-o", tally)
+    _run("report", tally, "--study", study, "-o", page)
+    words = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", Path(page).read_text())).split())
+    assert "said (crosswise:1/4): 1,500 people, 990 same, 510 different." in words
+    assert "By the card, 75 of 100 people whose answer is no say same, and 25" in words
+    assert "All of this assumes that people followed the card" in words
+    assert "said: Maximum of the likelihood." in words and "said: MaximumLikelihood" not in words
+
+
 @pytest.mark.parametrize("notes", [["Fieldwork in May."], ["Fieldwork in May.", "Two schools."]])
 @pytest.mark.parametrize("rows", [_WIDE, _PEOPLE], ids=["counts", "people"])
 def test_a_note_on_the_first_sheet_is_no_table(
@@ -399,7 +414,7 @@ def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
     assert tally["north"].counts.tolist() == [3, 7] and tally["south"].counts.tolist() == [5, 5]
     wrong = [["cannabis"], ["same"], ["perhaps"]]
     out = _run("tally", _table(tmp_path / "w.xlsx", wrong), *study, fails=True)
-    assert "w.xlsx: row 2 of cannabis must be a word of the card" in out and ".warner-" not in out
+    assert "w.xlsx: line 3: cannabis must be a word of the card" in out and ".warner-" not in out
 
 
 def test_shares_in_excel_files_are_shown_in_per_cent(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from warner.app.report.content import (
     tables_of_keys,
 )
 from warner.app.requested import Wanted, were_asked
+from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
     Strength,
@@ -52,7 +53,14 @@ from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import label
 from warner.results.named_summaries import Named, has_bands, summary_rows
 from warner.results.shown import figures_of
-from warner.results.tables import INTERVALS, NO_INTERVALS, asked_in_words, name_of, tells_nothing
+from warner.results.tables import (
+    FOLLOWED,
+    INTERVALS,
+    NO_INTERVALS,
+    asked_in_words,
+    name_of,
+    tells_nothing,
+)
 
 _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group
@@ -706,6 +714,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
             if dropped
             else []
         ),
+        *([FOLLOWED] if any(q.estimate.data.channel.is_on_paper for q in source.questions) else []),
         "An interval that begins at 0 does not show that nobody gives this answer.",
         "Two intervals that overlap do not show that two groups are alike. Differences have "
         "intervals of their own.",
@@ -762,8 +771,15 @@ def _method(source: Source, settings: Settings) -> Section:
         kind = question.interval_kind
         about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
-        text = f"{result.method}. {_sentences(result.estimator.summary)} {about}"
+        text = f"{_sentences(result.estimator.summary)} {about} In the program: {result.method}."
         notes.setdefault(text.strip(), []).append(visible(question.name))
+    if said := [
+        visible(f"{counted}. {chances}".strip())
+        for name, parts in source.tallies.items()
+        for counted, chances in [reports_in_words(name, parts)]
+        if counted
+    ]:
+        blocks += ["What people ticked:", Points(tuple(said))]
     blocks.append("Shares were estimated from the counts of reports:")
     blocks.append(Points(tuple(f"{', '.join(names)}: {text}" for text, names in notes.items())))
     prints = [
