@@ -446,7 +446,7 @@ def _few(paths: Sequence[str]) -> str:
 
 def _cards_in_words(cards: Mapping[str, Any]) -> str:
     """Which cards people had, and which word each code stands for."""
-    listed = [f"{m.text}, where {listed_codes(m.report_words)}" for m in cards.values()]
+    listed = [f"{m.text} (codes: {listed_codes(m.report_words)})" for m in cards.values()]
     if len(listed) == 1:
         return f"the card of {listed[0]}"
     return "cards: " + "; ".join(f"{name} {of}" for name, of in zip(cards, listed, strict=True))

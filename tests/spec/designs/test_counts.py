@@ -405,7 +405,9 @@ def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
     study = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
     people = [["cannabis", "ward"], ["same", "north"], ["B", "south"], ["SAME", "north"]]
     said = _run("tally", _table(tmp_path / "p.xlsx", people), *study, "--by", "ward")
-    assert "what 3 people said by the card of crosswise:1/4, where 0 = different" in said
+    assert (
+        "what 3 people said by the card of crosswise:1/4 (codes: 0 = different, 1 = same)" in said
+    )
     tally = warner.reports.tally.load_tallies(tmp_path / "tally.json")["cannabis"]
     assert tally["north"].counts.tolist() == [0, 2] and tally["south"].counts.tolist() == [1, 0]
     wide = [["ward", "same", "different"], ["north", 7, 3], ["south", 5, 5]]
