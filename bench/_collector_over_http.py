@@ -35,7 +35,8 @@ import numpy as np
 
 from _measure import claim, record
 from collector_load import STUDY, bodies
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat, new_ids
+from warner.collector.access import ID_BYTES
+from warner.collector.submissions import HEAD_BYTES, SubmissionFormat, new_ids
 from warner.studies.study import Study
 
 _TICKS = os.sysconf("SC_CLK_TCK")

@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from _measure import claim, resident
+from warner.collector.access import ID_BYTES
 from warner.collector.collector import Collector
 from warner.collector.stores import SQLiteStore
-from warner.collector.submissions import HEAD_BYTES, ID_BYTES, new_ids
+from warner.collector.submissions import HEAD_BYTES, new_ids
 from warner.studies import study as studies
 
 STUDY = """
