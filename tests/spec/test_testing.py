@@ -484,3 +484,19 @@ def test_a_wrong_formula_is_not_called_a_rounding_error(factor: float, said: str
         Other(SMALL, 1.0)
     assert str(caught.value).startswith(said)
     assert ("larger epsilon" in str(caught.value)) == (abs(factor - 1) < 1e-6)
+
+
+def test_a_law_that_rules_a_value_out_is_refused() -> None:
+    """Rejects a mechanism of one's own with an epsilon of 1 whose reports can prove an answer."""
+
+    class Proves(Forced):
+        def __init__(self, domain: Integers, epsilon: float) -> None:
+            super().__init__(domain, epsilon)
+            table = self.law.numerators.copy()
+            table[0, 0] += table[0, 1]
+            table[0, 1] = 0
+            self.law = ExactTable(table)
+            self.check_realisable()
+
+    with pytest.raises(BudgetError, match="never of another, which no epsilon allows"):
+        Proves(SMALL, 1.0)

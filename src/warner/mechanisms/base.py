@@ -19,6 +19,7 @@ from warner._core.checks import budget, kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
+    BudgetError,
     EmptyError,
     MismatchError,
     ReportError,
@@ -179,7 +180,17 @@ class Mechanism(Hinting, ABC):
     def _realised_epsilon(self) -> float:
         """The logarithm of the law's worst ratio, checked against the budget."""
         ratio = self.law.ratio()
-        if ratio == INFINITE or math.isinf(self.requested):
+        if math.isinf(self.requested):
+            return epsilon_of(ratio)
+        if ratio == INFINITE:
+            # What protects in another way than LDP says so by a guarantee of its own.
+            if type(self).guarantee is Mechanism.guarantee:
+                whose = type(self).__name__
+                rule = (
+                    f"is {self.requested:g}, and by the law of {whose} some report is of one value "
+                    "and never of another, which no epsilon allows"
+                )
+                raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
             return epsilon_of(ratio)
         return realise(self.requested, ratio, 1, whose=type(self).__name__)
 
