@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -255,10 +256,14 @@ def test_no_step_of_writing_leaves_a_temporary_file(
         usual(*args, **options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(atomic_files.os, function, interrupted)
-    with recorded() as written, pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "a.json", b"whole", replace=function != "link")
-    monkeypatch.undo()
+    gc.disable()  # what other tests have left could be closed meanwhile, by the same functions
+    try:
+        monkeypatch.setattr(atomic_files.os, function, interrupted)
+        with recorded() as written, pytest.raises(KeyboardInterrupt):
+            write_whole(tmp_path / "a.json", b"whole", replace=function != "link")
+    finally:
+        monkeypatch.undo()
+        gc.enable()
     left = [path.name for path in tmp_path.iterdir()]
     assert left == (["a.json"] if function in ("replace", "link") else [])
     assert len(written.whole) == len(left)
