@@ -14,13 +14,13 @@ compared with the study's opening and closing times, and never stored. A survey 
 closed for an hour of one run is closed as if its owner had closed it: ids are dropped or sorted. A
 clock that was wrong for a moment drops nothing, also where the collector stops or starts at it.
 
-One copy of the store at rest does not say which id sent which report: a tenth of a second after a
-commit, also while more of them follow, and at each start the store's log is emptied; a second after
-commits that add 50 people or more, of which the log shows no single person. And the tables
-are rewritten in the order of ids, as often as this takes a fiftieth of the time. But until then the
-file, its log, and any two copies, show which ids came last and by which counts they differ: where
-one person came in between, that is this person's report. Then epsilon alone protects. So what waits
-is committed together. While a single person is counted, the counts are that report.
+One copy of the store at rest does not say which id sent which report. The store's log is emptied
+at each start, and a tenth of a second after a commit, also while more commits follow. While each
+commit adds 50 people or more, the log shows no single person, and is emptied every second. The
+tables are rewritten in the order of ids, as often as this takes a fiftieth of the time. But until
+then the file, its log, and any two copies, show which ids came last and by which counts they
+differ: where one person came in between, that is this person's report. Then epsilon alone protects.
+So what waits is committed together. While a single person is counted, the counts are that report.
 
 After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
 bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
@@ -196,7 +196,8 @@ class Collector:
         """Open the store, write what a new one is to hold, and take what it holds."""
         # The digest of a study does not cover the order of its attributes, but submissions have it.
         order = [*self._study.public, *self._study.mechanisms]
-        layout = canonical([2, ways, order] if not self._issues else [2, "codes"]).encode()
+        of_codes = canonical([2, "codes"]).encode()
+        layout = of_codes if self._issues else canonical([2, ways, order]).encode()
         new = {_STUDY: self._study.digest.encode(), _LAYOUT: layout}
         self._store.open()
         with self._store.changing(alone=True):
@@ -216,7 +217,7 @@ class Collector:
             if facts.get(_LAYOUT) != layout:
                 rule = "was made with other ways of joint tables, or attributes in another order"
                 remedy = "State them as before"
-                if self._issues or facts.get(_LAYOUT) == canonical([2, "codes"]).encode():
+                if of_codes in (layout, facts.get(_LAYOUT)):
                     rule = "is of codes that are exchanged, or of reports, and here it must not be"
                     remedy = "Name another store: the two must never know each other"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
@@ -438,8 +439,9 @@ class Collector:
 
     def about_store(self) -> AboutStore:
         """What those who operate the store ask of it."""
-        about: Any = self._ask(self._about_store)
-        return about  # type: ignore[no-any-return]
+        about = self._ask(self._about_store)
+        assert isinstance(about, AboutStore)
+        return about
 
     @property
     def is_written(self) -> bool:
@@ -782,6 +784,7 @@ class Collector:
             self._require_open()
             if not self._store.has(INVITED, ids[:1])[0]:
                 raise Refused("not_invited", "request", "has no invitation")
+            self._fewest = 0  # the log shows the one code
             code, request = self._store.claim(SPENT, ids)
             if request and not code:
                 raise Refused("exchanged", "request", "has a code that was exchanged already")

@@ -228,7 +228,7 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
         "is made before anything is asked, and depends on no answer. A person who leaves something "
         "open, reloads the page or comes back is asked the same."
     ]
-    if study.collect.access in ("invited", "tokens"):
+    if study.collect.has_codes:
         words.append(
             "The draw follows from a hash of the invitation code, the same on every device. "
             "Whoever knows a code can compute it, and whoever makes codes could choose among them."

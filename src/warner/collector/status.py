@@ -111,7 +111,7 @@ def _size(count: float) -> str:
 
 
 def status_of(collector: Collector, live: LivePublisher | None = None) -> Status:
-    """The state of a collector, of which a server runs where there is a live page."""
+    """The state of a collector; ``live`` is its live page, where a server runs."""
     if live is None:
         step = collector.remembered(FACT)
         published = 0 if step is None else Step.from_bytes(step).n

@@ -489,6 +489,11 @@ class Collect:
     per_page: int | None = None
     weak_protection: bool = False
 
+    @property
+    def has_codes(self) -> bool:
+        """Whether people are invited, each by a code."""
+        return self.access in ("invited", "tokens")
+
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Collect:
         """The table of a study, which was checked.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from tests.spec.collector._tokens import (
     study_of,
     token_for,
 )
+from warner.collector import collector as module
 from warner.collector.access import invited_id, new_codes
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
@@ -303,3 +305,23 @@ def test_both_stores_and_logs_together_have_nothing_in_common(tmp_path: Path) ->
 def _files(path: Path) -> bytes:
     """Everything that a store has on disk at a moment, with its log."""
     return b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*"))
+
+
+def test_a_log_that_shows_the_order_of_exchanges_is_emptied_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects the issuer whose log waits as that of a crowd does, while codes come one by one."""
+    study = study_of()
+    with collecting(study, tmp_path / "codes", issues=True) as issuer:
+        codes = invited(study, issuer, 2)
+    monkeypatch.setattr(module, "_QUIET", 3600.0)
+    monkeypatch.setattr(SQLiteStore, "rest", 0.0)
+    issuer = Collector(study, SQLiteStore(tmp_path / "codes"), issues=True)
+    issuer.stop()  # from here the writer's work is done by hand
+    issuer._stopping = False
+    for code in codes:
+        ids = np.frombuffer(invited_id(study.digest, code) + bytes(16), np.uint8).reshape(2, 16)
+        issuer._queue.append(module._Task(partial(issuer._exchange, ids), Future()))
+        issuer._work()
+        assert Path(f"{tmp_path}/codes-wal").stat().st_size == 0
+    issuer._store.close()

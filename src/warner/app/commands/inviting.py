@@ -112,7 +112,7 @@ def invite(
         rule = "must be given, or --codes with the codes of an earlier round"
         raise ArgumentError("--number", rule, None, "Give one of them")
     plan = Study.load(study)
-    if plan.collect.access not in ("invited", "tokens"):
+    if not plan.collect.has_codes:
         rule = "does not invite people"
         raise ArgumentError(study, rule, None, 'Say access = "invited" in [collect]')
     base = None if url is None else checked_url(url)
@@ -322,7 +322,8 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
     from warner.collector.web.issuing import Issuing
     from warner.collector.web.server import run
 
-    if study.collect.tokens is None:
+    stated = study.collect.tokens
+    if stated is None:
         rule, remedy = "has no tokens", "warner collect keys says what it must say"
         raise ArgumentError(path, rule, None, remedy)
     keys = keys_in(path_of_keys)
@@ -348,8 +349,7 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
                 click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
             invited, _ = collector.invitations
             people = plural(invited, "person is", "people are")
-            stated = study.collect.tokens.issuer if study.collect.tokens else ""
-            click.echo(f"{people} invited. The study sends devices to {stated}.", err=True)
+            click.echo(f"{people} invited. The study sends devices to {stated.issuer}.", err=True)
             if listen.host not in LOOPBACK and not listen.is_secure:
                 click.echo(NEEDS_HTTPS, err=True)
             click.echo("Ctrl-C ends it.", err=True)

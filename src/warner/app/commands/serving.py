@@ -399,7 +399,7 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     from warner.collector.survey_document import survey_bytes
 
     plan, address = Study.load(study), checked_url(url)
-    if plan.collect.access in ("invited", "tokens"):
+    if plan.collect.has_codes:
         rule = "invites people, and each of them has a link of their own"
         raise ArgumentError(study, rule, None, "Send the links of warner collect invite --url")
     refuse_overwriting(output, study)

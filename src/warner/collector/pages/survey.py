@@ -158,7 +158,7 @@ class Part:
         return self.start + self.length
 
 
-def kind_of(study: Study) -> str:
+def _kind_of(study: Study) -> str:
     """The end of the names of words that depend on how people are let in."""
     return {"invited": "_invited", "tokens": "_tokens"}.get(str(study.collect.access), "")
 
@@ -167,7 +167,7 @@ def parts(
     study: Study, protected: Sequence[Question], public: Sequence[Question], words: Words
 ) -> list[Part]:
     """The parts of a report in their order; the first is the head of the body."""
-    kind, tokens = kind_of(study), study.collect.tokens
+    kind, tokens = _kind_of(study), study.collect.tokens
     listed: list[tuple[str | Markup, int, Markup]] = [
         (words("part_header"), HEAD_BYTES, words("part_header_meaning")),
         (
@@ -178,7 +178,7 @@ def parts(
         *((column.label, INDEX_BYTES, words("part_public_meaning")) for column in public),
     ]
     if (draw := draw_of(study)) is not None:
-        listed += _parts_of_draw(draw, bool(kind), protected, words)
+        listed += _parts_of_draw(draw, study.collect.has_codes, protected, words)
     else:
         for question in protected:
             mechanism = study.mechanisms[question.name]
@@ -476,7 +476,7 @@ def survey_page(
         consent=_paragraphs(texts.consent(tag)),
         thanks=_paragraphs(texts.thanks(tag)),
         promises=_promises(study, tag),
-        kind=kind_of(study),
+        kind=_kind_of(study),
         issuer=tokens and tokens.issuer,
         minutes=tokens and math.ceil(tokens.wait / 60),
         protected=protected,
