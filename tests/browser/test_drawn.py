@@ -109,16 +109,17 @@ def test_a_lost_reply_leads_to_the_same_bytes_about_the_same_question(
     page = opened(people.person(), relay.url)
     kept(page)
     first = answer_asked(page)
-    relay.lost_replies = 1
+    relay.lost_replies = 1000  # until the page has said so, however soon the worker tries again
     send(page, "pending")
     waits(page, "pending", "unavailable")
+    relay.lost_replies = 0
     page.reload()
     page.wait_for_selector("[data-state=pending]:not([hidden]), [data-state=sent]:not([hidden])")
     if page.locator("#state-pending").is_visible():
         press(page, "pending", "try")
     shown(page, "sent")
     assert draws(page) == 0
-    assert len(relay.posts) == 2 and len({sent.body for sent in relay.posts}) == 1
+    assert len(relay.posts) >= 2 and len({sent.body for sent in relay.posts}) == 1
     assert drawn_in(served, relay.posts[0].body) == [names_of(served.study, first)]
     label = page.locator(f"#{first[0]} .label").text_content()
     # Where the service worker was faster, the page has no bytes to show.
