@@ -117,9 +117,11 @@ def index_of(values: Any) -> Any:
 
 
 def columns_of_frame(by: Any) -> Any:
-    """The columns of a pandas frame; anything else as it is."""
-    is_frame = index_of(by) is not None and hasattr(by, "columns")
-    return {name: by[name] for name in by.columns} if is_frame else by
+    """The columns of a pandas frame, or a column with its name; anything else as it is."""
+    if index_of(by) is not None and hasattr(by, "columns"):
+        return {name: by[name] for name in by.columns}
+    name = getattr(by, "name", None)  # of a series of pandas or Polars
+    return {name: by} if isinstance(name, str) and name and hasattr(by, "to_numpy") else by
 
 
 def in_order_of(index: Any, values: Any, name: str) -> Any:

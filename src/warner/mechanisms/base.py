@@ -651,10 +651,11 @@ class Mechanism(Hinting, ABC):
                 which is read once: a reader, a data set, the result of a database.
             by: the public columns that make groups of people, such as a ward or a week: {name:
                 values}, n values in the order of the reports, or columns of pandas with the index
-                of the answers that were randomised, in any order. They are texts, integers,
-                booleans or dates, or a :class:`~warner.reports.public_columns.PublicColumn` with
-                its domain. Of a frame also the name of one of its columns, several names, or {name:
-                domain}. None for all people together.
+                of the answers that were randomised, in any order; a series with a name stands
+                for {name: series}. They are texts, integers, booleans or dates, or a
+                :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of a frame
+                also the name of one of its columns, several names, or {name: domain}. None for
+                all people together.
             keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
                 Estimates can then use the likelihood of whole reports, but the tally grows with n.
                 None keeps them as long as they are few, up to some 100,000, where they say at

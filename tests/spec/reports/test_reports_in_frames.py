@@ -67,6 +67,7 @@ def _groups(by: Any, reports: Reports = REPORTS) -> dict[Any, list[int]]:
         {"ward": SHUFFLED["ward"]},
         {"ward": SHUFFLED["ward"].to_numpy()},
         PEOPLE[["ward"]],
+        PEOPLE["ward"],
         {
             "ward": warner.reports.public_columns.PublicColumn(
                 Categorical(["a", "b"]), PEOPLE["ward"]
