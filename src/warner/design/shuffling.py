@@ -21,6 +21,7 @@ from warner.privacy.report_laws import OneHotBits, TwoProbabilities, common_deno
 
 _BEYOND = 1e-14  # error of sums of probabilities, and tails beyond nine standard deviations
 _GROUPS = 8  # of numbers of people who hide, in a standard deviation
+_WIDEST = 4e-4  # a group of such numbers over their mean: epsilon is larger by half of it at most
 _ROUNDED = 1e-9  # relative error that sums of floats are given
 _WORK = 10**8  # entries of tables of which pairs of columns are compared
 # Privacy losses of one round. More of them make epsilon smaller by less than .02 %.
@@ -96,7 +97,8 @@ class CrowdLaw:
         hides = min(1.0, (1 + self.beta) / self.p)
         hiding, of_all = _binomial(self.others, hides)
         # Fewer people hide less, so numbers of them are taken as the least one of a group.
-        step = max(1, int(math.sqrt(self.others * hides * (1 - hides)) / _GROUPS))
+        mean = self.others * hides
+        step = max(1, int(math.sqrt(mean * (1 - hides)) / _GROUPS), int(mean * _WIDEST))
         starts = np.arange(0, len(hiding), step)
         hiding, of_all = hiding[starts], np.add.reduceat(of_all, starts)
         cells = []
@@ -125,13 +127,15 @@ class CrowdLaw:
         with np.errstate(divide="ignore", invalid="ignore"):
             first = np.ceil(np.where(slope > 0, -level / slope, np.inf))
         first = np.clip(first, 0, t + 1)
-        # Pr(A >= first) of A ~ Binomial(t, 1/2), and E[A 1(A >= first)] = t/2 Pr(A' >= first - 1).
-        above = np.where(first <= 0, 1.0, scipy.special.bdtrc(np.maximum(first - 1, 0), t, 0.5))
-        fewer = np.maximum(t - 1, 0)
-        above_fewer = np.where(
-            first <= 1, 1.0, scipy.special.bdtrc(np.clip(first - 2, 0, fewer), fewer, 0.5)
-        )
-        above[first > t], above_fewer[first > t] = 0.0, 0.0
+        # Pr(A >= first) of A ~ Binomial(t, 1/2), and E[A 1(A >= first)] = t/2 Pr(A' >= first - 1)
+        # of A' ~ Binomial(t - 1, 1/2). Of a million, bdtrc of SciPy errs by 2e-9, betainc by 5e-13.
+        above = np.where(first <= t, 1.0, 0.0)
+        above_fewer = above.copy()
+        some = (first > 0) & (first <= t)
+        from_first, of_all = first[some], t[some]
+        above[some] = scipy.special.betainc(from_first, of_all - from_first + 1, 0.5)
+        at_first = scipy.stats.binom.pmf(from_first - 1, of_all - 1, 0.5)
+        above_fewer[some] = above[some] + at_first / 2
         gains = slope * t / 2 * above_fewer
         # The two terms nearly cancel, so each gets its error.
         total = float(np.maximum(gains + level * above, 0).sum())
@@ -142,16 +146,20 @@ class CrowdLaw:
         """The smallest epsilon that keeps delta over some rounds, rounded up; inf if none does."""
         if rounds > 1:
             return self._of_rounds(delta, rounds)
-        low, high = 0.0, math.log(self.p)
-        if self.delta(high) > delta:
+        widest = math.log(self.p)
+        if self.delta(widest) > delta:
             return math.inf
-        while high - low > 1e-7 * max(high, 1e-4):
-            middle = (low + high) / 2
-            if self.delta(middle) <= delta:
-                high = middle
-            else:
-                low = middle
-        return high
+        if self.delta(0.0) <= delta:
+            return 0.0
+
+        def excess(epsilon: float) -> float:
+            return math.log(self.delta(epsilon) / delta)
+
+        # log delta is nearly a parabola, so a root finder needs fewer steps than halving.
+        above = scipy.optimize.brentq(excess, 0.0, widest, xtol=1e-11, rtol=1e-7)
+        while excess(above) > 0:
+            above += 1e-7 * max(above, 1e-4)
+        return float(min(above, widest))
 
     def _of_rounds(self, delta: float, rounds: int) -> float:
         """The epsilon of several rounds, by a law of losses that dominates one round's.
@@ -168,7 +176,8 @@ class CrowdLaw:
         losses = np.linspace(-top, top, _GRID)
         x = np.exp(losses)
         # (P - x Q)+ = 1 - x + x (Q - P / x)+, and the two laws are mirror images.
-        h = np.array([self.delta(abs(one)) for one in losses])
+        of_gains = [self.delta(loss) for loss in losses[_GRID // 2 :]]
+        h = np.array(of_gains[:0:-1] + of_gains)
         h = np.where(losses < 0, 1 - x + x * h, h)
         slopes = np.append(np.diff(h) / np.diff(x), 0.0)
         under_q = np.maximum(np.diff(slopes, prepend=-1.0), 0.0)
