@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -387,19 +387,23 @@ def count_foreign(
     opened = foreign_files.open_foreign(path)
     layout, names = plan.layout, list(plan.mechanisms)
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
-    try:
-        counted = foreign_files.tally_foreign(
-            opened,
-            plan.mechanisms,
-            columns,
-            grouped,
-            ways,
-            bool(keep_reports),
-            source.values,
-            starts,
-        )
-    except EmptyError:  # engines write files without rows; their columns were checked
-        return CountedFile(None, opened.digest, {}, True)
+    counted: dict[str, Tally] = {}
+    with foreign_files.digest_beside(opened) as digest:
+        # Engines write files without rows; their columns are checked.
+        with suppress(EmptyError):
+            counted = foreign_files.tally_foreign(
+                opened,
+                plan.mechanisms,
+                columns,
+                grouped,
+                ways,
+                bool(keep_reports),
+                source.values,
+                starts,
+            )
+        seal = digest()
+    if not counted:
+        return CountedFile(None, seal, {}, True)
     most = plan.rows_per_person
     tallies = {name: tally.per_person(most) for name, tally in counted.items()}
     texts = columns_of_texts(opened, plan.mechanisms, columns)
@@ -413,7 +417,7 @@ def count_foreign(
             )
     others = {name: m for name, m in plan.mechanisms.items() if name not in texts}
     stated = opened.stated(others, foreign_files.named_columns(opened, others, columns, ways))
-    return CountedFile(None, opened.digest, tallies, True, not stated.silent_on)
+    return CountedFile(None, seal, tallies, True, not stated.silent_on)
 
 
 def _say(sums: Sequence[GroupTotals]) -> None:

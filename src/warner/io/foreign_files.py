@@ -17,10 +17,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from warner._core.atomic_files import temporary_file
@@ -138,7 +140,7 @@ class ForeignFile:
     path: str
     names: tuple[str, ...]  # the names of its columns
     is_text: bool  # CSV; its first line may hold answers by mistake, so messages do not show it
-    digest: str  # SHA-256 of its content, in hexadecimal digits
+    parts: tuple[str, ...]  # the files of a folder; else the file itself
     streams: tuple[str, ...]  # the Parquet files of this machine that hold its columns as they are
     _table: str
     _files: tuple[str, ...] = ()  # the files of this machine
@@ -222,7 +224,7 @@ def open_foreign(path: str) -> ForeignFile:
     options = "header=true, all_varchar=true" if is_text else "filename=false"
     read = "read_csv" if is_text else "read_parquet"
     table = f"{read}([{files}], hive_partitioning=false, {options})"
-    bare = ForeignFile(path, (), is_text, "", (), table, local)
+    bare = ForeignFile(path, (), is_text, tuple(parts), (), table, local)
     headers: list[dict[str, Any] | None] = [None]
     with connection() as database:
         query = f"DESCRIBE SELECT * FROM {table}"
@@ -236,7 +238,6 @@ def open_foreign(path: str) -> ForeignFile:
     return replace(
         bare,
         names=names,
-        digest=_digest(parts),
         streams=streams,
         _texts=texts,
         _bytes=binary,
@@ -270,8 +271,26 @@ def _parts(path: str, suffix: str) -> list[str]:
     return files
 
 
-def _digest(parts: Sequence[str]) -> str:
-    """SHA-256 of the contents of files, one after the other."""
+@contextmanager
+def digest_beside(file: ForeignFile) -> Iterator[Callable[[], str]]:
+    """The SHA-256 of the content of a file, computed in a thread while the block counts its rows.
+
+    The function that the block gets waits for the digest, in hexadecimal digits.
+    """
+    if any(map(is_remote, file.parts)):  # the state of an object is asked of this thread's database
+        digest = _digest(file.parts)
+        yield lambda: digest
+        return
+    stop = Event()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool.submit(_digest, file.parts, stop.is_set).result
+        finally:
+            stop.set()  # after an error, or Ctrl-C
+
+
+def _digest(parts: Sequence[str], is_over: Callable[[], bool] = lambda: False) -> str:
+    """SHA-256 of the contents of files, one after the other, until nobody needs it."""
     digest = hashlib.sha256()
     buffer = memoryview(bytearray(_PIECE))  # one, because new memory costs as much as the digest
     for name in parts:
@@ -282,6 +301,8 @@ def _digest(parts: Sequence[str]) -> str:
         with open(name, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             for _ in steps(range(0, max(size, 1), _PIECE), "computing the digest"):
+                if is_over():
+                    return ""
                 digest.update(buffer[: file.readinto(buffer)])
     return digest.hexdigest()
 

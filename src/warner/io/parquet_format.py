@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from math import prod
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -31,7 +31,7 @@ from warner.io.file_format import (
     refuse_reports,
 )
 from warner.io.public_values import arrow_type
-from warner.reports.counting import count_values
+from warner.reports.counting import LARGEST, count_values
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.source import Histograms
@@ -46,7 +46,8 @@ from warner.reports.source import Histograms
 
 
 _ROWS = 2**18  # rows per batch, so that the arrays of a batch fit the cache
-_MOST = 2**20  # counts of a table, which each batch adds up
+_MANY = 2**17  # counts of a table, beyond which a batch takes longer to add up than to look up
+_NARROW = 2**32  # rows whose counts 32 bits hold
 _STREAM = 2**20  # bytes that are read at a time
 _SHARES = 8  # of a file for each thread, which end at about the same time
 _CAN_ASK = hasattr(os, "sched_getaffinity")  # for its processors; not on macOS and Windows
@@ -76,35 +77,38 @@ class StreamedColumns:
 def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarray | None:
     """The number of rows with each tuple of values in some columns of Parquet files."""
 
-    if prod(columns.values()) > _MOST:
+    size = prod(columns.values())
+    if size > LARGEST:
         return None
     threads = min(_THREADS, len(os.sched_getaffinity(0)) if _CAN_ASK else os.cpu_count() or 1)
     stop = Event()
-    total = np.zeros(tuple(columns.values()), dtype=np.int64)
     with ThreadPoolExecutor(threads) as pool:
         try:
+            files = [(path, _metadata(path, columns)) for path in paths]
+            table = _Table(size, sum(metadata.num_rows for _, metadata in files))
             tasks = {
-                pool.submit(_count, path, groups, metadata, columns, stop)
-                for path in paths
-                for groups, metadata in _shares(path, list(columns), threads)
+                pool.submit(_count, path, groups, metadata, columns, table, stop)
+                for path, metadata in files
+                for groups in _shares(metadata.num_row_groups, threads)
             }
             with stage("reading", len(tasks)) as tell:
                 for done, task in enumerate(as_completed(tasks), 1):
-                    table = task.result()
-                    if table is None:
+                    if not task.result():
                         return None
-                    total += table
                     tell(done)
         except (pa.ArrowException, OSError, KeyError):
             return None
         finally:
             stop.set()  # also after Ctrl-C: a task of a large file runs for minutes
-    return total if total.any() else None
+    if not table.counts.any():
+        return None
+    return table.counts.astype(np.int64, copy=False).reshape(tuple(columns.values()))
 
 
-def _shares(path: str, names: list[str], threads: int) -> Iterator[tuple[list[int], Any]]:
-    """The row groups of a file in some shares for each thread, and its metadata."""
+def _metadata(path: str, names: Iterable[str]) -> Any:
+    """The metadata of a file, some columns of which hold integers."""
 
+    # The absolute path, because a name such as s3:... would be taken for a network's.
     metadata = pq.read_metadata(os.path.abspath(path))
     schema = metadata.schema.to_arrow_schema()
     if any(
@@ -112,38 +116,66 @@ def _shares(path: str, names: list[str], threads: int) -> Iterator[tuple[list[in
         for name in names
     ):
         raise pa.ArrowInvalid("no column of integers")
-    groups = list(range(metadata.num_row_groups))
-    size = -(-len(groups) // (threads * _SHARES)) or 1
-    for start in range(0, len(groups), size):
-        yield groups[start : start + size], metadata
+    return metadata
+
+
+def _shares(groups: int, threads: int) -> Iterator[range]:
+    """The row groups of a file in some shares for each thread."""
+    size = -(-groups // (threads * _SHARES)) or 1
+    for start in range(0, groups, size):
+        yield range(start, min(start + size, groups))
+
+
+class _Table:
+    """Counts to which several threads add; a thread that counts holds Python's lock anyway."""
+
+    def __init__(self, size: int, rows: int) -> None:
+        # Counts of half the bytes miss the cache less often.
+        is_narrow = size > _MANY and rows < _NARROW
+        self.counts: np.ndarray = np.zeros(size, dtype=np.uint32 if is_narrow else np.int64)
+        self._lock = Lock()
+
+    def add(self, index: np.ndarray) -> None:
+        """Count some rows, by their places in the table (n,)."""
+        if self.counts.size > _MANY:
+            with self._lock:
+                np.add.at(self.counts, index, self.counts.dtype.type(1))
+            return
+        counts = count_values(index, self.counts.size)
+        with self._lock:
+            self.counts += counts
 
 
 def _count(
-    path: str, groups: list[int], metadata: Any, columns: Mapping[str, int], stop: Event
-) -> np.ndarray | None:
-    """The counts of some row groups of a file; see :func:`count_columns`."""
+    path: str,
+    groups: range,
+    metadata: Any,
+    columns: Mapping[str, int],
+    table: _Table,
+    stop: Event,
+) -> bool:
+    """Count some row groups of a file, and say whether all is right; see :func:`count_columns`."""
 
-    sizes = tuple(columns.values())
-    total = np.zeros(prod(sizes), dtype=np.int64)
     names = list(columns)
-    # The absolute path, because a name such as s3:... would be taken for a network's.
     with pq.ParquetFile(os.path.abspath(path), metadata=metadata, buffer_size=_STREAM) as file:
-        for batch in file.iter_batches(_ROWS, row_groups=groups, columns=names, use_threads=False):
+        for batch in file.iter_batches(
+            _ROWS, row_groups=list(groups), columns=names, use_threads=False
+        ):
             if stop.is_set():
-                return None
+                return False
             number = None
             for name, size in columns.items():
                 index = _index(batch.column(name), size, len(columns) == 1)
                 if index is None:
-                    return None
+                    return False
                 number = index if number is None else number * np.intp(size) + index
             assert number is not None
-            total += count_values(number, total.size)
-    return total.reshape(sizes)
+            table.add(number)
+    return True
 
 
 def _index(column: pa.Array, size: int, alone: bool) -> np.ndarray | None:
-    """The integers of a column, (n,), bytes or intp; None where they are not all in 0..size-1."""
+    """The integers of a column, (n,), as they are or intp; None if they are not in 0..size-1."""
     if column.null_count or not len(column):
         return None
     # Not by to_numpy, which imports pandas.
@@ -151,7 +183,7 @@ def _index(column: pa.Array, size: int, alone: bool) -> np.ndarray | None:
     values = values[column.offset : column.offset + len(column)]
     if not WholeNumbers(size).holds(values):
         return None
-    return values if values.dtype == np.uint8 and alone else values.astype(np.intp)
+    return values if alone and values.dtype != np.uint64 else values.astype(np.intp)
 
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]*://")

@@ -17,7 +17,7 @@ from warner import errors, io
 from warner.io import parquet_format
 from warner.io.foreign_files import open_foreign, tally_foreign
 from warner.io.parquet_format import StreamedColumns, count_columns
-from warner.reports.counting import count_values
+from warner.reports.counting import LARGEST, count_values
 
 RNG = np.random.default_rng(5)
 VALUES = RNG.integers(0, 7, 10_000)
@@ -47,6 +47,29 @@ def test_any_integers_in_any_row_groups_are_counted(
     slow = np.zeros((9, 3), dtype=np.int64)
     np.add.at(slow, (VALUES, other), 1)
     assert table.tolist() == slow.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("most_rows", [2**32, 10])
+def test_a_million_values_are_counted_as_one_by_one(
+    dtype: str, most_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Narrow counts, and wide ones for so many rows that narrow ones would begin again at 0."""
+    monkeypatch.setattr(parquet_format, "_NARROW", most_rows)
+    size = parquet_format._MANY + 3
+    values = np.append(RNG.integers(0, size, 20_000), [0, size - 1, size - 1]).astype(dtype)
+    path = _write(tmp_path / "1.parquet", {"a": values}, row_group_size=1_000)
+    other = RNG.integers(0, 2, len(values))
+    pairs = _write(tmp_path / "2.parquet", {"a": values, "b": other}, row_group_size=7_000)
+    counted = count_columns([path, path], {"a": size})
+    assert counted is not None and counted.dtype == np.int64
+    assert counted.tolist() == (2 * np.bincount(values.astype(int), minlength=size)).tolist()
+    table = count_columns([pairs], {"a": size, "b": 2})
+    assert table is not None
+    slow = np.zeros((size, 2), dtype=np.int64)
+    np.add.at(slow, (values.astype(int), other), 1)
+    assert table.tolist() == slow.tolist()
+    assert count_columns([path], {"a": size - 1}) is None  # one value is beyond
 
 
 @pytest.mark.parametrize("number", [65_535, 65_536, 65_537, 200_001])
@@ -103,7 +126,7 @@ def test_whatever_is_not_plainly_right_is_left_to_the_group_by(
 def test_files_that_cannot_be_read_are_left_to_the_group_by(tmp_path: Path) -> None:
     path = _write(tmp_path / "1.parquet", {"a": VALUES, "x.y": VALUES})
     assert count_columns([path], {"b": 7}) is None
-    assert count_columns([path], {"a": 2**21}) is None  # a large table for each batch
+    assert count_columns([path], {"a": LARGEST + 1}) is None  # more counts than there is memory for
     counted = count_columns([path], {"x.y": 7})
     assert counted is None or counted.tolist() == np.bincount(VALUES, minlength=7).tolist()
     data = Path(path).read_bytes()
