@@ -17,6 +17,7 @@ from warner._core.text import (
 )
 from warner.estimators.base import Status
 from warner.results.intervals import DESIGN_EFFECT, at_every_look, available_kind, share_columns
+from warner.results.linear_limits import UnbiasedShares
 from warner.results.named_summaries import (
     Named,
     applicable,
@@ -114,8 +115,8 @@ def blocks(
 
 
 def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, Any]]:
-    """Mean and quartiles of numbers; the mean alone where there is no posterior."""
-    if result.has_posterior_intervals:
+    """Mean and quartiles of numbers; the mean alone where their intervals are not known."""
+    if _has_summaries(result):
         return summary_rows(result, applicable(result.domain, _NUMBERS), level, kind=looks)
     if result.fit.mean is None:
         return []
@@ -125,6 +126,14 @@ def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, 
         {**row, "text": f"mean{axis}", "is_share": False}
         for axis, row in zip(axes, rows, strict=True)
     ]
+
+
+def _has_summaries(result: Any) -> bool:
+    """Whether summaries have intervals without a bootstrap, which would take minutes."""
+    is_estimated = result.fit.probabilities is not None
+    return result.has_posterior_intervals or (
+        is_estimated and UnbiasedShares.of(result, "population") is not None
+    )
 
 
 def columns_of(level: float, result: Solution, kind: str = "") -> list[Column]:
@@ -163,9 +172,9 @@ def largest(rows: list[dict[str, Any]], most: int) -> tuple[list[dict[str, Any]]
 
 
 def is_by_bands(result: Any) -> bool:
-    """Whether a table shows bands: of more numbers than a band each, whose shares are smooth."""
+    """Whether a table shows bands: of more numbers than a band each, with intervals of them."""
     size = result.domain.answered.size
-    if not has_bands(result.domain) or not result.has_posterior_intervals:
+    if not has_bands(result.domain) or not _has_summaries(result):
         return False
     return result.domain.nonresponse is None and size > len(bands(result.domain))
 

@@ -528,3 +528,14 @@ def test_a_mean_is_no_share_beside_the_shares_of_a_question() -> None:
     rows = list(estimate_rows(estimate(tally, "mean"), 0.95, "population"))
     assert [(row["is_share"], row["n"]) for row in rows] == [(False, 300)]
     assert 40 < rows[0]["estimate"] < 80
+
+
+@pytest.mark.parametrize("method", [None, "EMS", "Inversion"])
+def test_numbers_print_bands_a_mean_and_quartiles_whatever_the_method(method: str | None) -> None:
+    """Rejects: the 50 largest of 241 shares, each from 0 to half of all people."""
+    minutes = warner.SquareWave(Integers(0, 240), 1.0)
+    answers = np.random.default_rng(7).integers(20, 90, 5_000)
+    shown = str(warner.estimate(minutes.tally(minutes.randomize(answers)), method))
+    for text in ("0 to 49 ", "200 to 240", "mean ", "25 % quantile", "median"):
+        assert f"\n{text}" in shown
+    assert "largest" not in shown
