@@ -170,21 +170,6 @@ def estimates_of(
             yield result.marginal(attribute)
 
 
-def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
-    """The numbers of people in ``same=680,different=320``, by the words of reports."""
-    example = ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
-    counts: dict[str, int] = {}
-    for each in text.split(","):
-        word, equals, number = (piece.strip() for piece in each.rpartition("="))
-        if not equals or not (number.isascii() and number.isdecimal()):
-            rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
-            raise ArgumentError("--counts", rule, repr(each), f"For example {example}")
-        if word in counts:
-            raise ArgumentError("--counts", "has a word twice", repr(word), "Add its people up")
-        counts[word] = int(number)
-    return counts
-
-
 # -----------------------------------------------------------------------------------------------
 # Background knowledge about tags from CSV files, as ``--background TAG=FILE`` names them.
 

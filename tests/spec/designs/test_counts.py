@@ -311,6 +311,29 @@ def test_a_table_by_group_gives_the_estimates_of_its_groups(
     assert "18-29" in compared and "chi-square" in compared
 
 
+def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -> None:
+    """Rejects a page of all people in place of groups, and one without what the card does."""
+    page = str(tmp_path / "page.html")
+    design = ["--design", "drugs=crosswise:1/4"]
+    _run("report", *design, "--counts", "same=680,different=320", "-o", page)
+    written = Path(page).read_text(encoding="utf-8")
+    assert (
+        "14\N{NO-BREAK SPACE}% (8 to 20\N{NO-BREAK SPACE}%)" in written
+        and "1,000 people" in written
+    )
+    assert "75 tick “different”" in written
+    _run("report", _table(tmp_path / "c.csv", _LONG), *design, "--by", "age", "-o", page)
+    assert "Share of “yes”, by age" in Path(page).read_text(encoding="utf-8")
+    for wrong, said in [
+        ([*design], "goes with --counts, the numbers of people who said different, same"),
+        (["--design", "list:3"], "has no report page"),
+        ([], "Missing argument"),
+    ]:
+        if wrong[1:] == ["list:3"]:
+            wrong += ["--counts", "0=3,1=4"]
+        assert said in _run("report", *wrong, "-o", page, fails=True)
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [

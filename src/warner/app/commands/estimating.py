@@ -27,13 +27,13 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
+from warner.app.on_paper import COUNTS_BY_GROUP, OnPaper, counts_by_word, paper_options
 from warner.app.requested import (
     Wanted,
     asked_groups,
     asked_tallies,
     backgrounds,
     chosen_tallies,
-    counts_by_word,
     estimates_of,
     method_option,
     question_of_item,
@@ -51,16 +51,12 @@ from warner.app.show_estimates import (
     show_sources,
     show_weighted,
 )
-from warner.app.terminal import say
 from warner.app.what_files_hold import (
     apart,
-    as_file,
     group_and_file,
     read_groups,
     read_margins,
-    read_or_count,
     say_written,
-    tallies_together,
     warn_of_simulation,
 )
 from warner.reports.public_columns import Key
@@ -202,55 +198,26 @@ class EstimateRequest:
         say_written(self.plot_path)
 
     @property
-    def paper(self) -> str:
-        """The design on paper, without the name of its question."""
-        from warner.designs.texts import with_name
-
-        return with_name(str(self.on_paper))[1]
+    def paper(self) -> OnPaper:
+        """What people said on paper."""
+        return OnPaper(self.on_paper, self.counts)
 
     @property
-    def is_of_groups(self) -> bool:
-        """Whether the design on paper has several groups of people, or a list."""
-        if self.on_paper is None:
-            return False
-        from warner.designs.texts import NAMES_OF_GROUPS, name_of
-
-        return name_of(self.paper) in NAMES_OF_GROUPS
+    def columns(self) -> list[str] | None:
+        """The columns of groups of people in a table of what they said; None for all together."""
+        by = [] if self.by in (None, _FILES) else names_in(self.by)
+        by += [] if self.design is None else [n for n in self.design.columns if n not in by]
+        is_total = self.by is None and self.design is None and not self.compare_groups
+        return None if is_total else by
 
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
-        if self.counts:
-            from warner.designs import from_text
-
-            design = from_text(self.paper)
-            (counts,) = self.counts
-            tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
-            return {design.text: [tally.trusted() if self.allow_implausible else tally]}
         allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
-        return tallies_together(self.tallies, self.read, *allowed)
+        return self.paper.tallies(self.tallies, self.columns, *allowed)
 
     def read(self, path: str) -> dict[str, Tally]:
-        """The tallies of a file: of a table of what people said on paper, where --design is so."""
-        if self.on_paper is None:
-            return read_or_count(path)
-        from warner.designs import from_text
-        from warner.designs.texts import with_name
-        from warner.io.counts_by_hand import doubtful_groups, read_said
-        from warner.io.stated_headers import listed_codes
-
-        (name, _), design, drawn = with_name(self.on_paper), from_text(self.paper), self.design
-        by = [] if self.by in (None, _FILES) else names_in(self.by)
-        by += [name for name in (() if drawn is None else drawn.columns) if name not in by]
-        with as_file(path) as near:
-            question, tally, is_coded = read_said(near, design, name, by)
-        if is_coded:
-            say(f"{path}: {listed_codes(design.report_words)}.")
-        if self.by is None and drawn is None and not self.compare_groups:
-            tally = tally.total()
-        elif drawn is None:
-            for sentence in doubtful_groups(tally):
-                say(f"{path}: {sentence}")
-        return {question or name or design.text: tally}
+        """The tallies of a file."""
+        return self.paper.read(path, self.columns, is_doubted=self.design is None)
 
     @property
     def intervals(self) -> tuple[float, str]:
@@ -280,32 +247,17 @@ class EstimateRequest:
             for name in ("pool", "time", "margins", "background"):
                 if is_given(name):
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
-        needs_counts = self.is_of_groups or not is_given("tallies")
-        if self.on_paper is not None and not self.counts and needs_counts:
-            from warner.designs import from_text
-
-            words = "" if self.is_of_groups else ", ".join(from_text(self.paper).report_words)
-            rule = f"goes with --counts, the numbers of people who said {words or 'each word'}"
-            remedy = None if self.is_of_groups else "Or with a table of them: counts.csv"
-            raise ArgumentError("--design", rule, None, remedy)
-        if len(self.counts) > 1 and not self.is_of_groups:
-            rule, got = "is once for a design of one card", f"{len(self.counts)} times"
-            raise ArgumentError("--counts", rule, got)
-        if self.counts and self.on_paper is None:
-            rule, remedy = "goes with --design", "For example --design crosswise:1/4"
-            raise ArgumentError("--counts", rule, None, remedy)
-        if self.is_of_groups:
+        self.paper.check(is_given("tallies"))
+        if self.paper.is_of_groups:
             for name in ("kind", "summaries", "plot_path", "background", "target"):
                 if is_given(name):
                     rule = f"does not go with --design {self.on_paper}"
                     raise ArgumentError(str(names[name]), rule)
         if self.counts:
-            remedy = "Counts by group: a table in place of --counts, such as counts.csv"
-            for name in ("tallies", "by", "only", "joint", "study", "compare_groups", "margins"):
+            for name in ("by", "only", "joint", "study", "compare_groups", "margins"):
                 if is_given(name):
-                    option = "TALLY" if name == "tallies" else str(names[name])
                     rule = "does not go with --design and --counts"
-                    raise ArgumentError(option, rule, None, remedy)
+                    raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)
         for name in ("top", "title", "with_reports"):
             if is_given(name) and self.plot_path is None:
                 raise ArgumentError(str(names[name]), "goes with --plot")
@@ -323,24 +275,7 @@ class EstimateRequest:
 
 @click.command()
 @click.argument("tallies", metavar="[[NAME=]TALLY]...", nargs=-1)
-@click.option(
-    "--design",
-    "on_paper",
-    metavar="NAME:CHANCES",
-    help="The design by which people randomised themselves on paper, with --counts or where TALLY "
-    "is a table of what they said; NAME=DESIGN also names the question. warner:5/6, "
-    "forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, kuk:4/5,1/5 or mangat:2/3. "
-    "With --counts for each of two groups: cheating:1/4,3/4, lie-detector:1/6,5/6, "
-    "unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 with the number of items, "
-    "controls first. See warner.designs.",
-)
-@click.option(
-    "--counts",
-    metavar="WORD=PEOPLE,...",
-    multiple=True,
-    help="With --design: how many people said or ticked each word of the design, such as "
-    "same=680,different=320 or yes=40,no=60. Once for each group of a design of several.",
-)
+@paper_options(of_groups=True)
 @method_option
 @attributes
 @click.option(
@@ -497,7 +432,7 @@ def estimate(**choices: Any) -> None:
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
-    if request.is_of_groups:
+    if request.paper.is_of_groups:
         _estimate_groups_on_paper(request)
     elif request.compare_groups:
         _compare_groups(request)
@@ -513,7 +448,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
     """Estimate the shares of a design of several groups from the counts of each."""
     from warner.designs import LatentClasses, groups_from_text
 
-    design = groups_from_text(request.paper)
+    design = groups_from_text(request.paper.design)
     if isinstance(design, LatentClasses):
         words = [group.words for group in design.groups]
     else:

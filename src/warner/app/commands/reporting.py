@@ -19,8 +19,10 @@ from warner.app.commands.options import (
     allow_implausible,
     attributes,
     forged_part,
+    names_in,
     of_intervals,
 )
+from warner.app.on_paper import OnPaper, paper_options
 from warner.app.report.sections import Question, Settings, Source, build
 from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.requested import (
@@ -35,10 +37,8 @@ from warner.app.requested import (
 )
 from warner.app.what_files_hold import (
     apart,
-    read_or_count,
     refuse_overwriting,
     say_written,
-    tallies_together,
     warn_of_simulation,
     write_text,
 )
@@ -55,7 +55,7 @@ _SHOWN = 10  # names of groups in a message
 
 
 @click.command()
-@click.argument("tallies", metavar="TALLY...", nargs=-1, required=True)
+@click.argument("tallies", metavar="[TALLY]...", nargs=-1)
 @click.option(
     "-o",
     "--output",
@@ -66,6 +66,7 @@ _SHOWN = 10  # names of groups in a message
 @click.option(
     "--study", metavar="FILE", help="The study, for its title and the texts of questions."
 )
+@paper_options()
 @click.option("--title", metavar="TEXT", help="The title. Default: that of the study.")
 @click.option(
     "--date",
@@ -107,6 +108,8 @@ def report(
     tallies: tuple[str, ...],
     output: str,
     study: str | None,
+    on_paper: str | None,
+    counts: tuple[str, ...],
     title: str | None,
     date: str | None,
     summaries: tuple[str, ...],
@@ -134,7 +137,15 @@ def report(
     \b
         warner report all.json --study study.toml -o report.html
         warner report all.json --summary mean,median,above:14 --rounds 10 -o report.pdf
+        warner report --design crosswise:1/4 --counts same=680,different=320 -o report.html
     """
+    paper = OnPaper(on_paper, counts)
+    paper.check(bool(tallies))
+    if paper.is_of_groups:
+        rule, remedy = "has no report page", "Its table is printed by warner estimate"
+        raise ArgumentError("--design", rule, on_paper, remedy)
+    if not tallies and not paper.counts:
+        raise click.UsageError("Missing argument 'TALLY...'.")
     suffix = ".html" if output == "-" else Path(output).suffix.lower()
     if suffix not in (".html", ".pdf"):
         raise ArgumentError("--output", "must end in .html or .pdf", output)
@@ -142,7 +153,7 @@ def report(
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
     allowed = allow_equal, allow_simulated, allow_implausible
-    together = tallies_together(tallies, read_or_count, *allowed)
+    together = paper.tallies(tallies, None if by is None else names_in(by), *allowed)
     stated = None if study is None else _stated(Study.load(study), together, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))
@@ -152,7 +163,7 @@ def report(
             rule = "needs a tally of groups, made by warner tally --by"
             raise ArgumentError(option, rule, given)
     chosen = None if method_name is None else method(method_name)
-    columns = [] if by is None else [name.strip() for name in by.split(",")]
+    columns = [] if by is None else names_in(by)
     used: dict[str, list[Tally]]
     groups: dict[str, Tally]
     used, groups = _without_groups(grouped, columns) if grouped else (flat, {})

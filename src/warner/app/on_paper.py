@@ -1,0 +1,158 @@
+"""Answers that people randomised on paper: the options --design and --counts, and their tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from warner._core.errors import ArgumentError
+from warner.app.terminal import say
+from warner.app.what_files_hold import as_file, read_or_count, tallies_together
+from warner.reports.tally import Tally
+
+_OF_ONE = (
+    "warner:5/6, forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, kuk:4/5,1/5 or "
+    "mangat:2/3."
+)
+_OF_GROUPS = (
+    "With --counts for each of two groups: cheating:1/4,3/4, lie-detector:1/6,5/6, "
+    "unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 with the number of items, "
+    "controls first."
+)
+COUNTS_BY_GROUP = "Counts by group: a table in place of --counts, such as counts.csv"
+
+
+def paper_options(of_groups: bool = False) -> Callable[..., Any]:
+    """The options --design and --counts, also of designs of several groups of people."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        more, once = "", ""
+        if of_groups:
+            more, once = f" {_OF_GROUPS}", " Once for each group of a design of several."
+        counts = click.option(
+            "--counts",
+            metavar="WORD=PEOPLE,...",
+            multiple=True,
+            help="With --design: how many people said or ticked each word of the design, such as "
+            f"same=680,different=320 or yes=40,no=60.{once}",
+        )
+        design = click.option(
+            "--design",
+            "on_paper",
+            metavar="NAME:CHANCES",
+            help="The design by which people randomised themselves on paper, with --counts or "
+            "where TALLY is a table of what they said; NAME=DESIGN also names the question. "
+            f"{_OF_ONE}{more} See warner.designs.",
+        )
+        return design(counts(command))
+
+    return with_options
+
+
+@dataclass(frozen=True)
+class OnPaper:
+    """What was asked on paper: a design, perhaps behind the name of its question, and counts."""
+
+    given: str | None
+    counts: tuple[str, ...]
+
+    @property
+    def design(self) -> str:
+        """The design, without the name of its question."""
+        from warner.designs.texts import with_name
+
+        return with_name(str(self.given))[1]
+
+    @property
+    def is_of_groups(self) -> bool:
+        """Whether the design has several groups of people, or a list."""
+        if self.given is None:
+            return False
+        from warner.designs.texts import NAMES_OF_GROUPS, name_of
+
+        return name_of(self.design) in NAMES_OF_GROUPS
+
+    def check(self, has_files: bool) -> None:
+        """Refuse a design without counts or a table of them, and counts without a design."""
+        if self.counts and self.given is None:
+            rule, remedy = "goes with --design", "For example --design crosswise:1/4"
+            raise ArgumentError("--counts", rule, None, remedy)
+        if self.given is not None and not self.counts and (self.is_of_groups or not has_files):
+            from warner.designs import from_text
+
+            words, table = "each word", None
+            if not self.is_of_groups:
+                words = ", ".join(from_text(self.design).report_words)
+                table = "Or with a table of them: counts.csv"
+            rule = f"goes with --counts, the numbers of people who said {words}"
+            raise ArgumentError("--design", rule, None, table)
+        if len(self.counts) > 1 and not self.is_of_groups:
+            rule, got = "is once for a design of one card", f"{len(self.counts)} times"
+            raise ArgumentError("--counts", rule, got)
+        if self.counts and has_files:
+            rule = "does not go with --design and --counts"
+            raise ArgumentError("TALLY", rule, None, COUNTS_BY_GROUP)
+
+    def tallies(
+        self,
+        files: Sequence[str],
+        by: Sequence[str] | None = None,
+        equal: bool = False,
+        simulated: bool = False,
+        implausible: bool = False,
+    ) -> dict[str, list[Tally]]:
+        """The tallies of the files together by attribute, or that of the counts."""
+        if not self.counts:
+            read = lambda path: self.read(path, by)
+            return tallies_together(files, read, equal, simulated, implausible)
+        from warner.designs import from_text
+        from warner.designs.texts import with_name
+
+        name, design = with_name(str(self.given))[0], from_text(self.design)
+        (counts,) = self.counts
+        tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
+        return {name or design.text: [tally.trusted() if implausible else tally]}
+
+    def read(
+        self, path: str, by: Sequence[str] | None = None, is_doubted: bool = True
+    ) -> dict[str, Tally]:
+        """The tallies of a file: of a table of what people said on paper, where there is a design.
+
+        ``by`` names the columns of groups, and is None for all people together.
+        """
+        if self.given is None:
+            return read_or_count(path)
+        from warner.designs import from_text
+        from warner.designs.texts import with_name
+        from warner.io.counts_by_hand import doubtful_groups, read_said
+        from warner.io.stated_headers import listed_codes
+
+        name, design = with_name(self.given)[0], from_text(self.design)
+        with as_file(path) as near:
+            column, tally, is_coded = read_said(near, design, name, by or [])
+        if is_coded:
+            say(f"{path}: {listed_codes(design.report_words)}.")
+        if by is None:
+            tally = tally.total()
+        elif is_doubted:
+            for sentence in doubtful_groups(tally):
+                say(f"{path}: {sentence}")
+        return {column or name or design.text: tally}
+
+
+def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
+    """The numbers of people in ``same=680,different=320``, by the words of reports."""
+    example = ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
+    counts: dict[str, int] = {}
+    for each in text.split(","):
+        word, equals, number = (piece.strip() for piece in each.rpartition("="))
+        if not equals or not (number.isascii() and number.isdecimal()):
+            rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
+            raise ArgumentError("--counts", rule, repr(each), f"For example {example}")
+        if word in counts:
+            raise ArgumentError("--counts", "has a word twice", repr(word), "Add its people up")
+        counts[word] = int(number)
+    return counts
