@@ -30,7 +30,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -509,7 +509,7 @@ class Board:
         """The lines of one kind, or of one estimator in the first round."""
         return {tuple(x["cell"][:3]): x for x in self.lines if x["cell"][3] == kind}
 
-    @property
+    @cached_property
     def questions(self) -> dict[str, Mapping[str, Any]]:
         """What is said of each question whose second round was done."""
         done = {setting[0] for setting in self.of("fresh")}
