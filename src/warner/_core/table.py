@@ -15,6 +15,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from textwrap import wrap
 from typing import Any, NamedTuple, cast
 
@@ -360,8 +361,10 @@ class Table:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(map(as_cell, names))
-        for row in rows:
-            writer.writerow(map(_raw, row))
+        cell = lru_cache(as_cell)  # most texts stand in every row
+        writer.writerows(
+            [cell(value) if type(value) is str else _raw(value) for value in row] for row in rows
+        )
         return out.getvalue()
 
     def xlsx(self) -> bytes:
@@ -413,7 +416,9 @@ class Table:
         """The names and rows of the data in files. Of a simulation each row says so."""
         names = [key for column in self._columns for key in column.keys]
         mark = {"simulated": "yes"} if self.simulated else {}
-        return [*names, *mark], [[*(row[n] for n in names), *mark.values()] for row in self.rows]
+        return [*names, *mark], [
+            [*map(row.__getitem__, names), *mark.values()] for row in self.rows
+        ]
 
     def latex(self) -> str:
         r"""The table for LaTeX with the package booktabs.
@@ -639,9 +644,9 @@ def as_cell(value: Any) -> str:
 
 def _raw(value: Any) -> Any:
     """An entry of a CSV file: numbers as they are, all else as a cell without formulas."""
-    if value is None:
-        return ""
-    return value if isinstance(value, float) else as_cell(value)
+    if value is None or isinstance(value, float) or type(value) is int:
+        return value
+    return as_cell(value)
 
 
 def _write_row(sheet: Any, number: int, values: Iterable[Any]) -> None:

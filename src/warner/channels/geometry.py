@@ -501,14 +501,61 @@ def _sums(f: FloatArray, space: ProjectiveSpace, lines: dict[int, IntArray]) -> 
     if t == 2:
         out[:, 1], out[:, 2:] = affine[:, 0], affine[:, :0:-1]
         return out
-    axes = tuple(range(1, t))
-    spectrum = np.fft.fftn(affine.reshape(batch, *(q,) * (t - 1)), axes=axes).reshape(batch, -1)
     # The values along a line are conjugate at l and -l, since f is real: half of them is enough.
-    along = np.take(spectrum, lines[t - 1], axis=1)
-    sums = np.fft.hfft(along, q, axis=2) / q
+    along = np.take(_spectrum(affine, q), lines[t - 1], axis=1)
+    if q <= _RADIX:
+        sums = along.view(np.float64) @ _from_half(q)
+    else:
+        sums = np.fft.hfft(along, q, axis=2) / q
     through_zero = _sums(lower, ProjectiveSpace(q, t - 1), lines)
     out[:, 1:] = (sums + through_zero[:, :, None]).reshape(batch, -1)
     return out
+
+
+def _spectrum(f: FloatArray, q: int) -> np.ndarray:
+    """The Fourier transform of every row of (B, q^r) along each of its r digits, complex."""
+    batch, size = f.shape
+    if q > _RADIX:
+        digits = round(float(np.log(size) / np.log(q)))
+        axes = tuple(range(1, digits + 1))
+        return np.fft.fftn(f.reshape(batch, *(q,) * digits), axes=axes).reshape(batch, -1)
+    # Several digits are transformed by one product, as in :func:`walsh`.
+    most, done = q, 1
+    while most * q <= _RADIX:
+        most *= q
+    out: np.ndarray = f
+    while done < size:
+        matrix = _fourier(q, min(most, size // done))
+        if done == 1:  # real and imaginary parts side by side are complex numbers
+            out = (out.reshape(-1, len(matrix)) @ matrix.view(np.float64)).view(np.complex128)
+        else:
+            out = np.matmul(matrix, out.reshape(-1, len(matrix), done))
+        done *= len(matrix)
+    return out.reshape(batch, size)
+
+
+@lru_cache(maxsize=16)
+def _fourier(q: int, order: int) -> np.ndarray:
+    """exp(-2 pi i x.y / q), (order, order), for the digits of x and y in base q; a power of q."""
+    one = np.exp(-2j * np.pi / q * (np.multiply.outer(np.arange(q), np.arange(q)) % q))
+    matrix = one
+    while len(matrix) < order:
+        matrix = np.kron(matrix, one)
+    matrix.setflags(write=False)
+    return matrix
+
+
+@lru_cache(maxsize=16)
+def _from_half(q: int) -> FloatArray:
+    """The matrix that transforms numbers at l = 0..q//2, conjugate at -l, and divides by q.
+
+    Real and imaginary parts are two rows, (2 (q//2 + 1), q).
+    """
+    half = np.arange(q // 2 + 1)
+    turns = _fourier(q, q)[half] / q * np.where(2 * half % q, 2, 1)[:, None]
+    matrix = np.stack([turns.real, -turns.imag], axis=1).reshape(-1, q)
+    matrix.setflags(write=False)
+    return matrix
 
 
 @lru_cache(maxsize=2)

@@ -144,7 +144,9 @@ def test_the_gram_product_of_directions_is_the_dense_one(name: str) -> None:
     assert (np.abs(channel.gram_of(v, directions) - exact) <= 0.1 * scale).all()
 
 
-SPACES = [(2, 2), (2, 3), (2, 6), (3, 2), (3, 4), (5, 3), (5, 4), (7, 3), (13, 2), (17, 3)]
+# Of 2 and 3 also those whose digits take several products.
+SPACES = [(2, 2), (2, 3), (2, 6), (2, 9), (3, 2), (3, 4), (3, 6), (5, 3), (5, 4), (7, 3)]
+SPACES += [(13, 2), (17, 3), (31, 3)]
 
 
 def _incidence(space: ProjectiveSpace) -> np.ndarray:
