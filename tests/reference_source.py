@@ -103,9 +103,9 @@ class ReferenceSource(Source):
         """``size`` bytes of bits, each 1 where u < T; the first bit is the highest of a byte."""
         return np.packbits([self._below(threshold, ()) for _ in range(8 * size)])
 
-    def uniform(self, bound: int, n: int) -> np.ndarray:
+    def uniform(self, bound: int, n: int, dtype: Any = np.int64) -> np.ndarray:
         """Integers (n,) in 0..bound-1: u // floor(2^64 / bound), again where this is too large."""
-        return np.array([self._uniform(bound) for _ in range(n)], dtype=np.int64)
+        return np.array([self._uniform(bound) for _ in range(n)], dtype)
 
     def _uniform(self, bound: int) -> int:
         if bound == 1:

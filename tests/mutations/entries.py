@@ -81,8 +81,8 @@ MUTATIONS = [
     ),
     Mutation(
         "_core/sampling.py",
-        "code[u >= np.uint64(total)] = _BEYOND",
-        "code[u > np.uint64(total)] = _BEYOND",
+        "code[block][u[block] >= np.uint64(total)] = count + _BEYOND",
+        "code[block][u[block] > np.uint64(total)] = count + _BEYOND",
         "the first word beyond all cells is not drawn again",
         _SAMPLING,
     ),
@@ -110,8 +110,8 @@ MUTATIONS = [
     ),
     Mutation(
         "mechanisms/direct.py",
-        "wrong + (wrong >= index)",
-        "wrong + (wrong > index)",
+        "wrong >= true",
+        "wrong > true",
         "the true answer takes the chance of another one",
         _DIRECT,
     ),

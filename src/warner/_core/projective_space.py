@@ -104,14 +104,20 @@ class ProjectiveSpace:
 
         Shapes: index (n,), orthogonal (n,) -> (n,).
         """
+        by_table = self.points**2 <= min(_TABLE, 4 * len(index))
+        dtype = np.min_scalar_type(self.points**2) if by_table else np.dtype(np.int64)
         on, off = np.flatnonzero(orthogonal), np.flatnonzero(~orthogonal)
-        drawn = np.empty(len(index), dtype=np.int64)
-        drawn[on] = source.uniform(self.orthogonal, on.size)
-        drawn[off] = source.uniform(self.prime ** (self.dimension - 1), off.size)
-        if self.points**2 > min(_TABLE, 4 * len(index)):
+        drawn = np.empty(len(index), dtype)
+        drawn[on] = source.uniform(self.orthogonal, on.size, dtype)
+        others = source.uniform(self.prime ** (self.dimension - 1), off.size, dtype)
+        if not by_table:
+            drawn[off] = others
             return self.drawn_point(index, orthogonal, drawn)
-        entry = index * self.points + drawn
-        entry[off] += self.orthogonal
+        others += dtype.type(self.orthogonal)
+        drawn[off] = others
+        entry = index.astype(dtype)
+        entry *= dtype.type(self.points)
+        entry += drawn
         return np.take(_drawn_points(self), entry)
 
     def drawn_point(
@@ -151,7 +157,8 @@ def _drawn_points(space: ProjectiveSpace) -> np.ndarray:
     entry = np.tile(np.arange(space.points), space.points)
     orthogonal = entry < space.orthogonal
     drawn = np.where(orthogonal, entry, entry - space.orthogonal)
-    table = space.drawn_point(index, orthogonal, drawn).astype(np.int32)
+    table = space.drawn_point(index, orthogonal, drawn)
+    table = table.astype(np.min_scalar_type(space.points))
     table.setflags(write=False)
     return table
 
@@ -219,11 +226,11 @@ class ProjectiveBlocks:
 
         Shapes: index (n,), orthogonal (n,) -> (n,).
         """
-        points, block = self.space.points, index // self.each
         # Drawn for everyone, so that the number of random words is the same for all values.
         drawn = source.uniform(self.reports - self.space.orthogonal, len(index))
         if self.count == 1:
             return self.space.draw(index, orthogonal, source)
+        points, block = self.space.points, index // self.each
         inside = orthogonal | (drawn < points - self.space.orthogonal)
         other, point = np.divmod(drawn - (points - self.space.orthogonal), points)
         other += other >= block

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import tempfile
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ _DENSE_STEPS = 5
 _SPARSE_STEPS = 3
 _TABLE_BYTES = 2**13  # random bytes from which a table is worth building
 _BYTE_BLOCK = 2**16  # bytes at a time, so that the arrays fit the cache
+_WORD_BLOCK = 2**13  # 64-bit words at a time
 # With more cells, most 16-bit prefixes belong to two cells, and a table decides little.
 _TABLE_CELLS = 2**14
 _TABLE_DRAWS = 2**12  # draws from which a table is worth building
@@ -187,21 +188,22 @@ class Source:
         """
         table, edges, exact = _byte_table(threshold)
         out = np.empty(size, dtype=np.uint8)
+        places, numbers = [], []
         for start in range(0, size, _BYTE_BLOCK):
             block = out[start : start + _BYTE_BLOCK]
             head = self.words(block.size, np.uint16)
-            code = np.take(table, head)
+            code = _looked_up(table, head)
             block[:] = code
             open_ = np.flatnonzero(code < 0)
-            u = head[open_].astype(np.uint64) << np.uint64(48) | self.words(
-                open_.size, np.uint64
-            ) >> np.uint64(16)
-            codes = np.searchsorted(edges, u, side="right")
-            tied = np.flatnonzero(edges[np.maximum(codes, 1) - 1] == u)
-            for i in tied:
-                rest = int.from_bytes(self.words(7, np.uint64).tobytes(), "little")
-                codes[i] = bisect_right(exact, int(u[i]) << 448 | rest)
-            block[open_] = codes
+            low = self.words(open_.size, np.uint64) >> np.uint64(16)
+            places.append(open_ + start)
+            numbers.append(head[open_].astype(np.uint64) << np.uint64(48) | low)
+        u = np.concatenate(numbers)
+        codes = np.searchsorted(edges, u, side="right")
+        for i in np.flatnonzero(edges[np.maximum(codes, 1) - 1] == u):
+            rest = int.from_bytes(self.words(7, np.uint64).tobytes(), "little")
+            codes[i] = bisect_right(exact, int(u[i]) << 448 | rest)
+        out[np.concatenate(places)] = codes
         return out
 
     def _bits_by_digit(self, threshold: int, size: int) -> np.ndarray:
@@ -245,11 +247,11 @@ class Source:
             digit -= 1
         return digit
 
-    def uniform(self, bound: int, n: int) -> np.ndarray:
-        """Return integers (n,), int64, exactly uniform on 0..bound-1, by rejection."""
+    def uniform(self, bound: int, n: int, dtype: Any = np.int64) -> np.ndarray:
+        """Return integers (n,) of a dtype, exactly uniform on 0..bound-1, by rejection."""
         if bound == 1:
-            return np.zeros(n, dtype=np.int64)
-        dtype, top = (
+            return np.zeros(n, dtype)
+        word, top = (
             (np.uint16, 2**16)
             if bound <= 2**12
             else (np.uint32, 2**32)
@@ -257,12 +259,12 @@ class Source:
             else (np.uint64, 2**64)
         )
         width = top // bound
-        if width * bound == top:  # a power of two, whose cells fill the word
-            return (self.words(n, dtype) >> dtype(width.bit_length() - 1)).astype(np.int64)
-        result = (self.words(n, dtype) // dtype(width)).astype(np.int64)
-        while (redo := np.flatnonzero(result >= bound)).size:
-            result[redo] = self.words(redo.size, dtype) // dtype(width)
-        return result
+        result = self.words(n, word)
+        result //= word(width)
+        # The cells of a power of two fill the word.
+        while width * bound < top and (redo := np.flatnonzero(result >= word(bound))).size:
+            result[redo] = self.words(redo.size, word) // word(width)
+        return result.astype(dtype, copy=False)
 
     def uniform_each(self, bounds: np.ndarray) -> np.ndarray:
         """Return integers (n,), the i-th exactly uniform on 0..bounds[i]-1, by rejection.
@@ -280,25 +282,29 @@ class Source:
         return result.astype(np.int64)
 
     def cells(self, width: int, count: int, last: int, n: int) -> np.ndarray:
-        """Return the cells, int32 (n,), of uniform 64-bit integers U.
+        """Return the cells (n,) of uniform 64-bit integers U, of an unsigned dtype.
 
         Cells 0..count-1 have the width ``width``, and cell ``count`` has the width ``last``. U
         beyond the last cell is drawn again, so the probability of a cell is its width divided by
-        count * width + last.
+        count * width + last. The dtype holds count + 2.
         """
         if n < _TABLE_DRAWS or count > _TABLE_CELLS:
             code = _cell(self.words(n, np.uint64), width, count, last)
+            redo = np.flatnonzero(code > count) if count * width + last < 2**64 else _NONE
         else:
             head = self.words(n, np.uint16)
-            code = np.take(_cell_table(width, count, last), head)
-            open_ = np.flatnonzero(code == _OPEN)
+            code = _looked_up(_cell_table(width, count, last), head)
+            redo = np.flatnonzero(code > count)
+            open_ = redo[code[redo] == count + _OPEN]
             if open_.size:
                 low = self.words(open_.size, np.uint64) >> np.uint64(16)
                 code[open_] = _cell(
                     head[open_].astype(np.uint64) << np.uint64(48) | low, width, count, last
                 )
-        while (redo := np.flatnonzero(code == _BEYOND)).size:
+            redo = redo[code[redo] > count]
+        while redo.size:
             code[redo] = _cell(self.words(redo.size, np.uint64), width, count, last)
+            redo = redo[code[redo] > count]
         return code
 
 
@@ -316,23 +322,37 @@ def geometric_digits(ratio: int) -> tuple[list[tuple[int, ...]], tuple[int, ...]
     return digits, doubling(ratio, len(digits))[1]
 
 
-_OPEN, _BEYOND = -1, -2
+# What is no cell, as numbers after ``count``: several cells, and beyond the last cell.
+_OPEN, _BEYOND = 1, 2
+_NONE = np.empty(0, dtype=np.intp)
 
 
 def _cell(u: np.ndarray, width: int, count: int, last: int) -> np.ndarray:
-    """The cells of 64-bit integers, _BEYOND after the last cell."""
-    code = np.minimum(u // np.uint64(width), np.uint64(count)).astype(np.int32)
-    if (total := count * width + last) < 2**64:
-        code[u >= np.uint64(total)] = _BEYOND
+    """The cells of 64-bit integers, count + _BEYOND after the last cell."""
+    code = np.empty(len(u), dtype=np.min_scalar_type(count + _BEYOND))
+    total = count * width + last
+    for block in (slice(i, i + _WORD_BLOCK) for i in range(0, len(u), _WORD_BLOCK)):
+        cell = u[block] // np.uint64(width)
+        code[block] = np.minimum(cell, np.uint64(count), out=cell)
+        if total < 2**64:
+            code[block][u[block] >= np.uint64(total)] = count + _BEYOND
     return code
+
+
+def _looked_up(table: np.ndarray, head: np.ndarray) -> np.ndarray:
+    """The entries (n,) of a table at 16-bit prefixes; numpy's indices of 64 bits fit the cache."""
+    out = np.empty(len(head), table.dtype)
+    for block in (slice(i, i + _WORD_BLOCK) for i in range(0, len(head), _WORD_BLOCK)):
+        np.take(table, head[block], out=out[block], mode="clip")  # all are in the table
+    return out
 
 
 @lru_cache(maxsize=64)
 def _cell_table(width: int, count: int, last: int) -> np.ndarray:
-    """The cell of all integers with a 16-bit prefix, _OPEN where they are in several cells."""
+    """The cell of all integers with a 16-bit prefix, count + _OPEN where they are in several."""
     first = np.arange(2**16, dtype=np.uint64) << np.uint64(48)
     low, high = (_cell(u, width, count, last) for u in (first, first | np.uint64(_LOW48)))
-    table = np.where(low == high, low, _OPEN).astype(np.int32)
+    table = np.where(low == high, low, np.array(count + _OPEN, low.dtype))
     table.setflags(write=False)
     return table
 
@@ -378,6 +398,7 @@ def _byte_table(threshold: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
 
 _SET_BYTES = 2**18  # bytes of subsets at a time, so that they fit the cache
 _SETS = 2**8, 2**13  # subsets at a time, where they are large: filled up, and by Floyd's algorithm
+_FEW, _CHOICES = 8, 2**16  # members and draws of subsets for which there may be a table
 _MASKS = (128 >> np.arange(8)).astype(np.uint8)
 # How far the expected number of members lies below the wanted one, in standard deviations.
 _MARGIN = 2.0
@@ -436,15 +457,44 @@ def _fills_up(total: int, size: int, n: int) -> bool:
 
 
 def _floyd(source: Source, total: int, size: int, fewer: np.ndarray, packed: np.ndarray) -> None:
-    """Floyd's algorithm, in place: ``size`` steps, or one less for subsets with one member less."""
+    """Floyd's algorithm, in place: ``size`` draws, or one less for subsets with one member less."""
     n, width = packed.shape
-    flat, base = packed.reshape(-1), np.arange(n) * width
-    for step in range(size):
-        top = total - size + step
-        rows = np.flatnonzero(~fewer) if step == 0 else slice(None)
-        start = base[rows]
-        drawn = source.uniform(top + 1, len(start))
-        where, mask = start + (drawn >> 3), _MASKS[drawn & 7]
+    bounds = range(total - size + 1, total + 1)
+    # Those with one member less draw no first item, which is written as one more item.
+    choices = (bounds[0] + 1) * math.prod(bounds[1:]) if size < _FEW else _CHOICES + 1
+    by_table = choices <= min(_CHOICES, 4 * n)
+    dtype = np.min_scalar_type(choices - 1) if by_table else np.dtype(np.int64)
+    number, first = np.full(n, bounds[0], dtype), np.flatnonzero(~fewer)
+    number[first] = source.uniform(bounds[0], first.size, dtype)
+    others = (source.uniform(bound, n, dtype) for bound in bounds[1:])
+    if not by_table:
+        _enter_draws(total, size, chain([number], others), packed)
+        return
+    for bound, drawn in zip(bounds[1:], others, strict=True):
+        number *= dtype.type(bound)
+        number += drawn
+    packed[:] = np.take(_floyd_table(total, size, width), number, axis=0)
+
+
+@lru_cache(maxsize=8)
+def _floyd_table(total: int, size: int, width: int) -> np.ndarray:
+    """The subsets of all draws of Floyd's algorithm, uint8 (choices, width)."""
+    first, *bounds = range(total - size + 1, total + 1)
+    draws = np.indices((first + 1, *bounds)).reshape(size, -1)
+    table = np.zeros((draws.shape[1], width), dtype=np.uint8)
+    _enter_draws(total, size, draws, table)
+    table.setflags(write=False)
+    return table
+
+
+def _enter_draws(total: int, size: int, draws: Iterable[np.ndarray], packed: np.ndarray) -> None:
+    """The steps of Floyd's algorithm, in place, from the items that were drawn in each."""
+    n, width = packed.shape
+    flat, base = packed.reshape(-1), np.arange(0, n * width, width)
+    for top, drawn in enumerate(draws, total - size):
+        rows = np.flatnonzero(drawn <= top) if top == total - size else slice(None)
+        start, item = base[rows], drawn[rows]
+        where, mask = start + (item >> 3), _MASKS[item & 7]
         before = flat[where]
         flat[where] = before | mask
         # Where the item is a member already, the last item enters instead.
@@ -466,29 +516,23 @@ def _fill_up(source: Source, total: int, size: int, fewer: np.ndarray, packed: n
         bits &= items
         sets[redo] = bits
         missing[redo] = lacking[redo] - _sizes(bits)
-    flat = sets.view(np.uint8).reshape(-1)
+    # One byte for each item, so that items may be entered at once, and one of them twice.
+    flat = np.unpackbits(sets.view(np.uint8).reshape(-1))
+    members = flat.reshape(n, -1)
     while (short := np.flatnonzero(missing)).size:
         # As many items as are missing at most enter, so a set never has too many.
-        start = np.repeat(short * (8 * words), missing[short])
-        _enter(flat, start, source.uniform(total, len(start)))
-        missing[short] = lacking[short] - _sizes(sets[short])
-    packed[:] = sets.view(np.uint8)[:, :width]
-
-
-def _enter(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
-    """Enter items into sets that begin at the bytes ``start``; an item may be drawn twice.
-
-    Items at the same place within their bytes are entered together: then those that share a byte
-    are the same item, and none is lost.
-    """
-    where, bit_of = start + (drawn >> 3), (drawn & 7).astype(np.uint8)
-    for bit in range(8):
-        flat[where[bit_of == bit]] |= _MASKS[bit]
+        places = np.repeat(short * members.shape[1], missing[short])
+        places += source.uniform(total, len(places), np.int32)
+        flat[places] = 1
+        some = slice(None) if 2 * short.size > n else short  # all together is quicker for many
+        sets = np.packbits(members[some].reshape(-1)).view(np.uint64).reshape(-1, words)
+        missing[some] = lacking[some] - _sizes(sets)
+    packed[:] = np.packbits(flat).reshape(n, -1)[:, :width]
 
 
 def _sizes(sets: np.ndarray) -> np.ndarray:
     """The numbers of members (m,) of sets as 64-bit words (m, words)."""
-    out: np.ndarray = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    out: np.ndarray = np.einsum("ij->i", np.bitwise_count(sets), dtype=np.int64)
     return out
 
 

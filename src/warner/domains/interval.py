@@ -96,13 +96,16 @@ class Interval(Domain):
         return np.asarray(np.minimum((share * self.size).astype(np.int64), self.size - 1))
 
     def position(self, values: Any) -> np.ndarray:
-        share = (self._numbers(values) - self.low) / (self.high - self.low)
-        return np.asarray(np.clip(share, 0.0, 1.0))
+        share = self._numbers(values) - self.low
+        share /= self.high - self.low
+        return np.asarray(np.clip(share, 0.0, 1.0, out=share))
 
     def _numbers(self, values: Any) -> np.ndarray:
         """Answers as float64 within the limits; a narrower type could not hold the limits."""
         array = numbers(values, NUMBER_TYPES, "a one-dimensional array of numbers")
-        array = array.astype(np.float64)
+        array = array.astype(np.float64, copy=False)
+        if self.low <= array.min() and array.max() <= self.high:  # and none is NaN
+            return array
         self._refuse(np.isnan(array), "NaN")
         if self.clip:
             self._refuse(np.isinf(array), "infinity")
@@ -179,8 +182,14 @@ class Integers(Domain):
 
     def encode(self, values: Any) -> np.ndarray:
         array = numbers(values, INTEGER_TYPES, "a one-dimensional array of integers")
-        self._refuse((array < self.low) | (array > self.high), "an integer")
-        return np.asarray(array.astype(np.int64) - self.low)
+        # The ends are quicker to find than each answer outside.
+        if int(array.min()) < self.low or int(array.max()) > self.high:
+            self._refuse((array < self.low) | (array > self.high), "an integer")
+        if self.low == 0 and array.dtype == np.int64:
+            index: np.ndarray = array.view()
+            index.setflags(write=False)  # it shares the memory of the answers
+            return index
+        return np.asarray(np.subtract(array, self.low, dtype=np.int64))
 
     def position(self, values: Any) -> np.ndarray:
         return np.asarray(self.encode(values) / (self.size - 1))

@@ -707,10 +707,10 @@ class Mechanism(Hinting, ABC):
         refuse_column(column)
         self.check(reports)
         groups = None if by is None else group_people(by, len(reports), reports.index)
-        counted = self.count(reports.columns, groups, ways=ways, keep_reports=keep_reports)
+        counted = self._counted(Rows(reports.columns, groups), ways, keep_reports)
         if by is not None:
             warn_of_small_groups(counted.sizes)
-        return counted.marked(reports.simulated)
+        return Tally(self.header, counted, groups, reports.simulated)
 
     def count(
         self,

@@ -165,11 +165,9 @@ class UnaryEncoding(BitMechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         n, size = len(index), self.schema.bytes
         packed = source.bits(self._raise_threshold, n * size).reshape(n, size)
-        rows, byte = np.arange(n), index >> 3
-        mask = (np.uint8(128) >> (index & 7).astype(np.uint8)).astype(np.uint8)
-        stays = source.below(self._keep_threshold, n)
-        packed[rows, byte] = (packed[rows, byte] & ~mask) | np.where(stays, mask, np.uint8(0))
-        packed[:, -1] &= np.array(256 - 2**self.schema.padding, np.uint8)
+        set_bits(packed, index, source.below(self._keep_threshold, n))
+        if self.schema.padding:
+            packed[:, -1] &= np.array(256 - 2**self.schema.padding, np.uint8)
         return {"bits": packed}
 
     def _program(self) -> dict[str, Any]:
@@ -322,6 +320,35 @@ class SubsetSelection(BitMechanism):
         return law.table(all_subsets(self.domain.size, self.subset) == 1)
 
 
+_WORDS = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}  # by the bytes of a report
+
+
+def set_bits(packed: np.ndarray, index: np.ndarray, bits: np.ndarray | bool) -> np.ndarray:
+    """Set bit ``index`` of each report in place, and return which were 1 before.
+
+    Shapes: packed (n, bytes), index (n,), bits (n,) -> (n,).
+    """
+    n, width = packed.shape
+    if width in _WORDS:
+        # A bit stands at the place i ^ 7 of a word whose first byte is the lowest.
+        word = _WORDS[width]
+        values, shift = packed.view(word)[:, 0], index.astype(word)
+        shift ^= word.type(7)
+        mask = word.type(1) << shift
+        before = np.asarray((values & mask) != 0)
+        values &= ~mask
+        values |= mask * bits
+        return before
+    flat, where = packed.reshape(-1), np.arange(0, n * width, width)
+    where += index >> 3
+    mask, byte = np.uint8(128) >> (index.astype(np.uint8) & np.uint8(7)), np.take(flat, where)
+    before = np.asarray((byte & mask) != 0)
+    byte &= ~mask
+    byte |= mask * bits
+    flat[where] = byte
+    return before
+
+
 def insert_value(
     packed: np.ndarray, index: np.ndarray, last: int, include: np.ndarray | bool
 ) -> None:
@@ -329,10 +356,8 @@ def insert_value(
 
     Shapes: packed (n, bytes), index (n,), include (n,).
     """
-    where, mask = (np.arange(len(index)), index >> 3), (128 >> (index & 7)).astype(np.uint8)
-    stands_in = packed[where] & mask != 0
-    packed[:, last >> 3] |= stands_in * np.uint8(128 >> (last & 7))
-    packed[where] = (packed[where] & ~mask) | include * mask
+    stood_in = set_bits(packed, index, include)
+    packed[:, last >> 3] |= stood_in * np.uint8(128 >> (last & 7))
 
 
 def all_subsets(size: int, ones: int) -> np.ndarray:

@@ -71,8 +71,15 @@ def direct_sample(
     if other_width == 0:
         return index
     wrong = source.cells(other_width, size - 1, true_width, len(index))
-    # Wrong symbols are numbered without the true one; code size - 1 is the true symbol itself.
-    return np.where(wrong == size - 1, index, wrong + (wrong >= index))
+    true = index.astype(wrong.dtype)
+    # Wrong symbols are numbered without the true one; code size - 1 is the true symbol itself. By
+    # arithmetic, as a choice by condition takes long where conditions are random.
+    is_true, is_above = wrong == size - 1, wrong >= true
+    wrong += is_above.view(np.uint8)
+    true ^= wrong
+    true *= is_true.view(np.uint8)
+    wrong ^= true
+    return wrong
 
 
 class RandomizedResponse(Mechanism):

@@ -25,6 +25,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
 from warner.privacy.report_laws import TwoProbabilities
+from warner.reports.rules import smallest_dtype
 from warner.reports.schema import IntegerColumns
 
 
@@ -79,12 +80,15 @@ class HadamardResponse(Mechanism):
         return {"agree": hex(self._agree)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        row = (index + 1).astype(np.int32)
-        y = source.uniform(self.order, len(index)).astype(np.int32)
-        agrees = np.bitwise_count(y & row) & 1 == 0
+        dtype = smallest_dtype(self.order)
+        row = index.astype(dtype)
+        row += dtype.type(1)
+        y = source.uniform(self.order, len(index), dtype)
+        differs = np.bitwise_count(y & row)
+        differs &= np.uint8(1)
         # Flipping the lowest bit of y that the row selects maps either half onto the other one to
         # one, so y stays uniform within its half.
-        flip = agrees != source.below(self._agree, len(index))
+        flip = differs == source.below(self._agree, len(index)).view(np.uint8)
         y ^= (row & -row) * flip
         return {"report": y}
 

@@ -37,6 +37,7 @@ from warner.mechanisms.device_program import number, program
 from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoProbabilities
 from warner.reports.counting import unique_rows
+from warner.reports.rules import smallest_dtype
 from warner.reports.schema import IntegerColumns, SupportCounts, WindowCounts
 
 _LARGEST_TABLE = 2**26  # counts of a tally, seeds * buckets
@@ -231,8 +232,8 @@ class _Pool(_Functions):
         return {"seeds": self.number}
 
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        seed = source.uniform(self.number, len(index))
-        return {"seed": seed}, buckets(seed, index, self._buckets).astype(np.int64)
+        seed = source.uniform(self.number, len(index), np.uint32)
+        return {"seed": seed}, buckets(seed, index, self._buckets)
 
     def channel(self, q: float, gap: float) -> Channel:
         return HashChannel(self._size, self.number, self._buckets, q, gap)
@@ -283,8 +284,10 @@ class _FieldFunctions(_Functions):
 
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
         p = self._hashes.prime
-        multiplier, shift = source.uniform(p - 1, len(index)), source.uniform(p, len(index))
-        bucket = self._hashes.bucket_of(multiplier + 1, shift, index)
+        dtype = smallest_dtype(max(p**2, self._hashes.buckets + 1))  # holds a x^3 + b and g
+        multiplier = source.uniform(p - 1, len(index), dtype)
+        shift = source.uniform(p, len(index), dtype)
+        bucket = self._hashes.bucket_of(multiplier + dtype.type(1), shift, index.astype(dtype))
         return {"multiplier": multiplier, "shift": shift}, bucket
 
     def channel(self, q: float, gap: float) -> Channel:

@@ -73,14 +73,16 @@ class Numeric(Mechanism):
     def _rounded(self, position: np.ndarray, steps: int, source: Source) -> np.ndarray:
         """Grid points (n,) in 0..steps for positions (n,) in [0, 1]."""
         words = source.words(len(position), np.uint64)
-        rounded = np.empty(len(position), dtype=np.int64)
+        rounded = np.empty(len(position), dtype=np.int64 if steps >= 2**31 else np.int32)
         for block in (slice(i, i + _BLOCK) for i in range(0, len(position), _BLOCK)):
             s = position[block] * steps
-            point = np.minimum(s.astype(np.int64), steps - 1)
-            fraction = np.minimum((s - point) * 2.0**64, 2.0**64 - 2048).astype(np.uint64)
-            point += words[block] < fraction
-            # A number at the upper end goes to the last point with probability 1.
-            point[s >= steps] = steps
+            below = np.floor(s)
+            point = below.astype(rounded.dtype)
+            s -= below
+            # 2^64 times the fraction, modulo 2^64: signed integers are quicker made of floats.
+            s -= np.floor(2 * s, out=below)
+            s *= 2.0**64
+            point += words[block] < s.astype(np.int64).view(np.uint64)
             rounded[block] = point
         return rounded
 
@@ -178,12 +180,17 @@ class WindowMechanism(Numeric):
         edge = np.uint64(self.width * self._true_width)
         report = np.empty(n, dtype=np.int32)
         for block in (slice(i, i + _BLOCK) for i in range(0, n, _BLOCK)):
-            first, word = start[block].astype(np.int32), u[block]
+            first, word = start[block], u[block]
             # Both cells are computed for everyone, which is quicker than to pick those inside.
-            here = (word // np.uint64(self._true_width)).astype(np.int32) + first
-            other = ((word - edge) // np.uint64(self._other_width)).astype(np.int32)
+            here = (word // np.uint64(self._true_width)).astype(np.int32)
+            here += first
+            is_inside = word < edge
+            word -= edge
+            word //= np.uint64(self._other_width)
+            other = word.astype(np.int32)
             other += (other >= first) * np.int32(self.width)
-            report[block] = np.where(word < edge, here, other)
+            other ^= (other ^ here) * is_inside
+            report[block] = other
         return {"report": report}
 
     def _program(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ LARGEST = 2**26  # counts of all groups together
 _LANES = 255
 _BLOCK = 2**18  # bytes of reports at a time, so that the arrays fit the cache
 _COLUMNS = 2**10  # bytes of a report at a time
-_MANY = 2**16  # bytes, from which on they are counted in pairs
+_PER_CELL = 10  # bytes for each count of a table, from which on several are counted together
 # Every second pair, the lower half of every four bits, and of every byte.
 _EVERY = {1: 0x5555555555555555, 2: 0x3333333333333333, 4: 0x0F0F0F0F0F0F0F0F}
 
@@ -27,22 +27,32 @@ def count_values(index: np.ndarray, size: int, repeats: np.ndarray | None = None
     [1, 0, 11, 0]
     """
     if repeats is None:
-        if index.dtype == np.uint8 and len(index) >= _MANY:
-            return _count_bytes(index)[:size]
+        if index.dtype == np.uint8 and size > 1:
+            return _count_bytes(index, size)
         return np.bincount(index, minlength=size)
     total = np.zeros(size, dtype=np.int64)
     np.add.at(total, index, repeats)
     return total
 
 
-def _count_bytes(values: np.ndarray) -> np.ndarray:
-    """How often each byte occurs, int64 (256,)."""
-    # Two bytes at a time are one of 65,536 numbers, which halves the steps.
-    pairs = np.ascontiguousarray(values[: len(values) // 2 * 2]).view(np.uint16)
-    table = np.bincount(pairs, minlength=2**16).reshape(256, 256)
-    total: np.ndarray = table.sum(axis=0) + table.sum(axis=1)
-    if len(values) % 2:
-        total[values[-1]] += 1
+def _count_bytes(values: np.ndarray, size: int) -> np.ndarray:
+    """How often each of 0..size-1 occurs among bytes, int64 (size,)."""
+    # Up to four bytes at a time are one number, so that there are fewer steps than bytes.
+    most = min(len(values) // _PER_CELL, 2**16)
+    together = max(r for r in range(1, 5) if r == 1 or size**r <= most)
+    if together == 1:
+        return np.bincount(values, minlength=size)
+    steps = len(values) // together
+    joined = values[:steps].astype(np.uint16)
+    for first in range(steps, together * steps, steps):
+        joined *= np.uint16(size)
+        joined += values[first : first + steps]
+    table = np.bincount(joined, minlength=size**together)
+    total = np.bincount(values[together * steps :], minlength=size)
+    for _ in range(together):
+        table = table.reshape(size, -1)
+        total += table.sum(axis=1)
+        table = table.sum(axis=0)
     return total
 
 

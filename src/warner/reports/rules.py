@@ -48,9 +48,10 @@ class WholeNumbers:
 
     def holds(self, values: np.ndarray) -> bool:
         """Whether all of some integers are in the range."""
-        if not values.size or (values.dtype.kind == "u" and self.size > np.iinfo(values.dtype).max):
+        is_unsigned = values.dtype.kind == "u"
+        if not values.size or (is_unsigned and self.size > np.iinfo(values.dtype).max):
             return True
-        return int(values.min()) >= 0 and int(values.max()) < self.size
+        return (is_unsigned or int(values.min()) >= 0) and int(values.max()) < self.size
 
     def outside(self, values: np.ndarray) -> np.ndarray:
         """Which of some numbers are not in the range."""

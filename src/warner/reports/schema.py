@@ -311,7 +311,10 @@ class IntegerColumns(ReportSchema):
 
     def table(self, rows: Rows) -> np.ndarray:
         """The histogram of whole reports in every group, (G, ...)."""
-        index, many = self.index(rows.columns), rows.n_groups
+        many = rows.n_groups
+        # One column is counted as it is: in bytes, where it has them.
+        is_index = len(self.names) == 1 and rows.groups is None
+        index = rows.columns[self.names[0]] if is_index else self.index(rows.columns)
         if rows.groups is not None:
             index = rows.groups.place.astype(np.int64) * self.rows + index
         return count_values(index, many * self.rows, rows.repeats).reshape(many, *self.table_shape)

@@ -7,6 +7,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,9 +163,9 @@ def test_any_two_points_share_equally_many(space: ProjectiveSpace) -> None:
 class _Listed:
     """A source whose uniform integers are all integers, in order."""
 
-    def uniform(self, bound: int, n: int) -> np.ndarray:
+    def uniform(self, bound: int, n: int, dtype: Any) -> np.ndarray:
         assert n in (0, bound)
-        return np.arange(n)
+        return np.arange(n, dtype=dtype)
 
 
 @pytest.mark.parametrize("space", SPACES)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.registry import BOUNDARY_THRESHOLDS
 from warner._core import randomness
-from warner._core.sampling import Source, _byte_table, _cell_table
+from warner._core.sampling import _OPEN, Source, _byte_table, _cell_table
 
 THRESHOLDS = [*BOUNDARY_THRESHOLDS, 2**64]
 
@@ -75,7 +75,7 @@ def test_cells_by_table_are_cells_by_division(count: int, short: int) -> None:
 
     class Near(Scripted):
         def _is_open(self, word: int) -> bool:
-            return table[word >> 48] == -1
+            return table[word >> 48] == count + _OPEN
 
         def words(self, n: int, dtype: type) -> np.ndarray:
             if dtype is np.uint64 and self._redrawing:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,26 +44,32 @@ def test_all_subsets_are_equally_likely(draw: Draw) -> None:
     assert min(_p_values(draw)) > ALPHA
 
 
-def test_items_that_share_a_byte_must_not_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rejects the program that writes all items at once: of two in one byte, one is lost."""
+def test_items_that_are_missing_must_be_uniform() -> None:
+    """Rejects the program that fills up with the items at the front more often."""
 
-    def at_once(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
-        flat[start + (drawn >> 3)] |= sampling._MASKS[drawn & 7]
+    class Front(Source):
+        def uniform(self, bound: int, n: int, dtype: Any = np.int64) -> np.ndarray:
+            return np.asarray(super().uniform(2 * bound, n, dtype) * 15 // 16 % bound)
 
-    monkeypatch.setattr(sampling, "_enter", at_once)
-    assert min(_p_values(sampling._fill_up)) < ALPHA
+    assert (
+        min(_p_values(lambda _, *rest: sampling._fill_up(Front(np.random.default_rng(3)), *rest)))
+        < ALPHA
+    )
 
 
-def test_items_that_are_missing_must_be_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rejects the program that takes the item beside a drawn one that is a member."""
-    enter = sampling._enter
-
-    def beside(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
-        taken = flat[start + (drawn >> 3)] & sampling._MASKS[drawn & 7] != 0
-        enter(flat, start, np.where(taken, (drawn + 1) % TOTAL, drawn))
-
-    monkeypatch.setattr(sampling, "_enter", beside)
-    assert min(_p_values(sampling._fill_up)) < ALPHA
+@pytest.mark.parametrize("one_less", [False, True])
+def test_a_table_of_draws_has_the_subsets_of_the_steps(one_less: bool) -> None:
+    """Rejects a table that is read with the draws in another order, or without the first."""
+    n, rng = 12_000, np.random.default_rng(2)
+    fewer = np.arange(n) % 2 == 0 if one_less else np.zeros(n, dtype=bool)
+    by_table = np.zeros((n, 2), dtype=np.uint8)
+    sampling._floyd(Source(rng), TOTAL, 4, fewer, by_table)
+    source, steps = Source(np.random.default_rng(2)), np.zeros((n, 2), dtype=np.uint8)
+    first = np.full(n, TOTAL - 3)
+    first[~fewer] = source.uniform(TOTAL - 3, np.count_nonzero(~fewer))
+    draws = [first, *(source.uniform(bound, n) for bound in range(TOTAL - 2, TOTAL + 1))]
+    sampling._enter_draws(TOTAL, 4, draws, steps)
+    assert np.array_equal(by_table, steps)
 
 
 @pytest.mark.parametrize(("total", "size"), [(999, 119), (700, 500), (64, 9), (65, 65)])
