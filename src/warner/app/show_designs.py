@@ -20,7 +20,7 @@ from warner.app.terminal import plural, show
 from warner.design.audits import Audit, audit
 from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
-from warner.design.privacy_words import Odds, about_draw, odds as in_words, odds_of
+from warner.design.privacy_words import Odds, about_draw, certainty, odds_of
 from warner.design.proposal import Proposal
 from warner.design.shuffling import Shuffled
 from warner.domains import Categorical, Items
@@ -52,7 +52,6 @@ WEIGHT = (
     "of one answer, and changes the counts of all answers by at most so many, by the method "
     "inversion. The default method can move by more: warner estimate --forged 1% bounds shares."
 )
-_PLAN = 100  # characters of the table of a plan in a file or a pipe
 _MOST_LIARS = 3  # questions of which is said what a liar does
 
 
@@ -149,7 +148,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism, width: float | N
         f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
         f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}"
     )
-    show(replace(table, rows=rows, notes=[], title=title), in_pipe=_PLAN)
+    show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
         _show_difference(ranking, ranking.wanted)
     show(*_about_ranking(ranking, chosen, width), *table.notes)
@@ -313,20 +312,29 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     """What all reports of a person tell where devices keep permanent reports."""
     said = []
     for name, mechanism in mechanisms.items():
-        if isinstance(mechanism, Permanent):
-            several = [mechanism.of_rounds(rounds), mechanism.of_rounds(None)]
-            one, many, ever = (in_words(g.epsilon) for g in (mechanism.guarantee, *several))
-            values = ""
-            if mechanism.values > 1:
-                values = (
-                    f" On up to {mechanism.values} different values it can be "
-                    f"{in_words(mechanism.of_values().epsilon)}, between people who change their "
-                    "answers, and go back to earlier ones, in the same rounds."
-                )
+        if not isinstance(mechanism, Permanent):
+            continue
+        of_rounds, of_ever = mechanism.of_rounds(rounds), mechanism.of_rounds(None)
+        one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
+        said.append(
+            f"{name}: somebody who sees one report, and before thought two answers equally likely, "
+            f"can afterwards be at most {one} sure of one of them. Of all {rounds:,} rounds it is "
+            f"{many} while the answer stays the same, and {ever} of any number of rounds."
+        )
+        each = of_ever.total
+        if mechanism.values == 1:
             said.append(
-                f"{name}: one report is at most {one} as likely from one answer as from any other; "
-                f"all of {rounds:,} rounds, on an answer that stays, {many}; for ever {ever}."
-                f"{values}"
+                f"A device reports on one answer: if {name} changes, it sends nothing more. "
+                f"values = 2 in [repeat] lets it change, and a person then spends up to epsilon "
+                f"{2 * each:.4g} in place of {each:.4g}; values = m spends up to m times as much."
+            )
+        else:
+            several = mechanism.of_values().total
+            said.append(
+                f"If {name} changes, a device reports on up to {mechanism.values} different "
+                f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. "
+                "Of two courses of answers that change in the same rounds, and before were equally "
+                f"likely, somebody can then be at most {certainty(several)} sure of one."
             )
     if said:
         said.append(

@@ -66,11 +66,14 @@ def reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:
         said = ", ".join(f"{word}: {n:,}" for word, n in listed)
     people = f"{sum(counts):,} {'simulated ' * any(t.simulated for t in parts)}people"
     name = attribute if attribute == design.text else f"{attribute} ({design.text})"
-    return f"{name}: {people}, {said}", _chances_in_words(design)
+    return f"{name}: {people}, {said}", _chances_in_words(design, np.array(counts))
 
 
-def _chances_in_words(design: PaperDesign) -> str:
-    """What people say by the chances of a card, so that exchanged chances are seen."""
+def _chances_in_words(design: PaperDesign, counts: np.ndarray) -> str:
+    """What people say by the chances of a card, so that exchanged chances are seen.
+
+    Shapes: counts (m,).
+    """
     words, law = design.report_words, design.channel().matrix
     if len(words) > 2 or design.domain.size > 2:
         return ""
@@ -78,7 +81,7 @@ def _chances_in_words(design: PaperDesign) -> str:
         f"{of_hundred(float(share))} of 100 people whose answer is {as_text(label)}"
         for share, label in zip(law[1], design.domain.labels, strict=True)
     )
-    return f"By the card, {no} say {words[1]}, and {yes}."
+    return f"By the card, {no} say {words[1]}, and {yes}. {design.mirrored(counts)}".rstrip()
 
 
 def show_items(

@@ -77,10 +77,10 @@ def events_as_json() -> Iterator[None]:
         yield
 
 
-def show(*blocks: Table | str, err: bool = False, in_pipe: int = _PIPE) -> None:
+def show(*blocks: Table | str, err: bool = False) -> None:
     """Print tables and paragraphs in lines that fit the screen, made :func:`visible`.
 
-    ``in_pipe`` is the width of tables in a file or a pipe.
+    In a file or a pipe a table is as wide as on a screen of 80 columns, and sentences are whole.
     """
     width = _line_width(sys.stderr if err else sys.stdout)
     # Labels and names can come from files of other people, so texts are made visible.
@@ -89,7 +89,7 @@ def show(*blocks: Table | str, err: bool = False, in_pipe: int = _PIPE) -> None:
             for line in visible(block).split("\n"):
                 click.echo(fill(line, width, break_on_hyphens=False), err=err)
             continue
-        of_table = in_pipe if width == _PIPE else width
+        of_table = None if width == _PIPE else width
         lines = block.text(of_table, explain=_explain.get(), sentences=width).split("\n")
         titles = len(wrap(visible(block.title), width, break_on_hyphens=False))
         for i, line in enumerate(lines):

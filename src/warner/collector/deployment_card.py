@@ -199,7 +199,7 @@ def _privacy(study: Study) -> dict[str, Any]:
     try:
         together = study.guarantee
         flavour = _flavour(together)
-        words = of_guarantee(together, "The set of all reports of a person", several=True)
+        words = of_guarantee(together, "all reports of a person", several=True)
     except MismatchError:
         flavours = dict.fromkeys(_flavour(m.guarantee) for m in study.mechanisms.values())
         flavour = "; ".join(flavours)
@@ -249,7 +249,7 @@ def _words(mechanism: Mechanism, question: Question) -> list[str]:
     """What a report tells of an answer, as sentences."""
     if mechanism.domain == question.domain:
         return of_mechanism(mechanism)
-    return of_guarantee(mechanism.guarantee, "A report on it and other questions together")
+    return of_guarantee(mechanism.guarantee, "a report on it and other questions together")
 
 
 def _question(question: Question, study: Study) -> dict[str, Any]:

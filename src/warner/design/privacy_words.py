@@ -90,7 +90,7 @@ def of_mechanism(mechanism: Mechanism) -> list[str]:
     promised = mechanism.guarantee
     if math.isinf(promised.total):
         return ["Answers were sent without protection: a report shows the answer."]
-    return [*_example(mechanism), *of_guarantee(promised, "A report")]
+    return [*_example(mechanism), *of_guarantee(promised, "a report")]
 
 
 _MOST_PATTERNS = 6  # that are shown as dots
@@ -176,55 +176,66 @@ def _unequal(mechanism: OneOf) -> str:
     )
 
 
-def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> list[str]:
-    """What a guarantee bounds, as sentences."""
+def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[str]:
+    r"""What a guarantee bounds, as sentences for people who do not know what odds are.
+
+    Args:
+        promised: the guarantee.
+        seen: what somebody sees, as in "Somebody who sees a report".
+        several: whether it is of several answers of a person.
+
+    >>> from warner.privacy import LDP
+    >>> said = of_guarantee(LDP(math.log(3)), "a report")
+    >>> print(textwrap.fill(said[0].replace("\N{NO-BREAK SPACE}", " "), 80))
+    Somebody who sees a report, and before thought two answers equally likely, can
+    afterwards be at most 75.0 % sure of one of them, whatever it says.
+    """
     total = promised.total
     if math.isinf(total):
-        return [f"{subject}: there is no protection."]
+        return [
+            f"Somebody who sees {seen}, sees the answer{'s' * several}: there is no protection."
+        ]
+    things = "sets of answers" if several else "answers"
+    who = f"Somebody who sees {seen}, and before thought"
+    one, sure = "one of them", certainty(total)
+    before = f"{who} two {things} equally likely"
     if promised.sensitive is not None:
         protected = f"{len(promised.sensitive)} sensitive answer"
         protected += "" if len(promised.sensitive) == 1 else "s"
         if several:
             return [
                 "This protects only people whose answer is sensitive in each question that has "
-                f"sensitive answers ({protected} in all). {subject} is at most {odds(total)} as "
-                "likely from such answers as from any others. It can show an answer that is not "
-                "sensitive."
+                f"sensitive answers ({protected} in all). {who} such answers and any others "
+                f"equally likely, can afterwards be at most {sure} sure of such answers. Answers "
+                "that are not sensitive can be shown."
             ]
         return [
-            f"Only people with a sensitive answer are protected ({protected}). {subject} is at "
-            f"most {odds(total)} as likely from a sensitive answer as from any other. It can show "
-            "an answer that is not sensitive."
+            f"Only people with a sensitive answer are protected ({protected}). {who} a sensitive "
+            f"answer and another one equally likely, can afterwards be at most {sure} sure of the "
+            "sensitive one. An answer that is not sensitive can be shown."
         ]
     if promised.is_metric:
         far = (
-            f"For the two most distant answers it is at most {odds(total)} as likely."
+            f"Of the two most distant answers it is at most {sure}."
             if strength(promised) < Strength.NONE
             else "The two most distant answers are not hidden from each other."
         )
         return [
-            f"The protection depends on how far two answers are apart. {subject} is at most "
-            f"{odds(promised.epsilon)} as likely from one answer as from another that is 1 unit "
-            f"away. {far}"
+            "The protection depends on how far two answers are apart. "
+            f"{before} that are 1 unit apart, can afterwards be at most "
+            f"{certainty(promised.epsilon)} sure of {one}. {far}"
         ]
     if strength(promised) is Strength.NONE:
         return [
-            f"{subject} can be more than 22,000 times as likely from one answer as from another. "
-            "That is no protection to speak of."
+            f"{before}, can afterwards be more than 99.99\N{NO-BREAK SPACE}% sure of {one}. That "
+            "is no protection to speak of."
         ]
     if promised.delta is not None:
         return [
-            f"The probability that {subject[:1].lower()}{subject[1:]} is one of a given set is at "
-            f"most {odds(total)} as large for one answer as for any other, plus "
-            f"{at_most(promised.delta, 2)}. Somebody who thought two answers equally likely, and "
-            f"guesses between them, is right in at most {certainty(total, promised.delta)} of "
-            "cases. In rare cases a report tells much more."
+            f"{before}, and guesses between them, is right in at most "
+            f"{certainty(total, promised.delta)} of cases. In rare cases a report tells much more."
         ]
-    return [
-        f"{subject} is at most {odds(total)} as likely from one answer as from any other. Somebody "
-        "who thought two answers equally likely can afterwards be at most "
-        f"{certainty(total)} sure of one of them."
-    ]
+    return [f"{before}, can afterwards be at most {sure} sure of {one}, whatever it says."]
 
 
 class Example(NamedTuple):

@@ -45,6 +45,7 @@ class Warner(PaperDesign):
     """
 
     short_name = "warner"
+    chance_is_of = "that of being asked the sensitive statement, and not its opposite"
     references: ClassVar[tuple[str, ...]] = ("warner1965", "heck2018")
 
     def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
@@ -219,6 +220,7 @@ class Crosswise(_TwoQuestions):
     """
 
     short_name = "crosswise"
+    chance_is_of = "that of yes to question B, such as a birthday in some months"
     boxes = (
         ("A, same", "yes to both questions, or no to both"),
         ("B, different", "yes to one of them, and no to the other"),

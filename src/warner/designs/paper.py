@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import textwrap
 import unicodedata
@@ -17,7 +18,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
-from warner._core.text import look
+from warner._core.text import look, of_hundred
 from warner.channels import DenseChannel
 from warner.domains import Categorical, Domain
 from warner.mechanisms.base import Mechanism
@@ -114,6 +115,7 @@ class PaperDesign(TableMechanism):
         report_words: the words of reports, in the order of their codes 0..m-1.
         reads_as: further words that are read as reports: {word: code}.
         text: the design as a text that :func:`~warner.designs.from_text` reads.
+        chance_is_of: what p is the chance of, where the card with 1 - p is as usual; else "".
 
     Raises:
         ArgumentError: a law whose reports do not depend on the answer, that protects no answer (of
@@ -123,6 +125,7 @@ class PaperDesign(TableMechanism):
     is_on_paper = True
     is_of_studies = False  # a study says design = "crosswise:1/4"
     short_name: ClassVar[str]
+    chance_is_of: ClassVar[str] = ""
     references: ClassVar[tuple[str, ...]] = ("heck2018",)
 
     def __init__(
@@ -213,6 +216,61 @@ class PaperDesign(TableMechanism):
         Raises:
             ArgumentError: a device that does not have the chances of the design.
         """
+
+    def likely_slip(self, counts: np.ndarray) -> str:
+        """What counts (m,) say that hardly any answers make, and which slip would explain them.
+
+        >>> from warner.designs import Triangular
+        >>> slip = Triangular("1/4").likely_slip(np.array([900, 100]))
+        >>> print(textwrap.fill(slip, 80))
+        By the card 25 to 100 of 100 people say either, and here 10 do, as if the share
+        of yes were -20.0 %. With the two counts exchanged it would be 86.7 %.
+        """
+        if len(self.report_words) != 2 or self.domain.size != 2:
+            return "Are words exchanged, or chances, or did people answer without the card?"
+        say, share = self.report_words[1], float(counts[1] / counts.sum())
+        low, high = (of_hundred(float(end)) for end in sorted(self.probabilities()[1]))
+        name = str(self.domain.labels[1])
+        seen = (
+            f"By the card {low} to {high} of 100 people say {say}, and here {of_hundred(share)} "
+            f"do, as if the share of {name} were {100 * self._share_of_yes(share):.1f} %."
+        )
+        slips = {"the two counts exchanged": self._share_of_yes(1 - share)}
+        slips |= {each.text: each._share_of_yes(share) for each in self._nearby()}
+        for slip, would in slips.items():
+            if 0 <= would <= 1:
+                return f"{seen} With {slip} it would be {100 * would:.1f} %."
+        return f"{seen} Is the chance that of another card, or did people answer without it?"
+
+    def _share_of_yes(self, share: float) -> float:
+        """The unbiased share of the second answer, of two, from that of the second word, of two."""
+        at_no, at_yes = map(float, self.probabilities()[1])
+        return (share - at_no) / (at_yes - at_no)
+
+    def _nearby(self) -> list[Self]:
+        """The same design with one chance p read as 1 - p, or two chances exchanged."""
+        stated = {k: Fraction(v) for k, v in self.parameters().items() if isinstance(v, str)}
+        others = [stated | {key: 1 - p} for key, p in stated.items()]
+        if len(stated) == 2:
+            others.append(dict(zip(stated, reversed(stated.values()), strict=True)))
+        made = []
+        for chances in others:
+            with contextlib.suppress(ArgumentError):
+                made.append(type(self)(**self.parameters() | chances, domain=self.domain))
+        return [each for each in made if each.text != self.text]
+
+    def mirrored(self, counts: np.ndarray) -> str:
+        """What counts (m,) of a card and of that with 1 - p mean, where most would say yes."""
+        if not self.chance_is_of:
+            return ""
+        (other,), share = self._nearby(), float(counts[1] / counts.sum())
+        here, there = (each._share_of_yes(share) for each in (self, other))
+        if not 0.5 < here <= 1:
+            return ""
+        return (
+            f"With {other.text} the same counts would be {100 * there:.1f} % "
+            f"{self.domain.labels[1]}: the chance is {self.chance_is_of}."
+        )
 
     def _protects(self) -> str:
         """What one answer gives away, in words."""

@@ -61,9 +61,6 @@ _ASKED = (
     "Are these answers that were not randomised, or reports of another epsilon? Randomise answers "
     "first ('warner randomize', mechanism.randomize)."
 )
-_ASKED_ON_PAPER = (
-    "Are two words exchanged, is the chance that of another card, or did people answer without it?"
-)
 _TAKEN = "--allow-implausible, tally.trusted(), trusted=True"
 
 
@@ -74,6 +71,7 @@ class Plausibility:
     Attributes:
         p_value: a bound of the probability, 1 where nothing could be tested.
         on_paper: whether people randomised themselves.
+        cause: what may have gone wrong on paper, as sentences.
 
     >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:65]
     (True, 'These reports are doubtful: 1 in 50,000 surveys with true reports')
@@ -81,6 +79,7 @@ class Plausibility:
 
     p_value: float
     on_paper: bool = False
+    cause: str = ""
 
     @classmethod
     def of(cls, p_values: Iterable[float], on_paper: bool = False) -> Plausibility:
@@ -96,7 +95,7 @@ class Plausibility:
         often = f"1 in {1 / self.p_value:,.0f}" if self.p_value > 1e-12 else "almost no"
         if self.on_paper:
             surveys = f"{often} surveys with this card come out like this"
-            return f"These counts are doubtful: {surveys}. {_ASKED_ON_PAPER}"
+            return f"These counts are doubtful: {surveys}. {self.cause}"
         return (
             f"These reports are doubtful: {often} surveys with true reports come out like this. "
             "Are they reports of another epsilon, forged, or answers that were not randomised?"
@@ -109,8 +108,7 @@ class Plausibility:
             MismatchError: a p-value below 1e-9.
         """
         if self.p_value < IMPOSSIBLE:
-            cause = _ASKED_ON_PAPER if self.on_paper else _ASKED
-            remedy = f"{cause} To take the counts as they are: {_TAKEN}"
+            remedy = f"{self.cause or _ASKED} To take the counts as they are: {_TAKEN}"
             raise MismatchError(name, "has counts that no answers make by chance", None, remedy)
 
 

@@ -56,7 +56,37 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
     assert "75 of 100 people whose answer is no say same, and 25 of 100" in out.replace("\n", " ")
     assert "doubtful: 1 in 4,937 surveys with this card" in out.replace("\n", " ")
     assert "doubtful" not in _run(*few, "same=4,different=26")
-    assert "Are two words exchanged" in _run(*few, "same=20,different=280", fails=True)
+    refused = _run(*few, "same=20,different=280", fails=True)
+    assert "By the card 25 to 75 of 100 people say same, and here 7 do" in refused
+    assert "as if the share of yes were 136.7 %. Is the chance that of another card" in refused
+
+
+@pytest.mark.parametrize(
+    ("design", "counts", "said"),
+    [
+        (
+            "triangular:1/4",
+            "either=100,neither=900",
+            "With the two counts exchanged it would be 86",
+        ),
+        ("triangular:3/4", "either=500,neither=500", "With triangular:1/4 it would be 33.3"),
+        ("unrelated:1/3,1/4", "yes=200,no=1800", "With unrelated:2/3,1/4 it would be 2.5"),
+    ],
+)
+def test_a_refusal_says_which_slip_explains_the_counts(design: str, counts: str, said: str) -> None:
+    """Rejects a message that names all slips, also those that do not make the counts possible."""
+    refused = _run("estimate", "--design", design, "--counts", counts, fails=True)
+    assert said in refused
+
+
+def test_crosswise_with_the_other_chance_is_seen() -> None:
+    """3/4 in place of 1/4 makes 86 % of 14 %, which is as possible; few surveys mean it."""
+    line = "With crosswise:1/4 the same counts would be 14.0 % yes: the chance is that of yes to"
+    mirrored, right = (
+        _run("estimate", "--design", f"crosswise:{p}", "--counts", "same=680,different=320")
+        for p in ("3/4", "1/4")
+    )
+    assert line in " ".join(mirrored.split()) and "the same counts" not in right
 
 
 def test_a_share_below_zero_is_said() -> None:

@@ -656,23 +656,23 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     )
     if is_several:
         guarantee = largest(once)
-        sentences = of_guarantee(guarantee, "A person's whole set of reports", questions > 1)
+        sentences = of_guarantee(guarantee, "all reports of one person", questions > 1)
         blocks.append(
-            f"Somebody who sees all reports of one person together learns more, because the odds "
-            f"multiply. {' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
+            "All reports of one person together tell more than each alone. "
+            f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
         )
     if rounds > 1:
         guarantee = largest(all_rounds)
-        subject = f"The set of a person's reports of all {rounds} rounds"
-        sentences = of_guarantee(guarantee, subject, questions > 1)
+        seen = f"the reports of one person of all {rounds} rounds"
+        sentences = of_guarantee(guarantee, seen, questions > 1)
         blocks.append(
-            f"If the same people send fresh reports in {rounds} rounds, the odds multiply again. "
+            f"If the same people send fresh reports in {rounds} rounds, these tell more again. "
             f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
         )
     else:
         blocks.append(
-            "This is for one round. If the same people are asked again with fresh reports, the "
-            "odds multiply with each round."
+            "This is for one round. If the same people are asked again with fresh reports, "
+            "each round tells more."
         )
     return blocks
 
