@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +19,15 @@ _OF_ONE = (
     "mangat:2/3."
 )
 _OF_GROUPS = (
-    "With --counts for each of two groups: cheating:1/4,3/4, lie-detector:1/6,5/6, "
-    "unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 with the number of items, "
-    "controls first."
+    "Of two groups, with --counts for each or a table and --group: cheating:1/4,3/4, "
+    "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 "
+    "with the number of items, controls first."
+)
+group_option = click.option(
+    "--group",
+    metavar="NAME[=FIRST,SECOND]",
+    help="The column that says who is in which group of a design of two groups: 1 and 2, or the "
+    "entries of the first group and of the second, as in card=red,blue.",
 )
 COUNTS_BY_GROUP = "Counts by group: a table in place of --counts, such as counts.csv"
 
@@ -80,15 +87,14 @@ class OnPaper:
         if self.counts and self.given is None:
             rule, remedy = "goes with --design", "For example --design crosswise:1/4"
             raise ArgumentError("--counts", rule, None, remedy)
-        if self.given is not None and not self.counts and (self.is_of_groups or not has_files):
+        if self.given is not None and not self.counts and not has_files:
             from warner.designs import from_text
 
-            words, table = "each word", None
+            words = "each word"
             if not self.is_of_groups:
                 words = ", ".join(from_text(self.design).report_words)
-                table = "Or with a table of them: counts.csv"
             rule = f"goes with --counts, the numbers of people who said {words}"
-            raise ArgumentError("--design", rule, None, table)
+            raise ArgumentError("--design", rule, None, "Or with a table of them: counts.csv")
         if len(self.counts) > 1 and not self.is_of_groups:
             rule, got = "is once for a design of one card", f"{len(self.counts)} times"
             raise ArgumentError("--counts", rule, got)
@@ -142,6 +148,42 @@ class OnPaper:
                 say(f"{path}: {sentence}")
         return {column or name or design.text: tally}
 
+    def counts_of_groups(
+        self, files: Sequence[str], words: Sequence[Sequence[str]], group: str | None
+    ) -> list[dict[str, int]]:
+        """How many people of each group said each word, from --counts or from a table."""
+        if self.counts:
+            if len(self.counts) != len(words):
+                rule, got = f"must be given for each of {len(words)} groups", str(len(self.counts))
+                raise ArgumentError("--counts", rule, got)
+            return [counts_by_word(text, of) for text, of in zip(self.counts, words, strict=True)]
+        from warner.designs.texts import with_name
+        from warner.io.counts_by_hand import read_said_in_groups
+
+        if group is None:
+            rule = f"needs --group, the column of the groups of {self.design}"
+            raise ArgumentError("--design", rule, None, "Write --group NAME=FIRST,SECOND")
+        if len(files) > 1:
+            rule, got = "of two groups takes one table", ", ".join(files)
+            raise ArgumentError("--design", rule, got, "Put them into one")
+        (column, entries), name = named_groups(group), with_name(str(self.given))[0]
+        with as_file(files[0]) as near:
+            return read_said_in_groups(near, words, column, entries, name)
+
+
+def named_groups(group: str) -> tuple[str, list[str]]:
+    """The column of --group, and its entries for the first group and the second.
+
+    >>> named_groups("card"), named_groups("card=red, blue")
+    (('card', ['1', '2']), ('card', ['red', 'blue']))
+    """
+    column, sign, rest = group.partition("=")
+    entries = [entry.strip() for entry in rest.split(",")] if sign else ["1", "2"]
+    if len(entries) != 2 or len({*entries, ""}) < 3:
+        rule = "must be a column, or NAME=FIRST,SECOND with its entries for the two groups"
+        raise ArgumentError("--group", rule, repr(group), "As in card=red,blue")
+    return column.strip(), entries
+
 
 def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     """The numbers of people in ``same=680,different=320``, by the words of reports."""
@@ -151,7 +193,10 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if not equals or not (number.isascii() and number.isdecimal()):
             rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
-            raise ArgumentError("--counts", rule, repr(each), f"For example {example}")
+            remedy = f"For example {example}"
+            if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
+                remedy = "Write how many people they were in place of a share"
+            raise ArgumentError("--counts", rule, repr(each), remedy)
         if word in counts:
             raise ArgumentError("--counts", "has a word twice", repr(word), "Add its people up")
         counts[word] = int(number)

@@ -390,7 +390,7 @@ def _of_people(
         others = [
             look(c) for c, code in zip(cells_of, codes[question], strict=True) if code is None
         ]
-        remedy = _remedy(others, len(lines), mechanism)
+        remedy = remedy_of_words(others, len(lines), mechanism)
         raise FileError(f"{path}: column {question!r}", rule, got, remedy)
     public = [names.index(column) for column in by]
     return question, [
@@ -400,7 +400,84 @@ def _of_people(
     ]
 
 
-def _remedy(others: Sequence[str], people: int, mechanism: Mechanism) -> str:
+def read_said_in_groups(
+    path: str,
+    words: Sequence[Sequence[str]],
+    group: str,
+    entries: Sequence[str],
+    name: str | None = None,
+) -> list[dict[str, int]]:
+    """How many people of each group of a design said each word: [{word: people}].
+
+    Args:
+        path: a table as that of :func:`read_said`, with a column of the groups.
+        words: of each group.
+        group: the name of the column of the groups.
+        entries: what stands there, of each group.
+        name: the column of what people said; None for the only one.
+
+    Raises:
+        EmptyError: a table of nobody.
+        FileError: no such table, or a cell that is no word of its group.
+    """
+    names, lines = table_cells(path, [group] if name is None else [group, name])
+    lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
+    if not lines:
+        raise EmptyError(path, "holds nobody", None, "Write a line of names, and the counts")
+    for column in (group, *([] if name is None else [name])):
+        if column not in names:
+            remedy = meant(column, names) or f"Its columns: {', '.join(names)}"
+            raise FileError(path, f"has no column {show(column)}", None, remedy)
+    by_look = {look(word): word for of_group in words for word in of_group}
+    counted = as_long(path, names, lines, by_look)
+    if counted is None:
+        rest = [i for i, c in enumerate(names) if c != group and name in (None, c)]
+        read = {i: sum(look(c[i]) in by_look for _, c in lines) for i in rest}
+        likely = [i for i, of in read.items() if of >= _LEAST * len(lines)]
+        if len(likely) != 1:
+            rule = f"must have one column of what people said, {' or '.join(by_look.values())}"
+            listed = ", ".join(show(names[i]) for i in likely)
+            named = f"Name it: --design {names[likely[0]]}=DESIGN" if likely else None
+            raise FileError(path, rule, listed or None, named)
+        said, of = likely[0], names.index(group)
+        rows = [(number, cells[said], 1, cells[of]) for number, cells in lines]
+    else:
+        hand = CountsByHand(path, *counted)
+        if hand.by != (group,):
+            rule = f"must have no columns but {group}, value and count, or a column for each word"
+            raise FileError(path, rule, ", ".join(hand.by), "Add the people of others up")
+        rows = [(line.number, line.word, line.people, line.key[0]) for line in hand._lines]
+    number_of = {look(entry): i for i, entry in enumerate(entries)}
+    groups = [number_of.get(look(key.removesuffix(".0"))) for *_, key in rows]
+    if None in groups:
+        rule = f"must hold {' or '.join(map(show, entries))}, of the first and the second group"
+        others = len({key for (*_, key), i in zip(rows, groups, strict=True) if i is None})
+        got = "1 other entry" if others == 1 else f"{others:,} other entries"
+        remedy = f"Say which is which: --group {group}=FIRST,SECOND"
+        raise FileError(f"{path}: column {group!r}", rule, got, remedy)
+    counts = [dict.fromkeys(of_group, 0) for of_group in words]
+    stated = set()
+    for (number, word, people, key), i in zip(rows, groups, strict=True):
+        assert i is not None
+        code = by_look.get(look(word))
+        if code is not None and code in counts[i]:
+            counts[i][code] += people
+        elif people:
+            rule = f"must be {', '.join(map(show, words[i]))} in group {show(entries[i])}"
+            raise FileError(f"{path}: line {number}", rule, None, "Correct it, or leave it out")
+        if counted is not None and (key, code) in stated:
+            raise FileError(f"{path}: line {number}", "counts a word twice", None, "Add them up")
+        stated.add((key, code))
+    if counted is not None:
+        for entry, of_group in zip(entries, counts, strict=True):
+            for word in of_group:
+                if not any(look(key) == look(entry) and code == word for key, code in stated):
+                    rule = f"has no count of {show(word)} in group {show(entry)}"
+                    raise FileError(path, rule, None, "Write 0 if nobody said it")
+    return counts
+
+
+def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) -> str:
     """What to do with cells that are no words of the card, without what stands in them.
 
     A cell may be a raw answer of a wrong column, so that a message has the number of different

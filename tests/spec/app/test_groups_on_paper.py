@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from tests.spec.app._command import run
+from warner.studies.study import Study
 
 CHEATING = ["estimate", "--design", "cheating:1/4,3/4"]
 FIRST, SECOND = ["--counts", "yes=410,no=590"], ["--counts", "yes=752,no=248"]
@@ -34,6 +37,7 @@ def test_lists_are_estimated_from_their_counts() -> None:
     [
         ([*CHEATING, *FIRST], "each of 2 groups; got 1"),
         (CHEATING, "goes with --counts"),
+        ([*CHEATING, *FIRST, *SECOND, "--group", "card"], "goes with a table of a design of two"),
         ([*CHEATING, *FIRST, "--counts", "same=1,no=2"], "each of 'no', 'yes' once"),
         ([*CHEATING, *SECOND, *FIRST], "--allow-implausible"),
         ([*CHEATING, *FIRST, *SECOND, "--summary", "mean"], "does not go with --design"),
@@ -45,3 +49,82 @@ def test_lists_are_estimated_from_their_counts() -> None:
 )
 def test_mistakes_are_said(words: list[str], said: str) -> None:
     assert said in " ".join(run(*words, ok=False).output.split())
+
+
+_COUNTS = [("first", "yes", 410), ("first", "no", 590), ("Second", "yes", 752)]
+_COUNTS += [("Second", "no", 248)]
+_TABLES = {
+    "counts": "card,value,count\n" + "".join(f"{g},{w},{n}\n" for g, w, n in _COUNTS),
+    "wide": "card,Yes,No\nsecond,752,248\nfirst,410,590\n",
+    "people": "age;said;card\n" + "".join(f"7;{w};{g}\n" * n for g, w, n in _COUNTS),
+}
+
+
+@pytest.mark.parametrize("form", list(_TABLES))
+def test_a_table_is_read_as_the_counts_of_both_groups(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects groups in the order of the table, which would exchange the two cards."""
+    monkeypatch.chdir(tmp_path)
+    Path("said.csv").write_text(_TABLES[form])
+    table = [*CHEATING, "said.csv", "--group", "card=first,second"]
+    assert run(*table).output == run(*CHEATING, *FIRST, *SECOND).output
+    assert "--allow-implausible" in run(*table[:-1], "card=second,first", ok=False).output
+    said = " ".join(run(*table[:-1], "card", ok=False).output.split())
+    assert "2 other entries. Say which is which: --group card=FIRST,SECOND" in said
+    assert "needs --group" in run(*table[:-2], ok=False).output
+    assert "has no column 'cart'" in run(*table[:-1], "cart=first,second", ok=False).output
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("card,value,count\n1,yes,410\n1,no,590\n2,yes,752\n", "no count of 'no' in group '2'"),
+        ("card,value,count\n1,yes,4\n1,yes,5\n1,no,5\n2,yes,7\n2,no,1\n", "counts a word twice"),
+        ("card,said\n1,yes\n2,no\n2,maybe\n", "line 4: must be 'no', 'yes' in group '2'"),
+        ("card,age\n1,30\n2,40\n", "must have one column of what people said, no or yes"),
+    ],
+)
+def test_a_table_with_gaps_is_refused(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("said.csv").write_text(text)
+    assert said in run(*CHEATING, "said.csv", "--group", "card", ok=False).output
+
+
+def test_a_list_has_numbers_for_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("list.csv").write_text("sheet,0,1,2,3,4\na,179,398,321,87,0\nb,101,323,355,196,40\n")
+    shown = run("estimate", "--design", "list:3", "list.csv", "--group", "sheet=a,b").output
+    assert "43.4 %" in shown
+
+
+def test_a_report_page_is_made_of_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    design = ["--design", "smokes=crosswise:1/4"]
+    run("report", *design, "--counts", "same=680,different=320", "-o", "one.html")
+    page = Path("one.html").read_text()
+    assert "smokes: “yes”: 14\xa0% (8 to 20\xa0%)" in re.sub("<[^>]*>", "", page)
+    Path("said.csv").write_text("ward,same,different\nn,340,160\ns,340,160\n")
+    run("report", "--design", "crosswise:1/4", "said.csv", "-o", "two.html")
+    assert "14\xa0% (8 to 20\xa0%)" in Path("two.html").read_text()
+    assert "Missing argument" in run("report", "-o", "x.html", ok=False).output
+    more = [*design, "--counts", "same=1,different=2", "said.csv", "-o", "x.html"]
+    assert "TALLY: does not go with" in run("report", *more, ok=False).output
+    said = run("report", *CHEATING[1:], *FIRST, *SECOND, "-o", "x.html", ok=False).output
+    assert "has no report page" in said
+
+
+def test_a_new_study_of_designs_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a study with an epsilon or a budget beside a design, which no study may state."""
+    monkeypatch.chdir(tmp_path)
+    options = ["--secret", "smokes,age", "--design", "smokes=crosswise:1/4"]
+    more = ["--design", "age=forced:1/10", "--values", "age=young,old,older"]
+    said = run("new", *options, *more, "-o", "paper.toml").stderr
+    assert "Next: warner study sheet paper.toml" in said
+    run("study", "sheet", "paper.toml", "-o", "sheet.html")
+    study = Study.load("paper.toml")
+    assert [type(m).__name__ for m in study.mechanisms.values()] == ["Crosswise", "ForcedResponse"]
+    refused = run("new", *options[:2], "--design", "crosswise:1/4", ok=False).output
+    assert "Write smokes=crosswise:1/4" in refused

@@ -174,7 +174,7 @@ MISTAKES = [
     ),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),
-        "must be 1 or 2, the place of the group",
+        "must hold 1 or 2, of the first and the second group",
     ),
     (
         ("all.csv", "said ~ age", "--design", "cheating:1/4,3/4", "--group", "card"),

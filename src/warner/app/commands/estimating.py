@@ -27,7 +27,7 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
-from warner.app.on_paper import COUNTS_BY_GROUP, OnPaper, counts_by_word, paper_options
+from warner.app.on_paper import COUNTS_BY_GROUP, OnPaper, group_option, paper_options
 from warner.app.requested import (
     Wanted,
     asked_groups,
@@ -86,6 +86,7 @@ _OF_GROUPS = {
     "quantity": "--compare-groups",
     "same_people": "--compare-groups",
 }
+_OF_ONE_CARD = ("by", "only", "joint", "compare_groups", "margins", "study", "weights")
 _NOT_OF_GROUPS = (
     "method_name",
     "joint",
@@ -156,6 +157,7 @@ class EstimateRequest:
     strata: str | None
     on_paper: str | None
     counts: tuple[str, ...]
+    group: str | None
 
     @cached_property
     def stated(self) -> Study | None:
@@ -248,8 +250,11 @@ class EstimateRequest:
                 if is_given(name):
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
         self.paper.check(is_given("tallies"))
+        if self.group is not None and (self.counts or not self.paper.is_of_groups):
+            rule = "goes with a table of a design of two groups"
+            raise ArgumentError("--group", rule, None, "As in --design cheating:1/4,3/4")
         if self.paper.is_of_groups:
-            for name in ("kind", "summaries", "plot_path", "background", "target"):
+            for name in ("kind", "summaries", "plot_path", "background", "target", *_OF_ONE_CARD):
                 if is_given(name):
                     rule = f"does not go with --design {self.on_paper}"
                     raise ArgumentError(str(names[name]), rule)
@@ -276,6 +281,7 @@ class EstimateRequest:
 @click.command()
 @click.argument("tallies", metavar="[[NAME=]TALLY]...", nargs=-1)
 @paper_options(of_groups=True)
+@group_option
 @method_option
 @attributes
 @click.option(
@@ -453,10 +459,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
         words = [group.words for group in design.groups]
     else:
         words = [tuple(map(str, range(design.items + more))) for more in (1, 2)]
-    if len(request.counts) != len(words):
-        rule, got = f"must be given for each of {len(words)} groups", str(len(request.counts))
-        raise ArgumentError("--counts", rule, got)
-    counts = [counts_by_word(text, each) for text, each in zip(request.counts, words, strict=True)]
+    counts = request.paper.counts_of_groups(request.tallies, words, request.group)
     result: ClassShares | ListShares
     if not isinstance(design, LatentClasses):
         result = design.estimate(counts, request.method_name or "difference")

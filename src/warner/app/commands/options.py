@@ -50,6 +50,16 @@ def options(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorated
 
 
+class GroupInWholeSentences(click.Group):
+    """Commands with a first sentence each, which is never cut off."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands of the help."""
+        listed = [(name, each.get_short_help_str(200)) for name, each in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(listed)
+
+
 study_file = click.argument("study", type=click.Path(dir_okay=False))
 tally_output = click.option(
     "-o",

@@ -11,7 +11,7 @@ import click
 from warner import io as files
 from warner._core.errors import ArgumentError, ReportError
 from warner._core.survey_design import SurveyDesign
-from warner._core.text import meant
+from warner._core.text import look, meant
 from warner.app.commands.options import (
     Output,
     design_of,
@@ -20,6 +20,7 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
+from warner.app.on_paper import group_option, named_groups
 from warner.app.terminal import say
 from warner.app.what_files_hold import require_study, warn_of_simulation
 from warner.designs import (
@@ -30,6 +31,7 @@ from warner.designs import (
     groups_from_text,
 )
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
+from warner.io.counts_by_hand import remedy_of_words
 from warner.io.read_answers import other_columns, read_columns
 from warner.io.stated_headers import listed_codes
 from warner.regression.answer import regress as regress_answer
@@ -62,12 +64,7 @@ from warner.studies.study import Study
     help="REPORTS is a table of what people said on paper, and how they were asked: "
     "crosswise:1/4. Of several answers NAME=DESIGN, repeated.",
 )
-@click.option(
-    "--group",
-    metavar="NAME",
-    help="The column that says who had the first card, 1, and who the second, 2, of a design of "
-    "two groups, such as --design lie-detector:1/6,5/6.",
-)
+@group_option
 @click.option(
     "--mean",
     is_flag=True,
@@ -330,7 +327,8 @@ def _of_paper(
     texts = [text for text in (formula, *further) if text]
     needed = set(words_of(" ".join(texts)))
     needed |= set(() if drawn is None else drawn.columns)
-    of_group = [] if group is None else [group]
+    column, entries = (None, ()) if group is None else named_groups(group)
+    of_group = [] if column is None else [column]
     named = [name for t in texts for side in t.split("~") for name in names_of_sum(side) or ()]
     others = [*other_columns(path, [*designs, *of_group], named), *of_group]
     needed |= {name for text in texts for name in names_bare(text, others)}
@@ -345,10 +343,17 @@ def _of_paper(
     for name, design in designs.items():
         said = columns[name].tolist()
         if isinstance(design, LatentClasses):
-            if group is None:
+            if column is None:
                 rule = "needs --group, the column that says who had which card"
                 raise ArgumentError("--design", rule, f"two groups, {design!r}")
-            answers: Any = design.said(said, columns[group].tolist())
+            places = {entry: i for i, entry in enumerate(entries, 1)}
+            keys = [str(key).strip().removesuffix(".0") for key in columns[column].tolist()]
+            if lacking := sum(key not in places for key in keys):
+                rule = f"must hold {' or '.join(entries)}, of the first and the second group"
+                got = f"others in {lacking:,} of {len(keys):,} rows"
+                remedy = f"Say which is which: --group {column}=FIRST,SECOND"
+                raise ArgumentError(f"column {column!r}", rule, got, remedy)
+            answers: Any = design.said(said, [places[key] for key in keys])
             labels[name] = [answer for answer in design.answers if answer is not None]
         else:
             answers = design.reports(_codes(name, design, said))
@@ -375,7 +380,9 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
             f"must hold what people said, {words}",
             f"others in {lacking} of {len(made)} rows",
         )
-        remedy = "If another column does, write --design NAME=DESIGN"
+        others = [look(word) for word in said if codes[word] is None]
+        remedy = f"{remedy_of_words(others, len(said), design)}. "
+        remedy += "If another column does, write --design NAME=DESIGN"
         raise ArgumentError(f"column {name!r}", rule, got, remedy)
     return [code for code in made if code is not None]
 

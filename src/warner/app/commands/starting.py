@@ -15,6 +15,7 @@ from warner._core.errors import ArgumentError
 from warner._core.text import meant, visible
 from warner.app import demo as demonstration
 from warner.app.commands.options import (
+    GroupInWholeSentences,
     Output,
     force,
     generator,
@@ -51,7 +52,7 @@ from warner.io.read_answers import other_columns
 from warner.mechanisms import Optimal
 from warner.studies.study import QUESTIONS, Study
 
-_PER_COLUMN = ("kind", "label", "values", "range", "grid")
+_PER_COLUMN = ("kind", "label", "values", "range", "grid", "design")
 
 
 def _joined(
@@ -111,6 +112,14 @@ def _joined(
     multiple=True,
     help="The kind of answers: labels, integers, numbers, dates, cells or booleans. The column is "
     "then not looked at.",
+)
+@click.option(
+    "--design",
+    metavar="NAME=DESIGN",
+    multiple=True,
+    help="The design by which people randomise the answer themselves, on paper, as in "
+    "smokes=crosswise:1/4, in place of a mechanism and an epsilon. Counts alone need no study: "
+    "warner estimate --design.",
 )
 @click.option(
     "--values-from-data",
@@ -180,6 +189,7 @@ def new(
         warner new answers.csv -o study.toml --secret smokes,units --public hospital
         warner new answers.csv -o study.toml --secret smokes,units \\
             --values smokes=never,sometimes,often --range units=0:60
+        warner new -o paper.toml --secret smokes --design smokes=crosswise:1/4
     """
     refuse_existing(output, answers, force)
     _refuse_without_file(answers, values_from_data or copy is not None or rounded)
@@ -215,7 +225,9 @@ def new(
         title or "",
         *questions,
         epsilon=repr(epsilon),
-        asks_one=len(casefolded) >= LEAST_TO_ASK_ONE and QUESTIONS not in casefolded,
+        asks_one=len(casefolded) >= LEAST_TO_ASK_ONE
+        and QUESTIONS not in casefolded
+        and not per_column["design"],
     )
     study = study if people is None else with_mechanisms(study, people)
     text = study.text()
@@ -263,6 +275,8 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
     """Say what the study has, what is to be decided and what was copied."""
     where = "The study" if output == "-" else output
     budget = "no budget" if study.per_distance else f"budget {study.budget}"
+    if study.is_on_paper:
+        budget = "on paper"
     said = [
         f"{where}: {plural(len(study.secret), 'question', 'questions')} and "
         f"{plural(len(study.public), 'public column', 'public columns')}; {budget}."
@@ -284,7 +298,8 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
         )
     if not study.undecided and not study.untranslated:
         name = "STUDY" if output == "-" else output
-        said.append(f"Next: warner audit {name}")
+        print_it = f"warner study sheet {name} -o sheet.pdf" if study.is_on_paper else ""
+        said.append(f"Next: {print_it or f'warner audit {name}'}")
     for line in said:
         click.echo(visible(line).replace("\n", " "), err=True)
 
@@ -318,7 +333,7 @@ def demo(output: str, seed: int | None) -> None:
 # The commands on study files: study from-xlsform, and study embed.
 
 
-@click.group()
+@click.group(cls=GroupInWholeSentences)
 def study() -> None:
     """Check a study file, print a sheet of it, and files for other programs and your own page."""
 

@@ -25,6 +25,8 @@ from warner.app.new_study.text import (
     with_range,
 )
 from warner.design.proposal import Proposal, propose
+from warner.designs import from_text
+from warner.domains import Categorical
 from warner.io.read_answers import Contents, Kind, contents_of, kinds_of
 from warner.studies.study import Study
 
@@ -166,7 +168,8 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign or not value.strip():
-            raise ArgumentError(option, "must be NAME=VALUE", show(text))
+            remedy = None if sign or not names else f"Write {names[0]}={text}"
+            raise ArgumentError(option, "must be NAME=VALUE", show(text), remedy)
         if name not in names:
             rule = f"must name one of {', '.join(names)}"
             raise ArgumentError(option, rule, show(name), meant(name, names))
@@ -194,6 +197,7 @@ def stated(
         "values": lambda q, text: with_labels(q, split(text)),
         "range": with_range,
         "grid": with_grid,
+        "design": with_design,
     }
     questions = []
     for name in names:
@@ -206,6 +210,13 @@ def stated(
                 question = read(question, options[option][name])
         questions.append(question)
     return questions
+
+
+def with_design(question: Question, text: str) -> Question:
+    """The question with the design of a card; its answers are no and yes unless others are said."""
+    from_text(text, None if question.labels is None else Categorical(list(question.labels)))
+    labels = question.labels or ("no", "yes")
+    return replace(question, labels=labels, options={**question.options, "design": text})
 
 
 def as_public(question: Question) -> Question:

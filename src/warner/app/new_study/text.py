@@ -338,7 +338,14 @@ class FirstStudy:
         for question in self.public:
             yield from _public(question)
 
+    @property
+    def is_on_paper(self) -> bool:
+        """Whether people randomise answers themselves, by the design of a card."""
+        return any("design" in question.options for question in self.secret)
+
     def _budget(self) -> Iterator[str]:
+        if self.is_on_paper:
+            return
         if self.per_distance:
             yield from _comment(
                 f"No budget is stated: the epsilon of {listed(self.per_distance)} is for values at "
@@ -377,6 +384,9 @@ class FirstStudy:
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
             yield f"The text of the question, as label: {listed(unasked)}."
+        if self.is_on_paper:
+            yield "Whether everybody can make the draw of each design (warner study sheet)."
+            return
         which = "The" if self.asks_one else "Each"
         yield (
             f"{which} epsilon: less protects more, and more makes intervals narrower. "
@@ -410,6 +420,9 @@ class FirstStudy:
         yield from (f"{key} = {toml(value)}" for key, value in question.shown.items())
         yield from _comment(*_about(question))
         yield question.domain
+        if "design" in question.options:
+            yield f"design = {toml(question.options['design'])}  # people draw: warner study sheet"
+            return
         epsilon = self.epsilon_of(question)
         by_rule = question.mechanism(float(epsilon))
         mechanism, reason = self.mechanisms.get(question.name, by_rule)

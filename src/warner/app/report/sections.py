@@ -762,7 +762,8 @@ def _method(source: Source, settings: Settings) -> Section:
             "epsilon follows from the chances of the card"
         )
     blocks: list[Block] = [
-        f"{how}; e to the power of epsilon is the factor named above.",
+        f"{how}. Epsilon bounds how sure somebody can be, as said above: of one of two answers "
+        "that were equally likely before, e^epsilon / (1 + e^epsilon).",
         Table(head, listed, title="How reports were randomised"),
     ]
     notes: dict[str, list[str]] = {}
