@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser._page import AXE, VIOLATIONS, choose, opened, send
+from tests.browser._page import AXE, VIOLATIONS, choose, kept, opened, send
 
 QUESTION = """
 [attributes.q{0}]
@@ -137,3 +137,19 @@ def test_whom_a_question_does_not_apply_sends_as_much_as_everybody(
         send(page)
     assert len({len(sent.body) for sent in relay.posts}) == 1
     assert served.people() == 2
+
+
+def test_the_page_opens_in_the_language_of_the_browser_and_a_click_wins(
+    people: Any, serve: Any
+) -> None:
+    """Rejects: a reload, or the page without a connection, in another language than was chosen."""
+    page = opened(people.person(locale="de-AT", **SMALL), serve(STUDY).url)
+    assert page.get_attribute("html", "lang") == "de"
+    page.click('.languages a[lang="en"]')
+    page.wait_for_selector("html[lang=en]", state="attached")
+    kept(page)
+    page.context.set_offline(True)
+    page.reload()
+    page.wait_for_selector("#continue:not([disabled])")
+    assert page.get_attribute("html", "lang") == "en"
+    page.context.set_offline(False)

@@ -67,10 +67,14 @@ class Site:
 
 @contextlib.contextmanager
 def site(
-    path: Path, more: str = "", settings: Settings | None = None, store: Store | None = None
+    path: Path,
+    more: str = "",
+    settings: Settings | None = None,
+    store: Store | None = None,
+    text: str = TEXT,
 ) -> Iterator[Site]:
     """The application of the study, with a store in a file unless another is given."""
-    study = Study.parse(TEXT + more)
+    study = Study.parse(text + more)
     collector = Collector(study, SQLiteStore(path) if store is None else store)
     live = LivePublisher(collector, study)
     token = new_token()

@@ -37,6 +37,7 @@ from warner.collector.web.responses import (
     RawHeaders,
     StaticFile,
     json_answer,
+    language_for,
     packaged,
     policy,
     refusal_answer,
@@ -199,10 +200,15 @@ class Application(Site):
         headers = {"content-security-policy": policy("'none'", origins, issuer)}
         if origins:
             headers["x-frame-options"] = ""
-        return StaticFile(text.encode(), "text/html; charset=utf-8", headers)
+        html = "text/html; charset=utf-8"
+        return StaticFile(text.encode(), html, headers, ("accept-language",))
 
     async def _survey(self, request: Request) -> Response:
-        language = chosen_language(self._study, request.query_params.get("lang"))
+        language = request.query_params.get("lang")
+        if language is None:
+            preferred = request.headers.getlist("accept-language")
+            language = language_for(preferred, self._study.languages)
+        language = chosen_language(self._study, language)
         return await self._survey_in(language).answer(request)
 
 

@@ -261,6 +261,7 @@ class StaticFile:
     content: bytes
     content_type: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    varies: tuple[str, ...] = ()  # the headers of requests by which another file is answered
 
     @cached_property
     def tag(self) -> str:
@@ -285,7 +286,7 @@ class StaticFile:
             **self.headers,
             "etag": tag,
             "cache-control": ASKED_AGAIN,
-            "vary": "accept-encoding",
+            "vary": ", ".join(["accept-encoding", *self.varies]),
         }
         # Tags that a sender has are such as ``W/"a", "b"`` or ``*``.
         stated = ",".join(request.headers.getlist("if-none-match")).split(",")
@@ -295,9 +296,6 @@ class StaticFile:
         if coding != "identity":
             headers["content-encoding"] = coding
         return Response(self.forms[coding], headers=headers)
-
-
-_NOT_TAKEN = re.compile(r"\s*q\s*=\s*0(\.0*)?\s*")
 
 
 def coding_for(stated: Sequence[str], codings: Iterable[str]) -> str:
@@ -310,8 +308,32 @@ def coding_for(stated: Sequence[str], codings: Iterable[str]) -> str:
     'identity'
     """
     named = [one.partition(";") for one in ",".join(stated).lower().split(",")]
-    taken = {name.strip() for name, _, weight in named if not _NOT_TAKEN.fullmatch(weight)}
+    taken = {name.strip() for name, _, weight in named if _weight(weight)}
     return next((coding for coding in codings if coding in taken), "identity")
+
+
+def language_for(stated: Sequence[str], languages: Sequence[str]) -> str | None:
+    """The one of some languages that a reader prefers, by headers Accept-Language, or None.
+
+    >>> language_for(["de-AT,de;q=0.9,en;q=0.8"], ["en", "de"])
+    'de'
+    >>> language_for(["da, en;q=0"], ["en", "de"]) is None
+    True
+    """
+    named = [one.partition(";") for one in ",".join(stated).lower().split(",")]
+    tags = [(_weight(weight), name.strip()) for name, _, weight in named]
+    for weight, tag in sorted(tags, key=lambda one: -one[0]):
+        exact = [one for one in languages if one.lower() == tag]
+        near = [one for one in languages if one.lower().split("-")[0] == tag.split("-")[0]]
+        if weight and (exact or near):
+            return (exact or near)[0]
+    return None
+
+
+def _weight(text: str) -> float:
+    """The weight in ``q=0.8``; 1 where there is none that can be read."""
+    written = re.fullmatch(r"\s*q\s*=\s*(\d(?:\.\d{0,3})?)\s*", text)
+    return float(written[1]) if written else 1.0
 
 
 def packaged() -> dict[str, StaticFile]:

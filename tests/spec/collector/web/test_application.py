@@ -123,6 +123,29 @@ def test_other_addresses_are_nothing(web: Site, client: Client, path: str) -> No
     assert web.collector.n == 0
 
 
+@pytest.mark.parametrize(
+    ("preferred", "path", "language"),
+    [
+        (None, "/", "en"),
+        ("de-AT,de;q=0.9,en;q=0.8", "/", "de"),
+        ("fr, en;q=0.5, de;q=0.7", "/", "de"),
+        ("de;q=0, en", "/", "en"),
+        ("ja;q=x,*", "/", "en"),
+        ("de", "/?lang=en", "en"),
+        ("de", "/?lang=xx", "en"),
+    ],
+)
+def test_the_page_opens_in_the_language_of_the_browser_unless_another_was_chosen(
+    tmp_path: Path, preferred: str | None, path: str, language: str
+) -> None:
+    """Rejects: a cache that gives a page to readers of another language, a click that is undone."""
+    text = TEXT.replace('title = "Habits"', 'languages = ["en", "de"]')
+    with site(tmp_path / "b.sqlite", text=text) as web, Client(web.application) as client:
+        answer = client.get(path, headers={"accept-language": preferred or ""})
+    assert f'<html lang="{language}"' in answer.text
+    assert answer.headers["vary"] == "accept-encoding, accept-language"
+
+
 def test_a_long_address_is_refused(client: Client) -> None:
     refused(client.get("/?lang=" + CANARY * 1000), "long_address")
 
