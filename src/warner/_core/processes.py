@@ -374,6 +374,10 @@ class JsonLines:
 # there, threads gain less in these products than other small ones lose on busy cores.
 SMALL = 10**10
 
+# Up to here OpenBLAS makes products and factorisations on one thread itself (measured: all of 16
+# rows and values; from 32 on, eigenvalues are computed on several).
+TINY = 2**14
+
 _lock = Lock()
 _users = 0
 _limit: Any = None

@@ -27,7 +27,7 @@ from warner._core.errors import (
 )
 from warner._core.names import Hinting
 from warner._core.pickles import packed, unpacked, without_cached
-from warner._core.processes import SMALL, one_thread
+from warner._core.processes import SMALL, TINY, one_thread
 from warner._core.progress import stage
 from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows
 from warner.domains import Domain
@@ -736,10 +736,13 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
 
 
 def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
-    """Return a context with one thread for linear algebra if the products of a fit are small."""
+    """Return a context with one thread for linear algebra if the products of a fit are small.
+
+    The smallest products and factorisations are made on one thread anyway.
+    """
     # Setting the number takes about as long as a small fit: run many fits in one such block.
     rows, size = data.channel.shape
-    return one_thread() if min(rows, data.n) * size**2 <= SMALL else nullcontext()
+    return one_thread() if TINY < min(rows, data.n) * size**2 <= SMALL else nullcontext()
 
 
 def require_positive(estimator: Estimator, *names: str, zero: bool = False) -> None:

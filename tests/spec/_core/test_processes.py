@@ -196,10 +196,11 @@ class Watching(warner.estimators.Estimator):
         raise RuntimeError("stop")
 
 
-@pytest.mark.parametrize("size, threads", [(500, 1), (3000, 4)])
+@pytest.mark.parametrize("size, threads", [(16, 4), (500, 1), (3000, 4)])
 def test_small_fits_use_one_thread_and_large_fits_all(
     library: Library, size: int, threads: int
 ) -> None:
+    """For the smallest fits nothing is set, as that can take longer than they do."""
     data = LikelihoodData(
         DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size)
     )
