@@ -129,7 +129,7 @@ rows_of_estimate <- function(each) {
     return(frame(each$differences, columns, attribute = name))
   }
   group <- unlist(each$group)
-  shares <- frame(each$shares, c(term = "value", BOUNDS, n = "n"))
+  shares <- frame(each$shares, c(term = "value", BOUNDS, people_about = "people_about"))
   if (length(each$unbiased)) shares$std.error <- entries(each$unbiased, "error")
   means <- frame(each$mean, BOUNDS)
   if (nrow(means)) means$term <- if (nrow(means) == 1) "mean" else paste("mean", seq_len(nrow(means)))

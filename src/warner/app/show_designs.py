@@ -55,6 +55,11 @@ WEIGHT = (
 _MOST_LIARS = 3  # questions of which is said what a liar does
 
 
+def _few(people: float) -> str:
+    """A number of people, of a few with a decimal."""
+    return f"{people:,.0f}" if people >= 10 else f"{people:.2g}"
+
+
 def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     """What somebody who lies can do to the counts of questions, the worst first.
 
@@ -65,9 +70,9 @@ def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     if not moved:
         return []
     (first, name), *others = moved[:_MOST_LIARS]
-    more = "".join(f", {weight:,.2g} to {each}" for weight, each in others)
+    more = "".join(f", {_few(weight)} to {each}" for weight, each in others)
     less = ", and less to the others" if len(moved) > _MOST_LIARS else ""
-    most = f"Somebody who lies can add up to {first:,.2g} people to an answer to {name}"
+    most = f"Somebody who lies can add up to {_few(first)} people to an answer to {name}"
     return [f"{most}{more}{less}."]
 
 
@@ -542,7 +547,7 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
 
 
 def _columns_of_widths(proposal: Proposal, has_mean: bool) -> list[Column]:
-    share = Column("share", f"interval of a share of {100 * proposal.share:.3g} %", "number")
+    share = Column("share", f"interval at {100 * proposal.share:.3g} %", "number")
     return [share, *([Column("mean", "interval of the mean", "number")] if has_mean else [])]
 
 

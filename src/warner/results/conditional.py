@@ -391,8 +391,8 @@ class Conditional(Tabular):
 
         Returns:
             One dict per value, with the keys ``"value"``, ``"estimate"``, ``"low"``, ``"high"``
-            and ``"n"``, as of :meth:`warner.Estimate.rows`. The list is empty where only means
-            were estimated.
+            and ``"people_about"``, as of :meth:`warner.Estimate.rows`. The list is empty where only
+            means were estimated.
         """
         if self.estimate.fit.probabilities is None:
             return []

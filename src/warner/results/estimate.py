@@ -694,7 +694,7 @@ class Estimate(Solution):
             - ``"value"``: the value;
             - ``"estimate"``: the share of people who have it;
             - ``"low"``, ``"high"``: the interval of the share;
-            - ``"n"``: the number of these people, the share times n.
+            - ``"people_about"``: the estimated number of these people.
 
         Raises:
             ArgumentTypeError: the domain is not a Product of two attributes.
@@ -741,9 +741,9 @@ class Estimate(Solution):
             - ``"estimate"``: its share;
             - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
               bounds a share;
-            - ``"n"``: the estimated number of people with this value, the share times n; of
-              reports, where a person sent several; None where some people were asked a part of
-              the attributes alone;
+            - ``"people_about"``: the estimated number of people with this value, the share times
+              n; of reports, where a person sent several; None where some people were asked a part
+              of the attributes alone;
             - ``"shrunk_from"``: the unbiased estimate, where the value's own reports exclude the
               estimate at this level; None elsewhere, see
               :func:`warner.results.intervals.intervals_of_table`.

@@ -572,7 +572,7 @@ def share_row(
         "low": float(low),
         "high": float(high),
     }
-    return row if n is None or share is None else row | {"n": float(share * n)}
+    return row if n is None or share is None else row | {"people_about": float(share * n)}
 
 
 def effect_of_design(effect: float | None) -> dict[str, Any]:
@@ -602,7 +602,7 @@ def share_columns(level: float, counted: str | None = "people", kind: str = "") 
         Column("estimate", unit="share"),
         *([interval] if is_bounded else []),
         Column("estimate", "", "bar", ends=("low", "high") if is_bounded else None),
-        *([] if counted is None else [Column("n", counted, "people", priority=1)]),
+        *([] if counted is None else [Column("people_about", counted, "people", priority=1)]),
     ]
 
 

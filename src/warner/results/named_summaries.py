@@ -266,7 +266,9 @@ def table_of_estimates(
 ) -> Table:
     """The rows of several estimates, and more rows that were made of them."""
     rows = [
-        row for result in estimates for row in estimate_rows(result, level, target, kind, summaries)
+        {"n": result.n, **row}
+        for result in estimates
+        for row in estimate_rows(result, level, target, kind, summaries)
     ]
     return _table(
         (), [*rows, *more_rows], level, target, any(result.data.simulated for result in estimates)
@@ -285,12 +287,12 @@ def table_of_groups(
     taken = {key for column in _columns(level) for key in column.keys}
     names = [f"{name} (public)" if name in taken else name for name in names]
     rows = [
-        {**dict(zip(names, key, strict=True)), **row}
+        {**dict(zip(names, key, strict=True)), "n": n, **row}
         for key, result in estimates
-        for row in (
-            [{"attribute": result}]
+        for n, row in (
+            [(0, {"attribute": result})]
             if isinstance(result, str)
-            else estimate_rows(result, level, target, kind, summaries)
+            else ((result.n, r) for r in estimate_rows(result, level, target, kind, summaries))
         )
     ]
     of_groups = [result for _, result in estimates if not isinstance(result, str)]
@@ -298,7 +300,7 @@ def table_of_groups(
 
 
 def _columns(level: float) -> list[Column]:
-    settings = [Column(key, unit="number") for key in ("level", "target", "shrunk_from")]
+    settings = [Column(key, unit="number") for key in ("n", "level", "target", "shrunk_from")]
     return [Column("attribute"), *share_columns(level), *settings]
 
 
@@ -334,15 +336,16 @@ def estimate_rows(
     for row in result.key_rows(level, target):
         yield {"attribute": f"{name} (key)", "is_share": True, **row}
         limits = np.array([row["mean_low"], row["mean_high"]])
-        mean = share_row(row["value"], row["mean"], limits) | {"n": row["n"], "is_share": False}
-        yield {"attribute": f"{name} (mean of key)", **mean}
+        mean = share_row(row["value"], row["mean"], limits)
+        about = {"people_about": row["people_about"], "is_share": False}
+        yield {"attribute": f"{name} (mean of key)", **mean, **about}
     chosen = [] if summaries is None else list(summaries(result))
     if result.fit.mean is not None and not any(named.kind == "mean" for named in chosen):
         several = len(result.fit.mean.value) > 1
         for i, mean_row in enumerate(result.means(level, target, kind)):
             axis = f" of coordinate {i}" if several else ""
             about = {"attribute": f"{name} (mean{axis})", "value": "", "is_share": False}
-            yield {**about, **mean_row, "n": result.n}
+            yield {**about, **mean_row}
     for row in summary_rows(result, chosen, level, target, kind):
-        people = row["estimate"] * result.n if row["is_share"] else result.n
-        yield {"attribute": f"{name} ({row['text']})", "value": "", **row, "n": people}
+        people = {"people_about": row["estimate"] * result.n} if row["is_share"] else {}
+        yield {"attribute": f"{name} ({row['text']})", "value": "", **row, **people}

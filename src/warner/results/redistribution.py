@@ -91,7 +91,7 @@ class Redistributed:
     def rows(self) -> list[dict[str, Any]]:
         """A row for each value: value, estimate and n."""
         shares = zip(self.domain.labels, self.probabilities.tolist(), strict=True)
-        return [{"value": v, "estimate": p, "n": p * self.estimate.n} for v, p in shares]
+        return [{"value": v, "estimate": p, "people_about": p * self.estimate.n} for v, p in shares]
 
     def to_json(self) -> dict[str, Any]:
         """The redistributed shares as JSON data: shares, tags and worst_case."""

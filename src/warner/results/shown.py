@@ -184,7 +184,7 @@ def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
     labels = [label for _, _, label in bands(result.domain)]
     rows = summary_rows(result, bands_of(result.domain), level, target)
     return [
-        row | {"value": label, "n": row["estimate"] * result.n, "mark": ""}
+        row | {"value": label, "people_about": row["estimate"] * result.n, "mark": ""}
         for label, row in zip(labels, rows, strict=True)
     ]
 

@@ -135,7 +135,7 @@ def rows(
     each = solution.domain.labels, solution.probabilities, bounds, alone, effects
     shares = zip(*each, strict=True)
     # Where most people were asked a part of the values, the share times n is no number of people.
-    count = {"n": None} if asked_in_words(solution.data) else {}
+    count = {"people_about": None} if asked_in_words(solution.data) else {}
     return [
         share_row(value, share, limits, solution.n)
         | count

@@ -213,7 +213,7 @@ def test_joint_shares_say_how_many_people_were_asked_all_of_them(here: Path) -> 
     assert f"{both:,} people were asked both, {one:,} one of them" in pair
     assert "people, about" not in pair and "95 % interval" in pair
     rows = json.loads(warn("estimate", "t.json", "--joint", "a,b", "--json").partition("\n")[2])
-    assert all(row["n"] is None for row in rows[0]["shares"])
+    assert all(row["people_about"] is None for row in rows[0]["shares"])
     three = " ".join(warn("estimate", "t.json", "--joint", "a,b,c").split())
     assert "nobody was asked all three, 3,000 some of them" in three
     assert "There are no intervals" in three and "interval " not in three and "100.0" not in three
@@ -234,7 +234,7 @@ def test_two_tallies_of_pairs_add_the_people_who_were_asked_both() -> None:
     apart = [estimate(tally, attributes=["a", "b"]).data.n_of_all for tally in tallies]
     together = estimate(tallies, attributes=["a", "b"])
     assert 0 < together.data.n_of_all == sum(apart) < together.n
-    assert estimate(tallies, attributes=["a"]).rows()[0]["n"] is not None
+    assert estimate(tallies, attributes=["a"]).rows()[0]["people_about"] is not None
 
 
 @pytest.mark.parametrize("each", ['"one"', '"pair"', "2"])

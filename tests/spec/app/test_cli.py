@@ -205,3 +205,18 @@ def test_quiet_leaves_results_warnings_and_errors(tmp_path: Path) -> None:
     assert "100 people, each spends" in loud and "spends" not in quiet and loud == again
     assert "Simulation only" in loud and "Simulation only" in quiet
     assert "Error: " in run("-q", "tally", "missing.csv", ok=False).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "loss", "said"),
+    [
+        ("plan", "mse", "'l2' is the sum of squared errors, K times the MSE"),
+        ("plan", "TV", "'l1' is twice the total variation"),
+        ("plan", "kl", "warner benchmark has 'kl'"),
+        ("benchmark", "mae", "'l1' is the sum of absolute errors"),
+    ],
+)
+def test_losses_of_the_literature_are_answered(command: str, loss: str, said: str) -> None:
+    """Rejects the list of choices of click, which does not say which of them is meant."""
+    refused = run(command, "study.toml", "--loss", loss, ok=False)
+    assert said in refused.output

@@ -108,7 +108,9 @@ def test_one_tally_for_each_group_from_randomize_to_estimates(here: Path) -> Non
         k: v for k, v in alone.items() if k != "attribute"
     }
     csv = run("estimate", "groups.json", "--csv").stdout.splitlines()
-    assert csv[0] == "ward,visit,attribute,value,estimate,low,high,n,level,target,shrunk_from"
+    assert csv[0] == (
+        "ward,visit,attribute,value,estimate,low,high,people_about,n,level,target,shrunk_from"
+    )
     assert len(csv) == 1 + 4 * (2 + 20)
     assert "south" in run("estimate", "groups.json", "-m", "mle").stdout
 

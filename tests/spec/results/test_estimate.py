@@ -81,7 +81,7 @@ def test_an_estimate_is_json_and_frame_and_rows(tally: warner.Tally) -> None:
             "estimate",
             "low",
             "high",
-            "n",
+            "people_about",
             "shrunk_from",
         ]
     refused(ArgumentError, "backend", result.to_frame, "excel")

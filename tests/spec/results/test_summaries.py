@@ -32,7 +32,12 @@ from warner.domains import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.estimators.base import Fit, LikelihoodData, PosteriorFit
 from warner.results.linear_limits import UnbiasedShares
-from warner.results.named_summaries import estimate_rows, parse, summary_rows
+from warner.results.named_summaries import (
+    estimate_rows,
+    parse,
+    summary_rows,
+    table_of_estimates,
+)
 
 
 def _result(
@@ -526,7 +531,9 @@ def test_a_mean_is_no_share_beside_the_shares_of_a_question() -> None:
     height = Laplace(Interval(0.0, 100.0, 4), 2.0)
     tally = height.tally(height.randomize(np.full(300, 60.0), np.random.default_rng(1)))
     rows = list(estimate_rows(estimate(tally, "mean"), 0.95, "population"))
-    assert [(row["is_share"], row["n"]) for row in rows] == [(False, 300)]
+    assert [(row["is_share"], "people_about" in row) for row in rows] == [(False, False)]
+    (row,) = table_of_estimates([estimate(tally, "mean")], 0.95, "population").rows
+    assert row["n"] == 300 and row["people_about"] is None
     assert 40 < rows[0]["estimate"] < 80
 
 

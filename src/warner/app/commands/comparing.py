@@ -13,7 +13,7 @@ from warner import io as files
 from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import Output, additions, attributes, table_of_rows, written
+from warner.app.commands.options import Loss, Output, additions, attributes, table_of_rows, written
 from warner.app.draft import Draft, mechanism_of
 from warner.app.requested import asked_tallies, that_were_asked
 from warner.app.show_designs import show_table
@@ -51,7 +51,7 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
 @attributes
 @click.option(
     "--loss",
-    type=click.Choice(tuple(LOSSES)),
+    type=Loss(LOSSES),
     metavar="LOSS",
     default="l2",
     show_default=True,

@@ -17,7 +17,7 @@ from warner._core.progress import steps
 from warner._core.table import as_text
 from warner._core.text import visible
 from warner.app import terminal
-from warner.app.commands.options import Below1, Output, smallest_group, table_of_rows, written
+from warner.app.commands.options import Below1, Loss, Output, smallest_group, table_of_rows, written
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
@@ -105,7 +105,7 @@ from warner.studies.study import Study
 )
 @click.option(
     "--loss",
-    type=click.Choice(["l1", "l2", "w1"]),
+    type=Loss(("l1", "l2", "w1"), elsewhere="kl js cdf"),
     help="l2: sum of squared errors. l1: sum of absolute errors, twice the total variation. "
     "w1: Wasserstein-1 distance, for numbers and places. Default: w1 for numbers and places, "
     "l2 for labels.",

@@ -16,9 +16,10 @@ import click
 import numpy as np
 
 from warner._core.atomic_files import require_ending, write_whole
-from warner._core.checks import confidence_level
+from warner._core.checks import choice, confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.extras import imported
+from warner._core.names import LOSSES_ELSEWHERE
 from warner._core.table import Column, Table
 from warner.app.terminal import shown_with
 from warner.app.what_files_hold import (
@@ -334,6 +335,29 @@ def _finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [_finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+class Loss(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A loss; a word of the literature is answered by what it is called here."""
+
+    name = "loss"
+
+    def __init__(self, losses: Collection[str], elsewhere: str = "") -> None:
+        self.losses, self.elsewhere = tuple(losses), elsewhere
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """What the help shows in place of the value."""
+        return f"[{'|'.join(self.losses)}]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """The loss in small letters.
+
+        Raises:
+            ArgumentError: another word.
+        """
+        loss = str(value).lower()
+        there = dict.fromkeys(self.elsewhere.split(), f"warner benchmark has {loss!r}")
+        return str(choice("--loss", loss, self.losses, LOSSES_ELSEWHERE | there))
 
 
 class Below1(click.FloatRange):
