@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 import numpy as np
@@ -47,7 +47,7 @@ def read_tallies(path: str) -> dict[str, Tally]:
     from warner.studies.problems import study_data, study_text
 
     if path == "-":
-        return parse_tallies(sys.stdin.buffer.read(), "standard input")
+        return parse_tallies(_standard_input().read(), "standard input")
     if Path(path).is_file() and not is_tally_file(path):
         if formats.is_report_file(path):
             rule = "is no tally, but has the ending of reports or answers"
@@ -68,6 +68,13 @@ def read_totals(path: str) -> dict[str, Tally]:
         rule, remedy = "holds tallies of groups of people", "Tally the reports without --by"
         raise FileError(path, rule, None, remedy)
     return tallies
+
+
+def _standard_input() -> BinaryIO:
+    """Standard input; somebody at a keyboard is told that the command waits for it."""
+    if sys.stdin.isatty():
+        say("Waiting for a file on standard input. Ctrl-C stops it.")
+    return sys.stdin.buffer
 
 
 def read_or_count(path: str) -> dict[str, Tally]:
@@ -383,7 +390,7 @@ def as_file(path: str) -> Iterator[str]:
         return
     with temporary_file(suffix=".csv") as copy:
         with open(copy, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            shutil.copyfileobj(_standard_input(), file)
         yield copy
 
 

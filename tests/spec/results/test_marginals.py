@@ -404,7 +404,7 @@ def test_tables_have_the_label_of_nonresponse() -> None:
     assert result.rows()[-1]["value"] == "(no answer)"
     frame = result.to_frame()
     assert frame.column("value").to_pylist()[-2:] == ["9", "(no answer)"]
-    assert result.to_json()["answered"]["n"] == pytest.approx(result.answered().n)
+    assert result.to_json()["answered"]["people_about"] == pytest.approx(result.answered().n)
 
 
 def test_a_log_spline_with_nonresponse_has_a_limit_that_it_names() -> None:

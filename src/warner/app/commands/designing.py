@@ -606,14 +606,14 @@ def audit(
             *unusual_budgets(mechanisms, most),
         )
         if most > 1:
-            click.echo(
+            terminal.show(
                 f"These are of one row of answers. A person with {most:,} rows spends {most:,} "
                 "times as much."
             )
         if served:
-            click.echo(f"Scripts of the survey page, SHA-256: {scripts_digest()}")
+            terminal.show(f"Scripts of the survey page, SHA-256: {scripts_digest()}")
         if public:
-            click.echo(audit_text(public, smallest_group, sizes))
+            terminal.show(audit_text(public, smallest_group, sizes))
 
     output.write(
         show,
