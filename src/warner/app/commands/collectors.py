@@ -234,6 +234,13 @@ def hosts_of(named: Sequence[str], url: str | None, host: str) -> list[str]:
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
+def is_of_this_machine(url: str) -> bool:
+    """Whether only this machine reaches an address."""
+    from urllib.parse import urlsplit
+
+    return urlsplit(url).hostname in LOOPBACK
+
+
 def new_tokens(collector: Collector, choices: Mapping[str, Any]) -> dict[str, str]:
     """The tokens that the options ask for, by whose they are; "" is the owner's, who needs one."""
     from warner.collector.access import new_token

@@ -19,6 +19,7 @@ from warner.app.commands.collectors import (
     address_options,
     collecting,
     hosts_of,
+    is_of_this_machine,
     keep_tokens,
     limits_of,
     listening,
@@ -332,6 +333,14 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
         raise ArgumentError(path_of_keys, rule, None, "Take the file that was made with the table")
     url = None if choices["url"] is None else checked_url(choices["url"])
     limits, listen = limits_of(choices), listening(choices, url)
+    here = url or listen.url(listen.port)
+    # A proxy can stand between an address of another machine and this process. Port 0 is any.
+    is_here = is_of_this_machine(stated.issuer) and listen.port > 0
+    if here != stated.issuer and (url or is_here):
+        option = "--url" if url else "--port" if is_of_this_machine(here) else "--host"
+        rule = f"must make the address to which {path} sends devices, {stated.issuer}"
+        remedy = None if url else f"Behind a proxy: --url {stated.issuer}"
+        raise ArgumentError(option, rule, here, remedy)
     with collecting(path, study, choices["store"], None, issues=True) as collector:
         tokens = new_tokens(collector, choices)
         hosts = hosts_of(choices["hosts"], url, listen.host)

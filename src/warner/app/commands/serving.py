@@ -27,6 +27,7 @@ from warner.app.commands.collectors import (
     collecting,
     given_again,
     hosts_of,
+    is_of_this_machine,
     keep_tokens,
     limits_of,
     listening,
@@ -196,6 +197,11 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     url = None if choices["url"] is None else checked_url(choices["url"])
     address = _take_lan(path, choices) if choices["lan"] else None
     limits, listen = limits_of(choices), listening(choices, url)
+    tokens_of, reached = study.collect.tokens, url or listen.url(listen.port)
+    if tokens_of and is_of_this_machine(tokens_of.issuer) and not is_of_this_machine(reached):
+        rule = "is an address of this machine, and other devices exchange their codes there"
+        remedy = "Make keys for one that they reach: warner collect keys --issuer https://..."
+        raise ArgumentError(f"{path}: issuer", rule, tokens_of.issuer, remedy)
     served_at, preview = url, choices["preview"]
     if preview and choices["store"] is not None:
         raise ArgumentError(

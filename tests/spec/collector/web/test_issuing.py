@@ -177,6 +177,32 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     assert "exchange for a token" in checked.stdout, checked.output
 
 
+def test_an_issuer_that_devices_do_not_reach_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects: phones that send their codes to themselves, and an issuer at another port."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8001))
+    study, here = Path("study.toml"), "http://127.0.0.1:8001"
+    study.write_text(TEXT.replace('"invited"', '"tokens"'))
+    table = run("collect", "keys", "study.toml", "--issuer", here, "-o", "issuer.pem").stdout
+    study.write_text(study.read_text() + table)
+    issue = ("collect", "issue", "study.toml", "--keys", "issuer.pem")
+    for options, said in [
+        (("--port", "8002"), "--port: must make the address to which study.toml sends devices"),
+        (("--host", "0.0.0.0", "--port", "8002"), f"Behind a proxy: --url {here}"),
+        (("--url", "https://codes.example.org"), "--url: must make the address"),
+    ]:
+        assert said in run(*issue, *options, ok=False).stderr
+    run(*issue, "--port", "8001")
+    run("collect", "serve", "study.toml")
+    for more in (["--lan"], ["--url", "https://survey.example.org"]):
+        assert (
+            f"got {here}. Make keys"
+            in run("collect", "serve", "study.toml", *more, ok=False).stderr
+        )
+
+
 def test_a_collector_sends_who_invites_to_the_issuer(tmp_path: Path) -> None:
     """Rejects the answer that the survey is open to everyone: its remedy would end the tokens."""
     study = study_of()
