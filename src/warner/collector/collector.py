@@ -316,10 +316,14 @@ class Collector:
 
     def is_spent(self, submission_id: bytes) -> bool:
         """Whether a submission with this id is counted. One that still waits is not."""
-        ids = np.frombuffer(submission_id, np.uint8).reshape(1, ID_BYTES)
+        return bool(self.are_spent(submission_id)[0])
+
+    def are_spent(self, submission_ids: bytes) -> np.ndarray:
+        """Whether submissions with these ids, one after the other, are counted: bool (n,)."""
+        ids = np.frombuffer(submission_ids, np.uint8).reshape(-1, ID_BYTES)
         if (refused := self._refusal()) is not None:
             raise refused
-        return bool(self._ask(lambda: self._is_spent(ids)))
+        return np.asarray(self._ask(lambda: self._are_spent(ids)))
 
     def exchange(self, code_id: bytes, request: bytes) -> None:
         """Keep that the code with this id was exchanged, unless it was by another request.
@@ -767,15 +771,15 @@ class Collector:
         _LOG.info("the survey was opened")
         self._read_again()
 
-    def _is_spent(self, ids: np.ndarray) -> bool:
-        """Whether the only one of these ids is spent."""
+    def _are_spent(self, ids: np.ndarray) -> np.ndarray:
+        """Which of these ids are spent."""
         self._sync()
         with self._store.changing():
             refused = self._uninvited([ids])[0]
-            is_spent = bool(self._store.has(SPENT, ids)[0])
+            spent = self._store.has(SPENT, ids)
         if refused is not None:
             raise refused
-        return is_spent
+        return spent
 
     def _exchange(self, ids: np.ndarray) -> None:
         """Spend the id of a code and that of a request, unless only the code was spent before."""

@@ -118,8 +118,8 @@ def test_a_call_beyond_its_memory_leaves_the_process_and_this_one() -> None:
 
 
 def test_a_call_beyond_its_time_is_ended_and_the_next_is_answered() -> None:
-    with bounded(seconds=5) as process:
-        refused(Unfinished, r"^takes longer than 5 seconds$", process.call, "wait", 600.0)
+    with bounded(seconds=2) as process:
+        refused(Unfinished, r"^takes longer than 2 seconds$", process.call, "wait", 600.0)
         assert process.call("wait", 0.0) is None
 
 

@@ -240,6 +240,8 @@ def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
     collector.stop()
     done = run("collect", "unused", "study.toml", "--codes", "codes.csv", "-o", "left.csv")
     assert "499 of 500 codes were not used yet" in done.stderr
+    left = list(csv.DictReader(Path("left.csv").read_text().splitlines()))
+    assert [row["code"] for row in left] == [row["code"] for row in [*rows[:7], *rows[8:]]]
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("study.counts*"))
     assert not any(row["code"].encode() in kept for row in rows)
     assert not any(row["code"].replace("-", "").encode() in kept for row in rows)

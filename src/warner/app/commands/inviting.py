@@ -202,7 +202,7 @@ def unused(
         spent = [remote.is_spent(head + each) for each in ids]
     else:
         with _keeping_codes(study, plan, store, ways) as collector:
-            spent = [collector.is_spent(each) for each in ids]
+            spent = collector.are_spent(b"".join(ids)).tolist()
     left = [code for code, is_spent in zip(listed, spent, strict=True) if not is_spent]
     _write_codes(left, base, output)
     of_all = plural(len(listed), "code was", "codes were")
