@@ -7,7 +7,7 @@ A new mechanism or estimator is tested by adding one line.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -429,6 +429,7 @@ BAD_EPSILONS: list[Any] = [
 ]
 
 
+@cache  # the names of tests ask for each of them many times
 def smallest(name: str, epsilon: float = 1.0) -> Mechanism:
     """An instance small enough to enumerate all reports."""
     if name in KEYED:

@@ -339,8 +339,8 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
     if here != stated.issuer and (url or is_here):
         option = "--url" if url else "--port" if is_of_this_machine(here) else "--host"
         rule = f"must make the address to which {path} sends devices, {stated.issuer}"
-        remedy = None if url else f"Behind a proxy: --url {stated.issuer}"
-        raise ArgumentError(option, rule, here, remedy)
+        behind = None if url else f"Behind a proxy: --url {stated.issuer}"
+        raise ArgumentError(option, rule, here, behind)
     with collecting(path, study, choices["store"], None, issues=True) as collector:
         tokens = new_tokens(collector, choices)
         hosts = hosts_of(choices["hosts"], url, listen.host)
