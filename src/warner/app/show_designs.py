@@ -20,9 +20,9 @@ from warner.app.terminal import plural, show
 from warner.design.audits import Audit, audit
 from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
-from warner.design.privacy_words import Odds, about_draw, certainty, odds_of
+from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
 from warner.design.proposal import Proposal
-from warner.design.shuffling import Shuffled
+from warner.design.shuffling import Shuffled, protects_all_alike
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
     HiddenQuestion,
@@ -72,7 +72,9 @@ def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     (first, name), *others = moved[:_MOST_LIARS]
     more = "".join(f", {_few(weight)} to {each}" for weight, each in others)
     less = ", and less to the others" if len(moved) > _MOST_LIARS else ""
-    most = f"Somebody who lies can add up to {_few(first)} people to an answer to {name}"
+    count = _few(first)
+    people = f"{count} {'person' if count == '1' else 'people'}"
+    most = f"Somebody who lies can add up to {people} to an answer to {name}"
     return [f"{most}{more}{less}."]
 
 
@@ -299,6 +301,9 @@ def show_audits(
         if isinstance(mechanism := mechanisms[attribute], OneOf | HiddenQuestion):
             rows += _rows_of_blocks(mechanism)
             notes.insert(0, about_draw(mechanism, attribute))
+        promised = mechanisms[attribute].guarantee
+        if not protects_all_alike(promised) or promised.is_metric:
+            notes.append(f"{attribute}: {' '.join(of_guarantee(promised, 'a report'))}")
     columns = [
         Column("attribute"),
         Column("mechanism"),

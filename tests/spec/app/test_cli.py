@@ -94,6 +94,15 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     )
 
 
+def test_audit_says_on_any_screen_whom_a_mechanism_protects(tmp_path: Path) -> None:
+    """Rejects: an epsilon of sensitive values that reads as that of all, where columns drop out."""
+    study = tmp_path / "study.toml"
+    study.write_text(UTILITY, encoding="utf-8")
+    said = " ".join(run("audit", str(study)).stdout.split())
+    assert "Only people with a sensitive answer are protected" in said
+    assert "An answer that is not sensitive can be shown." in said
+
+
 def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
     run("tally", "r.csv", "-o", "t.json")
