@@ -124,6 +124,8 @@ _METHODS = _by_word(
         "toparquet write": "warner.io.write_reports(...)",
         "ci confint confidenceinterval intervals": "interval() table()",
         "std se stderr standarderror": "interval(kind='wald')",
+        "median": "quantile(0.5)",
+        "quantiles percentile": "quantile(0.9)",
         "shares estimates values proportions theta": "probabilities",
         "difference differences compare": "warner.compare_groups(tally)",
         "fit predict decode estimate": "warner.estimate(mechanism.tally(reports))",
@@ -138,6 +140,8 @@ _ARGUMENTS = _by_word(
         "p prob probability": "The probability p of the true value among K follows from epsilon: "
         "epsilon = log(p (K - 1) / (1 - p))",
         "eps budget": "Is 'epsilon' meant?",
+        "width precision margin": "An epsilon for a width is proposed by the command "
+        "warner plan DRAFT --people N --width 0.06",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
     }

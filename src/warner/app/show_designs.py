@@ -596,6 +596,8 @@ def sentences(planned: PlannedAttribute) -> list[str]:
             f"Expect a {level:.3g} % interval of {_points(expected.share)} for the share of {of} "
             f"{share:.3g} % of the people have."
         )
+        if share < 40:  # the variance of a share is largest at a half
+            out.append("A share near 50 % has a wider one: --share 0.5 plans for the worst case.")
     if expected.mean is not None:
         ((low, high),) = proposal.domain.answered.ends
         whose = "" if proposal.domain.nonresponse is None else " of those who answer"

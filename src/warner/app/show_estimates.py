@@ -27,7 +27,7 @@ from warner.results.shown import (
     marked,
     with_figures,
 )
-from warner.results.tables import NO_INTERVALS, PEOPLE, about_intervals, reports_of
+from warner.results.tables import EACH_ALONE, NO_INTERVALS, PEOPLE, about_intervals, reports_of
 
 if TYPE_CHECKING:
     from warner.designs import PaperDesign
@@ -162,7 +162,7 @@ def show_groups(
     ]
     is_marked = any(row["mark"] for row in rows)
     notes = [
-        f"{_ALONE} They are for {PEOPLE[target]}.",
+        f"{EACH_ALONE} They are for {PEOPLE[target]}.",
         f"{SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
@@ -209,13 +209,10 @@ def show_redistributed(result: Redistributed) -> None:
 # Groups of people: pooled estimates, weighted populations and differences.
 
 
-_ALONE = "Each group is estimated from its own reports alone, and its intervals hold for it."
-
-
 def show_group_estimates(name: str, result: Estimate, level: float, target: str) -> None:
     """Print the table of the groups of one attribute."""
     table = result.table(level, target)
-    note = f"{_ALONE} They are for {PEOPLE[target]}."
+    note, *notes = table.notes
     if result.groups is not None and result.interval_kind(target) == "posterior":
         note = (
             f"Intervals {result.groups.average_text}. A group unlike the others is missed more "
@@ -224,7 +221,7 @@ def show_group_estimates(name: str, result: Estimate, level: float, target: str)
     reports = reports_of(result.n, result.data.simulated)
     pooled = "" if result.pool == "none" else f", pool {result.pool}"
     title = f"{name}: {len(result)} groups, {reports}{pooled}"
-    show(replace(table, title=title, notes=[note, *table.notes[1:]]))
+    show(replace(table, title=title, notes=[note, *notes]))
     _show_doubt(result)
 
 

@@ -192,9 +192,7 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
     """
     total = promised.total
     if math.isinf(total):
-        return [
-            f"Somebody who sees {seen} sees the answer{'s' * several}: there is no protection."
-        ]
+        return [f"Somebody who sees {seen} sees the answer{'s' * several}: there is no protection."]
     things = "sets of answers" if several else "answers"
     who = f"Somebody who sees {seen}, and before thought"
     one, sure = "one of them", certainty(total)

@@ -80,10 +80,12 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
     for name, mechanism in list(mechanisms.items())[:_ATTRIBUTES]:
         domains = mechanism.attribute_domains or {"": mechanism.domain}
         words = mechanism.report_words
+        sends_values = mechanism.is_enumerable and mechanism.n_reports == mechanism.domain.size
         orders = [
             f"{of}{' ' * bool(of)}{listed_codes(words or domain.labels)}"
             for of, domain in list(domains.items())[:_ATTRIBUTES]
-            if not domain.is_binned
+            # Codes of other mechanisms for numbers are not the numbers, as the cells of SquareWave.
+            if not domain.is_numeric or sends_values
         ]
         further = len(domains) - _ATTRIBUTES
         orders += [f"and {further} more"] if further > 0 else []

@@ -423,8 +423,8 @@ def compare_groups(
             None.
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together.
-        of: ``"shares"`` of all values; for numbers ``"mean"``, q in (0, 1) for a quantile, 0.5 for
-            the median, or ``"numbers"`` for mean, median, quartiles and bands. None is
+        of: ``"shares"`` of all values; for numbers ``"mean"``, ``"median"``, q in (0, 1) for a
+            quantile, or ``"numbers"`` for mean, median, quartiles and bands. None is
             ``"numbers"`` for numbers that are shown by bands, of a survey with a design their
             ``"mean"``, else ``"shares"``.
         level: the coverage of each interval, in [0.5, 1).
@@ -541,6 +541,8 @@ def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
         return "mean" if has_design else "numbers"
     if of is None:
         return "shares"
+    if of == "median":
+        return 0.5
     if not isinstance(of, str):
         return probability("of", real("of", of))
     if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(domain):

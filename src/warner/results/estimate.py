@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, show
+from warner._core.checks import choice, kind as kind_of, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
 from warner._core.names import explained
 from warner._core.pickles import without_cached
@@ -263,6 +263,7 @@ class Estimate(Solution):
 
         return top(self._one, count, level, target)
 
+    @explained
     def interval(
         self,
         level: float = 0.95,
@@ -987,6 +988,9 @@ def estimate(
     """
     from warner._core.survey_design import SurveyDesign
 
+    if hasattr(tally, "columns") and not isinstance(tally, Tally):
+        rule, remedy = "must be a tally", "Count reports first: mechanism.tally(reports)"
+        raise ArgumentTypeError("tally", rule, kind_of(tally), remedy)
     named = None if method is None else estimator_of(method)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None:
@@ -997,10 +1001,11 @@ def estimate(
             raise ArgumentError("values", survey_rule, survey.text)
         table = GroupTable.surveyed(tally, survey, by, attributes)
         if table.names:
-            return _of_table(table, named, pool, time)
+            return _of_table(table, named, pool, time, attributes)
         data, plausible = table.whole, table.plausibility
         chosen_pool(table, named, pool, time)
-        return replace(_warned(_of_one(data, named), named), plausibility=plausible)
+        result = _warned(_of_one(data, named), named)
+        return replace(result, attribute=_name_of(attributes), plausibility=plausible)
     if by is not None:
         rule = "goes with the design of a survey"
         grouped = isinstance(tally, Mapping) or (isinstance(tally, Tally) and bool(tally.columns))
@@ -1011,7 +1016,8 @@ def estimate(
         if values is not None:
             rule = "are not chosen for groups"
             raise ArgumentError("values", rule, None, "Estimate each group by itself")
-        return _of_groups(tally, named, attributes, pool, time)
+        table = GroupTable.of(tally, attributes, only=time)
+        return _of_table(table, named, pool, time, attributes)
     for name, given in (("pool", pool), ("time", time)):
         if given is not None:
             rule = "goes with a tally by public columns, or a mapping {public values: tally}"
@@ -1019,7 +1025,13 @@ def estimate(
     tallies = tally if isinstance(tally, Tally) or not isinstance(tally, Iterable) else [*tally]
     data = likelihood_data(tallies, attributes)
     plausible = tested(tallies, data)
-    return replace(_warned(_of_one(data, named, values), named), plausibility=plausible)
+    result = _warned(_of_one(data, named, values), named)
+    return replace(result, attribute=_name_of(attributes), plausibility=plausible)
+
+
+def _name_of(attributes: Sequence[str] | None) -> str | None:
+    """The name of an estimate of some attributes: of one of them, for the titles of tables."""
+    return attributes[0] if attributes is not None and len(attributes) == 1 else None
 
 
 def _warned(result: Estimate, named: Estimator | None) -> Estimate:
@@ -1042,30 +1054,22 @@ def _of_one(data: LikelihoodData, method: Estimator | None, values: Any = None) 
     return Estimate(fit, data, chosen)
 
 
-def _of_groups(
-    groups: TalliesOfGroups,
+def _of_table(
+    table: GroupTable,
     method: Estimator | None,
-    attributes: Sequence[str] | None,
     pool: str | None,
     time: str | None,
+    attributes: Sequence[str] | None,
 ) -> Estimate:
     """The estimates of groups, pooled as asked."""
-    return _of_table(GroupTable.of(groups, attributes, only=time), method, pool, time)
-
-
-def _of_table(
-    table: GroupTable, method: Estimator | None, pool: str | None, time: str | None
-) -> Estimate:
-    """The same, from the reports of the groups."""
     from warner.results.pooling import GroupAxis, PooledShares, chosen_pool, pooled_axis
 
     chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
+    more: dict[str, Any] = {"attribute": _name_of(attributes), "plausibility": table.plausibility}
     if chosen != "none":
         axis = pooled_axis(table, chosen, time)
         fit = Fit(axis.probabilities, Status.COMPLETED)
-        return Estimate(
-            fit, table.whole, PooledShares(chosen), groups=axis, plausibility=table.plausibility
-        )
+        return Estimate(fit, table.whole, PooledShares(chosen), groups=axis, **more)
     # A group without reports gets equal shares and no interval.
     shares = np.full((len(table.keys), table.domain.size), 1 / table.domain.size)
     members: list[Estimate | None] = []
@@ -1078,9 +1082,7 @@ def _of_table(
     _warned(warned, method)
     fit = Fit(shares, status_of_parts(m.status for m in members if m is not None))
     axis = GroupAxis(table, "none", shares, None, tuple(members))
-    return Estimate(
-        fit, table.whole, warned.estimator, groups=axis, plausibility=table.plausibility
-    )
+    return Estimate(fit, table.whole, warned.estimator, groups=axis, **more)
 
 
 def _estimate_of(solution: Solution) -> Estimate:

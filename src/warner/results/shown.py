@@ -90,6 +90,7 @@ def blocks(
                 rows,
                 [
                     *notes,
+                    about_combinations(result),
                     tells_nothing(result, rows),
                     about_intervals(used, target),
                     about_shrunk(rows),
@@ -126,6 +127,15 @@ def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, 
         {**row, "text": f"mean{axis}", "is_share": False}
         for axis, row in zip(axes, rows, strict=True)
     ]
+
+
+def about_combinations(result: Any) -> str:
+    """The sentence that says how one of several questions is estimated alone."""
+    names = list(result.domain.attributes or {})
+    if result.attribute is not None or len(names) < 2:
+        return ""
+    alone = f'warner.estimate(tally, attributes=["{names[0]}"])'
+    return f"These are combinations of {' and '.join(names)}. One question alone: {alone}."
 
 
 def _has_summaries(result: Any) -> bool:

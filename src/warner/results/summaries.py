@@ -37,6 +37,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     IdentifiabilityError,
 )
+from warner._core.names import explained
 from warner.domains import Domain
 from warner.estimators import LogSpline, SampleMean
 from warner.estimators.base import MeanFit
@@ -86,6 +87,7 @@ class Quantity(float):
     def __getnewargs__(self) -> tuple[float, Solution, Any]:  # type: ignore[override]
         return float(self), self._estimate, self._of
 
+    @explained
     def interval(
         self,
         level: float = 0.95,

@@ -43,6 +43,7 @@ _PROMISES = {
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
 }
+EACH_ALONE = "Each group is estimated from its own reports alone, and its intervals hold for it."
 _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
@@ -298,9 +299,10 @@ def estimate_table(
             *_of_design(result),
         ]
         used = result.interval_kind(target, kind)
-        average = f", which {result.groups.average_text}" * (used == "posterior")
+        average = f", and {result.groups.average_text}" * (used == "posterior")
         listed = result.rows(level, target, kind)
-        notes = [f"Intervals: {used}, {target}{average}.", tells_nothing(result, listed)]
+        whose = f"{EACH_ALONE} They" if used == "own" else "The intervals"
+        notes = [f"{whose} are for {PEOPLE[target]}{average}.", tells_nothing(result, listed)]
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
         notes += about_paper(result)

@@ -142,3 +142,15 @@ def test_the_index_stays_in_memory(tmp_path: Any) -> None:
         assert b"person" not in text
     copy = pickle.loads(pickle.dumps(reports))
     assert copy == reports and copy.index is None
+
+
+def test_the_warning_says_the_order_of_labels_and_no_numbers_for_cells() -> None:
+    """Rejects "0 = 0, 1 = 1" for the cells of a square wave, which are no minutes."""
+    answers = np.arange(50) % 10
+    for device, said in [
+        (warner.RandomizedResponse(warner.Integers(5, 14), 1.0), "0 = 5, 1 = 6"),
+        (warner.SquareWave(warner.Integers(5, 14), 1.0), "SquareWave with epsilon 1.0. To state"),
+    ]:
+        frame = pd.DataFrame({"report": np.asarray(device.randomize(answers + 5))})
+        with pytest.warns(warner.errors.FrameWarning, match=said):
+            device.tally(frame)
