@@ -40,6 +40,8 @@ _LONGEST_WAIT = 60.0
 _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
+    "not_found": "Give the address of the survey page: an issuer of tokens has no counts. --by "
+    "names a public column of the study",
     "no_estimate_yet": "The live page says when that is. After closing, all reports are published",
     "groups_after_closing": "The groups are many for the planned people. Close the survey first",
     "closed": "Everything that was counted before is in the result",

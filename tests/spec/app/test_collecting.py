@@ -193,6 +193,8 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url, "--token-env", "NOTHING"): "holds no token",
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
+        ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
+        ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "names a public column",
         ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
         ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "question mark",
         ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",

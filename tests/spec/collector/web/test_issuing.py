@@ -10,7 +10,7 @@ import pytest
 
 from tests.spec.app._command import run
 from tests.spec.collector._tokens import invited, key_of, keys, request_of, study_of
-from tests.spec.collector._web import KIND, Client
+from tests.spec.collector._web import KIND, Client, served
 from warner.collector.access import (
     Owner,
     invitations_body,
@@ -22,6 +22,8 @@ from warner.collector.access import (
 )
 from warner.collector.collector import Collector
 from warner.collector.live.publisher import LivePublisher
+from warner.collector.refusals import Refused
+from warner.collector.remote import Remote
 from warner.collector.stores import SQLiteStore
 from warner.collector.web import server
 from warner.collector.web.application import Application
@@ -46,6 +48,7 @@ class Issuer:
     study: Study
     collector: Collector
     client: Client
+    application: Issuing
     bearer: dict[str, str]
 
 
@@ -58,7 +61,7 @@ def issuer(tmp_path: Path) -> Iterator[Issuer]:
         study, collector, Owner(lambda: collector.owners), keys(1), Limits(rate=0)
     )
     with Client(application) as client:  # type: ignore[arg-type]
-        yield Issuer(study, collector, client, {"authorization": f"Bearer {token}"})
+        yield Issuer(study, collector, client, application, {"authorization": f"Bearer {token}"})
     collector.stop()
 
 
@@ -175,6 +178,15 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     assert "must never know each other" in swapped.stderr
     checked = run("study", "check", "study.toml")
     assert "exchange for a token" in checked.stdout, checked.output
+
+
+def test_an_issuer_that_is_asked_for_counts_sends_to_the_survey_page(issuer: Issuer) -> None:
+    """Rejects: a bare 404, where the address is that of the issuer."""
+    with served(issuer.application) as port:
+        asked = Remote(f"http://127.0.0.1:{port}", issuer.bearer["authorization"].split()[1])
+        for counts in (asked.status, asked.tally):
+            with pytest.raises(Refused, match="an issuer of tokens has no counts"):
+                counts()
 
 
 def test_an_issuer_that_devices_do_not_reach_is_refused(
