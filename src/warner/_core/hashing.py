@@ -159,7 +159,6 @@ class FieldHash:
 
         The arguments broadcast.
 
-
         >>> FieldHash(5, 4).bucket_of(np.array([1, 2]), np.array([0, 3]), np.array([4, 2])).tolist()
         [0, 0]
         """
@@ -184,7 +183,7 @@ class FieldHash:
         """How many alpha up to their sign, lengths and starts the windows of reports have.
 
         In the order of alpha y mod p, the residues that a report supports are a window of
-        ``length`` neighbours from -beta on. The windows of -alpha are those of alpha in reverse. So
+        ``length`` neighbours from -beta on. Those of -alpha are the windows of alpha in reverse. So
         there are about p^2 different windows among the p (p - 1) g reports.
         """
         return max(self.prime // 2, 1), np.unique(self.sizes).size, self.prime

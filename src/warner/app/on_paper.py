@@ -67,11 +67,21 @@ class OnPaper:
     counts: tuple[str, ...]
 
     @property
+    def name(self) -> str | None:
+        """The name of the question, where it stands before the design."""
+        return self._parts[0]
+
+    @property
     def design(self) -> str:
         """The design, without the name of its question."""
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str | None, str]:
+        """The name of the question, and the design."""
         from warner.designs.texts import with_name
 
-        return with_name(str(self.given))[1]
+        return with_name(str(self.given))
 
     @property
     def is_of_groups(self) -> bool:
@@ -115,12 +125,11 @@ class OnPaper:
             read = lambda path: self.read(path, by)
             return tallies_together(files, read, equal, simulated, implausible)
         from warner.designs import from_text
-        from warner.designs.texts import with_name
 
-        name, design = with_name(str(self.given))[0], from_text(self.design)
+        design = from_text(self.design)
         (counts,) = self.counts
         tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
-        return {name or design.text: [tally.trusted() if implausible else tally]}
+        return {self.name or design.text: [tally.trusted() if implausible else tally]}
 
     def read(
         self, path: str, by: Sequence[str] | None = None, is_doubted: bool = True
@@ -132,13 +141,12 @@ class OnPaper:
         if self.given is None:
             return read_or_count(path)
         from warner.designs import from_text
-        from warner.designs.texts import with_name
         from warner.io.counts_by_hand import doubtful_groups, read_said
         from warner.io.stated_headers import listed_codes
 
-        name, design = with_name(self.given)[0], from_text(self.design)
+        design = from_text(self.design)
         with as_file(path) as near:
-            column, tally, is_coded = read_said(near, design, name, by or [])
+            column, tally, is_coded = read_said(near, design, self.name, by or [])
         if is_coded:
             say(f"{path}: {listed_codes(design.report_words)}.")
         if by is None:
@@ -146,7 +154,7 @@ class OnPaper:
         elif is_doubted:
             for sentence in doubtful_groups(tally):
                 say(f"{path}: {sentence}")
-        return {column or name or design.text: tally}
+        return {column or self.name or design.text: tally}
 
     def counts_of_groups(
         self, files: Sequence[str], words: Sequence[Sequence[str]], group: str | None
@@ -157,7 +165,6 @@ class OnPaper:
                 rule, got = f"must be given for each of {len(words)} groups", str(len(self.counts))
                 raise ArgumentError("--counts", rule, got)
             return [counts_by_word(text, of) for text, of in zip(self.counts, words, strict=True)]
-        from warner.designs.texts import with_name
         from warner.io.counts_by_hand import read_said_in_groups
 
         if group is None:
@@ -166,9 +173,9 @@ class OnPaper:
         if len(files) > 1:
             rule, got = "of two groups takes one table", ", ".join(files)
             raise ArgumentError("--design", rule, got, "Put them into one")
-        (column, entries), name = named_groups(group), with_name(str(self.given))[0]
+        column, entries = named_groups(group)
         with as_file(files[0]) as near:
-            return read_said_in_groups(near, words, column, entries, name)
+            return read_said_in_groups(near, words, column, entries, self.name)
 
 
 def named_groups(group: str) -> tuple[str, list[str]]:

@@ -328,8 +328,8 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
         one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
         said.append(
             f"{name}: somebody who sees one report, and before thought two answers equally likely, "
-            f"can afterwards be at most {one} sure of one of them. Of all {rounds:,} rounds it is "
-            f"{many} while the answer stays the same, and {ever} of any number of rounds."
+            f"can afterwards be at most {one} sure of one of them. After all {rounds:,} rounds it "
+            f"is {many} while the answer stays the same, and {ever} after any number of rounds."
         )
         each = of_ever.total
         if mechanism.values == 1:

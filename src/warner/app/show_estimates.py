@@ -27,7 +27,7 @@ from warner.results.shown import (
     marked,
     with_figures,
 )
-from warner.results.tables import EACH_ALONE, NO_INTERVALS, PEOPLE, about_intervals, reports_of
+from warner.results.tables import NO_INTERVALS, about_intervals, reports_of
 
 if TYPE_CHECKING:
     from warner.designs import PaperDesign
@@ -162,7 +162,7 @@ def show_groups(
     ]
     is_marked = any(row["mark"] for row in rows)
     notes = [
-        f"{EACH_ALONE} They are for {PEOPLE[target]}.",
+        about_intervals("own", target),
         f"{SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),

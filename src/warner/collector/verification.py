@@ -347,7 +347,7 @@ def _page_of(visit: _Visit) -> Check:
 
 
 def _scripts_of(visit: _Visit) -> Check:
-    """Whether all scripts are those of this package."""
+    """Whether all scripts come from this package."""
     ours = dict(people_scripts())
     served = {name: visit.loaded[name] for name in ours if name in visit.loaded}
     other = sorted(name for name, text in ours.items() if served.get(name) != text)

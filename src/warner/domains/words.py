@@ -45,8 +45,8 @@ class Words(Domain):
         middle: where the pieces of ``right`` begin.
 
     Raises:
-        ArgumentError: an alphabet with a letter twice or more than 254, other limits, or a piece
-            that is none.
+        ArgumentError: an alphabet with a letter twice or more than 254, other limits, or a text
+            that is no piece.
 
     >>> words = Words("a-z", 8, stop=2)
     >>> words.size, words.decode(words.encode(["Hi", "hello", "a", "Ω", "far too long"]))

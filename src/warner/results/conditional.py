@@ -403,7 +403,7 @@ class Conditional(Tabular):
     def table(
         self, level: float = 0.95, target: str = "population", kind: str | None = None
     ) -> Table:
-        """The rows as a table; the arguments are those of :meth:`rows`."""
+        """The rows as a table; for the arguments see :meth:`rows`."""
         rows, simulated = self.rows(level, target, kind), self.estimate.data.simulated
         return Table(share_columns(level), rows, (), repr(self), simulated)
 
@@ -520,8 +520,8 @@ class Answered(Conditional):
         """Intervals for the shares of the values among the people who answered.
 
         They are of the posterior of theta_v / f where the estimate has one and the target is the
-        population, as of :meth:`warner.Estimate.interval`. Otherwise they are those of
-        :meth:`Conditional.interval`, which need a channel that can be inverted.
+        population, as of :meth:`warner.Estimate.interval`. Otherwise they are made as in
+        :meth:`Conditional.interval`, which needs a channel that can be inverted.
 
         Args:
             level: coverage, in [0.5, 1), of each interval separately.

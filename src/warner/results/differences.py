@@ -309,7 +309,7 @@ class Differences(Tabular):
     ) -> Any:
         """A forest plot: each difference as a dot with its interval, beside a line at 0.
 
-        Intervals are those of the rows, each by itself. A dot is filled where ``p_holm`` is below 1
+        Each row has its own interval. A dot is filled where ``p_holm`` is below 1
         less the level. There is a panel for each value or number; of two values the rarer has one.
 
         Args:

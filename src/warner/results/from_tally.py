@@ -101,12 +101,12 @@ def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:
         each = [plausibility_of_data(likelihood_data(tally.total(), [a])) for a in attributes]
         return Plausibility.of(one.p_value for one in each)
     whole = tally.total() if isinstance(tally, Tally) else list(tally)
-    return _with_cause(plausibility_of_data(likelihood_data(whole)), whole)
+    result = plausibility_of_data(likelihood_data(whole))
+    return _with_cause(result, [whole] if isinstance(whole, Tally) else whole)
 
 
-def _with_cause(result: Plausibility, tally: Tally | Iterable[Tally]) -> Plausibility:
+def _with_cause(result: Plausibility, tallies: Sequence[Tally]) -> Plausibility:
     """The same plausibility, with what may have gone wrong on paper."""
-    tallies = [tally] if isinstance(tally, Tally) else list(tally)
     if not result.on_paper or len({canonical(one.header) for one in tallies}) > 1:
         return result
     counts = np.sum([one.total().counts for one in tallies], axis=0).ravel()
@@ -121,9 +121,10 @@ def tested(
 
     ``data`` belong to the tally, where they are known.
     """
-    result = plausibility(tally) if data is None else plausibility_of_data(data)
-    result = result if result.cause else _with_cause(result, tally)
     tallies = [tally] if isinstance(tally, Tally) else list(tally)
+    result = (
+        plausibility(tally) if data is None else _with_cause(plausibility_of_data(data), tallies)
+    )
     if not all(one.is_trusted for one in tallies):
         result.require(name or ("counts" if result.on_paper else "tally"))
     return result

@@ -89,7 +89,7 @@ class Redistributed:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each value: value, estimate and n."""
+        """A row for each value: value, estimate and the estimated number of people."""
         shares = zip(self.domain.labels, self.probabilities.tolist(), strict=True)
         return [{"value": v, "estimate": p, "people_about": p * self.estimate.n} for v, p in shares]
 

@@ -43,7 +43,7 @@ _PROMISES = {
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
 }
-EACH_ALONE = "Each group is estimated from its own reports alone, and its intervals hold for it."
+_EACH_ALONE = "Each group is estimated from its own reports alone, and its intervals hold for it."
 _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
@@ -299,10 +299,11 @@ def estimate_table(
             *_of_design(result),
         ]
         used = result.interval_kind(target, kind)
-        average = f", and {result.groups.average_text}" * (used == "posterior")
         listed = result.rows(level, target, kind)
-        whose = f"{EACH_ALONE} They" if used == "own" else "The intervals"
-        notes = [f"{whose} are for {PEOPLE[target]}{average}.", tells_nothing(result, listed)]
+        whose = about_intervals(used, target)
+        if used == "posterior":
+            whose = f"The intervals are for {PEOPLE[target]}, and {result.groups.average_text}."
+        notes = [whose, tells_nothing(result, listed)]
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
         notes += about_paper(result)
@@ -405,6 +406,8 @@ def about_intervals(kind: str, target: str) -> str:
     """The sentence under a table that says whom its intervals are for, and what they promise."""
     if kind == "none":
         return NO_INTERVALS
+    if kind == "own":
+        return f"{_EACH_ALONE} They are for {PEOPLE[target]}."
     return f"The intervals are for {PEOPLE[target]}; {_PROMISES.get(kind, _PROMISE)}."
 
 

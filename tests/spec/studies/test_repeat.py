@@ -97,8 +97,8 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     said = CliRunner().invoke(main, ["audit", str(file)])
     assert said.exit_code == 0, said.output
     line = " ".join(said.output.split())
-    assert "can afterwards be at most 62.3 % sure of one of them. Of all 52 rounds it is" in line
-    assert "it is 88.1 % while the answer stays the same, and 88.1 % of any number of" in line
+    assert "can afterwards be at most 62.3 % sure of one of them. After all 52 rounds it is" in line
+    assert "it is 88.1 % while the answer stays the same, and 88.1 % after any number of" in line
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
     assert "spends up to epsilon 6." in line
     single = TEXT.replace("values = 3\n", "")

@@ -86,7 +86,7 @@ _OF_GROUPS = {
     "quantity": "--compare-groups",
     "same_people": "--compare-groups",
 }
-_OF_ONE_CARD = ("by", "only", "joint", "compare_groups", "margins", "study", "weights")
+_OF_TABLES = ("by", "only", "joint", "compare_groups", "margins", "study")
 _NOT_OF_GROUPS = (
     "method_name",
     "joint",
@@ -254,12 +254,20 @@ class EstimateRequest:
             rule = "goes with a table of a design of two groups"
             raise ArgumentError("--group", rule, None, "As in --design cheating:1/4,3/4")
         if self.paper.is_of_groups:
-            for name in ("kind", "summaries", "plot_path", "background", "target", *_OF_ONE_CARD):
+            for name in (
+                "kind",
+                "summaries",
+                "plot_path",
+                "background",
+                "target",
+                *_OF_TABLES,
+                "weights",
+            ):
                 if is_given(name):
                     rule = f"does not go with --design {self.on_paper}"
                     raise ArgumentError(str(names[name]), rule)
         if self.counts:
-            for name in ("by", "only", "joint", "study", "compare_groups", "margins"):
+            for name in _OF_TABLES:
                 if is_given(name):
                     rule = "does not go with --design and --counts"
                     raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)

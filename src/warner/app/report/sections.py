@@ -663,10 +663,10 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         )
     if rounds > 1:
         guarantee = largest(all_rounds)
-        seen = f"the reports of one person of all {rounds} rounds"
+        seen = f"what one person sends in all {rounds} rounds"
         sentences = of_guarantee(guarantee, seen, questions > 1)
         blocks.append(
-            f"If the same people send fresh reports in {rounds} rounds, these tell more again. "
+            f"If the same people send fresh reports in {rounds} rounds, all of them tell more. "
             f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
         )
     else:
