@@ -74,15 +74,16 @@ def test_back_on_a_phone_leads_to_the_questions_and_loses_no_answer(
     people: Any, relayed: Any
 ) -> None:
     """Rejects: a review that is no entry of the history, so that the key for going back leaves the
-    survey, and a button that stands below all that can be read."""
+    survey, and a bar with Send that covers the odds and what sending means."""
     relay, served = relayed(WHOLE)
     page = opened(people.person(viewport={"width": 360, "height": 740}), relay.url)
     _fill(page)
     for _ in range(2):
         review(page)
         listed = page.locator("[data-review]").all_text_contents()
-        box = page.locator("#send").bounding_box()
-        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 740
+        before, sending = (page.locator(each).bounding_box() for each in (".before", "#send"))
+        assert before is not None and sending is not None
+        assert before["y"] + before["height"] <= sending["y"] < before["y"] + before["height"] + 200
         page.go_back()
         page.wait_for_selector("#questions:not([hidden])")
         assert page.is_checked("#q0-1") and page.input_value("#q1-0") == "7.5"

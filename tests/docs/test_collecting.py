@@ -141,9 +141,10 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
             Path("habits.toml").write_text(study.replace('access = "open"', 'access = "invited"'))
             Path("habits.counts.sqlite").rename("before.sqlite")
             run(*shlex.split(command)[1:])
-        elif (  # others start, plan and ask an issuer
+        elif (  # others start, plan, ask an issuer, and run in the test of the lesson
             command.startswith(("warner collect serve", "warner collect issue", "warner plan"))
             or "issuer_token" in command
+            or "--trust" in command
         ):
             names = command.split()[1 : 3 if " collect " in command else 2]
             options = set(re.findall(r"--[a-z-]+", run(*names, "--help").stdout))
@@ -168,12 +169,10 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
     assert len(codes) == 301 and "https://survey.example.org/#code=" in codes[1]
 
 
-def test_every_command_of_the_lesson_runs(
-    servers: _Servers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_of_the_lesson_runs(servers: _Servers) -> None:
     """25 people answer over the certificate of --lan, and the result is theirs: the commands beside
     the examples, which test_docs.py runs. Rejects: a study that shows a result before the last of
-    the class, and a tally of fewer people.
+    the class, a tally of fewer people, and commands that cannot trust the certificate.
     """
     text = LESSON.read_text()
     blocks = "".join(re.findall(r"```sh\n(.*?)```", text, re.S)).splitlines()
@@ -186,11 +185,17 @@ def test_every_command_of_the_lesson_runs(
     (token,) = servers.ready()
     address = servers.addresses["lan"]
     assert address.startswith("https://")
-    monkeypatch.setenv("SSL_CERT_FILE", "class.lan.pem")
     Path("answers.csv").write_text("\n".join(["copied", *["yes"] * 10, *["no"] * 15, ""]))
     run("randomize", "class.toml", "answers.csv", "-o", "reports.parquet")
     Path("token.txt").write_text(token)
-    run("collect", "push", "reports.parquet", address, "--token-file", "token.txt")
+    given = (address, "--token-file", "token.txt")
+    assert "--trust STUDY.lan.pem" in run("collect", "close", *given, ok=False).stderr
+    assert (
+        "no certificate"
+        in run("collect", "close", *given, "--trust", "class.toml", ok=False).stderr
+    )
+    given += ("--trust", "class.lan.pem")
+    run("collect", "push", "reports.parquet", *given)
     trusted = ssl.create_default_context(cafile="class.lan.pem")
     headers = {"Authorization": f"Bearer {token}"}
     for _ in range(1200):
@@ -199,6 +204,9 @@ def test_every_command_of_the_lesson_runs(
             break
         time.sleep(0.1)
     Path("tally.json").write_bytes(loaded.content)
+    run("collect", "close", *given)
+    run("collect", "pull", *given, "-o", "pulled.json")
+    assert load_tallies("pulled.json")["copied"].n == 25
     assert "copied: 25 reports" in run(*shlex.split(commands[2])[1:]).output
     assert "1.6" in run(*shlex.split(commands[3])[1:]).output
 

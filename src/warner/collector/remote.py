@@ -99,6 +99,7 @@ class Remote:
 
     url: str
     token: str | None = None  # the owner's token; None without one
+    trust: str | None = None  # a file of certificates that are trusted; None for the system's
     # Waits for so many seconds; for tests.
     sleep: Callable[[float], object] = field(default=lambda seconds: time.sleep(seconds))
 
@@ -190,7 +191,8 @@ class Remote:
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
         request = urllib.request.Request(self.url + path, body, headers)
-        opener = urllib.request.build_opener(_NoRedirection)
+        https = [urllib.request.HTTPSHandler(context=self._context())] if self.trust else []
+        opener = urllib.request.build_opener(_NoRedirection, *https)
         try:
             with opener.open(request, timeout=60) as answer:
                 content: bytes = answer.read(_MOST)
@@ -206,10 +208,21 @@ class Remote:
         rule, remedy = f"cannot be reached ({text})", "Is it running?"
         if isinstance(reason, ssl.SSLError):
             remedy = (
-                "Does it speak HTTPS? On its own machine it is reached by http://; with --lan, by "
-                "SSL_CERT_FILE=STUDY.lan.pem before the command"
+                "Does it speak HTTPS? On its own machine it is reached by http://; with --lan, its "
+                "certificate is --trust STUDY.lan.pem"
             )
         raise Later("unreachable", self.url, rule, None, remedy)
+
+    def _context(self) -> ssl.SSLContext:
+        """What is needed of HTTPS where the certificates that are trusted are in a file."""
+        try:
+            return ssl.create_default_context(cafile=self.trust)
+        except OSError as error:  # of ssl too
+            rule = "holds no certificate"
+            if isinstance(error, FileNotFoundError):
+                rule = "is not there"
+            remedy = "warner collect serve --lan makes STUDY.lan.pem beside the study"
+            raise FileError(str(self.trust), rule, None, remedy) from None
 
     @property
     def _remedy_of_token(self) -> str:

@@ -306,14 +306,12 @@ class MaximumLikelihood(Estimator):
     Source: METHODS 4, 5; [P4 sec IV-VIII] on the maximum and its uniqueness.
 
     >>> MaximumLikelihood()
-    MaximumLikelihood(gap=1e-09)
+    MaximumLikelihood()
     """
 
     references = ("P4", "wang2007")
 
     summary: ClassVar[str] = "maximum of the likelihood"
-
-    always_shown: ClassVar[tuple[str, ...]] = ("gap",)
 
     gap: float = 1e-9
     likelihood: str = "fullest"

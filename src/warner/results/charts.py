@@ -8,7 +8,7 @@ charts can be read in grey.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -224,7 +224,9 @@ def _dots(
     y = alt.Y("value:N", title=_value_title(estimate), sort=sort, axis=folded_labels())
     y = y.scale(paddingInner=0.3, paddingOuter=0.15) if is_against else y
     base = alt.Chart(inline_data(data)).encode(y=y)
-    share = alt.X("estimate:Q", axis=axis_of_shares())
+    # An axis that ends just before 100 % looks cut off.
+    whole = {"scale": alt.Scale(domain=[0, 1])} if any(_reaches(row) for row in data) else {}
+    share = alt.X("estimate:Q", axis=axis_of_shares(), **whole)
     layers: list[Any] = []
     caption = "dots: estimate"
     if is_against:  # two bars for each value, the hollow one above the filled one
@@ -255,6 +257,11 @@ def _dots(
         width=WIDTH,
         height=height,
     )
+
+
+def _reaches(row: Mapping[str, Any]) -> bool:
+    """Whether a row comes near 100 %."""
+    return any((row.get(key) or 0) > 0.8 for key in ("estimate", "high", "reports", "truth"))
 
 
 def _largest(data: list[dict[str, Any]], top: int) -> list[dict[str, Any]]:

@@ -216,7 +216,7 @@ def test_each_likelihood_is_named_and_refused_where_it_is_not_there() -> None:
     refused(ArgumentError, "likelihood", warner.MaximumLikelihood, likelihood="best")
     assert (
         repr(warner.MaximumLikelihood(likelihood="supports"))
-        == "MaximumLikelihood(gap=1e-09, likelihood='supports')"
+        == "MaximumLikelihood(likelihood='supports')"
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +15,7 @@ from click.core import ParameterSource
 
 from warner._core.atomic_files import read_whole
 from warner._core.errors import ArgumentError, MissingExtraError
-from warner.app.commands.options import options
+from warner.app.commands.options import Command, options
 from warner.studies.study import Study
 
 if TYPE_CHECKING:
@@ -132,16 +134,72 @@ rate_options = options(
     ),
 )
 
-token_options = options(
-    click.option(
-        "--token-file",
-        type=click.Path(dir_okay=False),
-        help="A file whose first line is the owner's token.",
-    ),
-    click.option(
-        "--token-env", metavar="NAME", help="A variable of the environment with the owner's token."
-    ),
-)
+
+@dataclass(frozen=True)
+class Access:
+    """How a command speaks to a collector elsewhere."""
+
+    token: str | None  # the owner's token; None without one
+    trust: str | None  # a file of certificates that are trusted; None for those of the system
+
+    def remote(self, url: str) -> Remote:
+        """The collector at an address."""
+        from warner.collector.remote import Remote
+
+        remote = Remote(url, self.token, self.trust)
+        if self.token is not None and remote.is_open_to_listeners:
+            click.echo("The token is sent without encryption. Use an https address.", err=True)
+        return remote
+
+    def as_owner(self, command: str, url: str) -> Remote:
+        """The collector at an address, with the owner's token."""
+        if self.token is None:
+            remedy = "Give it with --token-file or --token-env"
+            raise ArgumentError(command, "needs the owner's token", None, remedy)
+        return self.remote(url)
+
+    def running(
+        self, url: str | None, server: str | None, store: str | None, ways: int | None
+    ) -> Remote | None:
+        """The running collector or issuer that is asked; None where the store is opened here."""
+        if self.token is None and server is None:
+            return None
+        if url is None:
+            rule = "goes with the address of the running collector"
+            raise ArgumentError("the token", rule, None, "Give it with --server")
+        if store is not None or ways is not None:
+            rule = "are known to the running collector"
+            raise ArgumentError("--store and --ways", rule, None, "Leave them out")
+        return self.as_owner("--server", url)
+
+
+def access_options(command: Command) -> Command:
+    """The options of a command that speaks to a collector elsewhere, as its argument ``access``."""
+
+    @functools.wraps(command)
+    def with_access(
+        *, token_file: str | None, token_env: str | None, trust: str | None, **others: Any
+    ) -> None:
+        command(access=Access(read_token(token_file, token_env), trust), **others)
+
+    return options(
+        click.option(
+            "--token-file",
+            type=click.Path(dir_okay=False),
+            help="A file whose first line is the owner's token.",
+        ),
+        click.option(
+            "--token-env",
+            metavar="NAME",
+            help="A variable of the environment with the owner's token.",
+        ),
+        click.option(
+            "--trust",
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            help="A certificate that no authority vouches for: STUDY.lan.pem of serve --lan.",
+        ),
+    )(with_access)  # type: ignore[return-value]
 
 
 def require_extra() -> None:
@@ -311,31 +369,3 @@ def read_token(path: str | None, variable: str | None) -> str | None:
         source = f"the variable {variable}" if path is None else str(path)
         raise ArgumentError(source, "holds no token")
     return token.rpartition("token=")[2]
-
-
-def running_collector(
-    url: str | None, server: str | None, token: str | None, store: str | None, ways: int | None
-) -> Remote | None:
-    """The running collector that is asked, or the issuer; None where the store is opened here."""
-    from warner.collector.remote import Remote
-
-    if token is None:
-        if server is None:
-            return None
-        remedy = "Give it with --token-file or --token-env"
-        raise ArgumentError("--server", "needs the owner's token", None, remedy)
-    if url is None:
-        rule = "goes with the address of the running collector"
-        raise ArgumentError("the token", rule, None, "Give it with --server")
-    if store is not None or ways is not None:
-        rule = "are known to the running collector"
-        raise ArgumentError("--store and --ways", rule, None, "Leave them out")
-    remote = Remote(url, token)
-    warn_of_listeners(remote)
-    return remote
-
-
-def warn_of_listeners(remote: Remote) -> None:
-    """Say that the token travels in the clear."""
-    if remote.is_open_to_listeners:
-        click.echo("The token is sent without encryption. Use an https address.", err=True)

@@ -16,6 +16,8 @@ from warner.app.commands.collectors import (
     LOOPBACK,
     NEEDS_HTTPS,
     STUDY,
+    Access,
+    access_options,
     address_options,
     collecting,
     hosts_of,
@@ -27,11 +29,8 @@ from warner.app.commands.collectors import (
     owner_options,
     rate_options,
     reach_options,
-    read_token,
     require_extra,
-    running_collector,
     store_options,
-    token_options,
 )
 from warner.app.terminal import events_as_json, plural
 from warner.app.what_files_hold import refuse_overwriting, write_text
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     help="The address of the collector while it runs, which then keeps the codes' hashes. It needs "
     "the owner's token. Default with a token: that of --url.",
 )
-@token_options
+@access_options
 @store_options
 def invite(
     study: str,
@@ -73,8 +72,7 @@ def invite(
     output: str,
     url: str | None,
     server: str | None,
-    token_file: str | None,
-    token_env: str | None,
+    access: Access,
     store: str | None,
     ways: int | None,
 ) -> None:
@@ -121,8 +119,7 @@ def invite(
     if output != "-" and Path(output).exists():
         rule = "is there already, and its codes cannot be made again"
         raise ArgumentError(output, rule, None, "Choose another name for the new codes")
-    token = read_token(token_file, token_env)
-    remote = running_collector(_keeper_of_codes(plan, server, base), server, token, store, ways)
+    remote = access.running(_keeper_of_codes(plan, server, base), server, store, ways)
     codes = new_codes(count or 0) if earlier is None else codes_in(earlier)
     ids = invited_ids(plan.digest, codes)
     if remote is not None:
@@ -163,7 +160,7 @@ def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
     help="The address of the collector while it runs. It needs the owner's token. Default with a "
     "token: that of --url.",
 )
-@token_options
+@access_options
 @store_options
 def unused(
     study: str,
@@ -171,8 +168,7 @@ def unused(
     output: str,
     url: str | None,
     server: str | None,
-    token_file: str | None,
-    token_env: str | None,
+    access: Access,
     store: str | None,
     ways: int | None,
 ) -> None:
@@ -193,8 +189,7 @@ def unused(
     plan, listed = Study.load(study), codes_in(codes)
     base = None if url is None else checked_url(url)
     refuse_overwriting(output, study, codes)
-    token = read_token(token_file, token_env)
-    remote = running_collector(_keeper_of_codes(plan, server, base), server, token, store, ways)
+    remote = access.running(_keeper_of_codes(plan, server, base), server, store, ways)
     # One by one: the ids of several codes are sorted.
     ids = [invited_ids(plan.digest, [code]).tobytes() for code in listed]
     if remote is not None:

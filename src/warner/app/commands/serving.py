@@ -23,6 +23,8 @@ from warner.app.commands.collectors import (
     LOOPBACK,
     NEEDS_HTTPS,
     STUDY,
+    Access,
+    access_options,
     address_options,
     collecting,
     given_again,
@@ -35,12 +37,8 @@ from warner.app.commands.collectors import (
     owner_options,
     rate_options,
     reach_options,
-    read_token,
     require_extra,
-    running_collector,
     store_options,
-    token_options,
-    warn_of_listeners,
 )
 from warner.app.commands.inviting import invite, issue, make_keys, unused
 from warner.app.commands.options import options, tally_output
@@ -53,7 +51,6 @@ from warner.studies.study import Study
 
 if TYPE_CHECKING:
     from warner.collector.collector import Collector
-    from warner.collector.remote import Remote
 
 _brand = options(
     click.option(
@@ -279,7 +276,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     if preview:
         click.echo("The preview is over. Nothing of it was kept.", err=True)
         return
-    _say_stopped(path, choices["store"], served_at or "URL", collector)
+    _say_stopped(path, served_at or "URL", collector, choices)
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:
         click.echo(
@@ -316,16 +313,18 @@ def _about_missing(study: Study) -> str:
     return f"The study has {'; '.join(missing)}." if missing else ""
 
 
-def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -> None:
+def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, Any]) -> None:
     """Say what was counted, where it is, and what to do next."""
     from warner.collector.stores import shown_store
 
     answered = plural(collector.n, "person has answered", "people have answered")
-    store_name = shown_store(store, path)
+    store_name = shown_store(choices["store"], path)
     click.echo(f"Stopped. {answered}. The counts are in {store_name}.", err=True)
     again = shlex.join(["warner", "collect", "serve", path, *given_again(store_name)])
     if collector.status() == "closed":
-        pull = f"warner collect pull {url} --token-file token.txt -o tally.json"
+        trusted = ["--trust", lan] if (lan := choices["lan"] and choices["certificate"]) else []
+        words = ["warner", "collect", "pull", url, "--token-file", "token.txt", *trusted]
+        pull = shlex.join([*words, "-o", "tally.json"])
         click.echo(
             f"The survey is closed. The tally: start {again} again, and {pull}, where token.txt "
             "holds the owner's token.",
@@ -478,11 +477,9 @@ for _command in (invite, unused, make_keys, issue):
 @collect.command()
 @click.argument("url")
 @tally_output
-@token_options
+@access_options
 @click.option("--by", metavar="NAME", help="A tally of the groups of people by this public column.")
-def pull(
-    url: str, output: str, token_file: str | None, token_env: str | None, by: str | None
-) -> None:
+def pull(url: str, output: str, access: Access, by: str | None) -> None:
     """Fetch the tally of the collector at URL: the counts of its last published step.
 
     It needs the owner's token, in a file or in a variable of the environment, so that it stands in
@@ -493,14 +490,14 @@ def pull(
         warner collect pull https://survey.example.org --token-file token.txt -o tally.json
         warner merge north.json south.json -o tally.json
     """
-    remote = _as_owner("pull", url, token_file, token_env)
+    remote = access.as_owner("collect pull", url)
     write_tallies(parse_tallies(remote.tally(by), remote.url), output)
 
 
 @collect.command()
 @click.argument("url")
-@token_options
-def close(url: str, token_file: str | None, token_env: str | None) -> None:
+@access_options
+def close(url: str, access: Access) -> None:
     """Close the survey of the collector at URL: everything that was counted is then published.
 
     It needs the owner's token. Reports that come later are refused. Where the study drops the ids
@@ -511,7 +508,7 @@ def close(url: str, token_file: str | None, token_env: str | None) -> None:
         warner collect close https://survey.example.org --token-file token.txt
         warner collect pull https://survey.example.org --token-file token.txt -o tally.json
     """
-    _as_owner("close", url, token_file, token_env).close()
+    access.as_owner("collect close", url).close()
     click.echo("The survey is closed.", err=True)
 
 
@@ -522,14 +519,13 @@ def close(url: str, token_file: str | None, token_env: str | None) -> None:
     metavar="URL",
     help="The address of the collector while it runs. It needs the owner's token.",
 )
-@token_options
+@access_options
 @store_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program that watches.")
 def status(
     study: str,
     server: str | None,
-    token_file: str | None,
-    token_env: str | None,
+    access: Access,
     store: str | None,
     ways: int | None,
     as_json: bool,
@@ -550,7 +546,7 @@ def status(
     from warner.collector.stores import shown_store, store_at, usual_store
 
     plan = Study.load(study)
-    remote = running_collector(server, server, read_token(token_file, token_env), store, ways)
+    remote = access.running(server, server, store, ways)
     if remote is not None:
         answer = remote.status()
     else:
@@ -570,8 +566,8 @@ def status(
 
 @collect.command()
 @click.argument("url")
-@token_options
-def backup(url: str, token_file: str | None, token_env: str | None) -> None:
+@access_options
+def backup(url: str, access: Access) -> None:
     """Copy the store of the collector at URL while it runs.
 
     It needs the owner's token. The collector writes the copy beside its store, with -backup at the
@@ -586,7 +582,7 @@ def backup(url: str, token_file: str | None, token_env: str | None) -> None:
         warner collect backup https://survey.example.org --token-file token.txt
         warner collect restore study.counts.sqlite-backup study.counts.sqlite
     """
-    name = _as_owner("backup", url, token_file, token_env).backup()
+    name = access.as_owner("collect backup", url).backup()
     click.echo(f"{visible(name)} is a copy of the store, beside it on its machine.", err=True)
 
 
@@ -618,22 +614,10 @@ def restore(backup: str, store: str) -> None:
     )
 
 
-def _as_owner(command: str, url: str, token_file: str | None, token_env: str | None) -> Remote:
-    """The collector at an address, with the owner's token."""
-    from warner.collector.remote import Remote
-
-    remote = Remote(url, read_token(token_file, token_env))
-    if remote.token is None:
-        remedy = "Give it with --token-file or --token-env"
-        raise ArgumentError(f"collect {command}", "needs the owner's token", None, remedy)
-    warn_of_listeners(remote)
-    return remote
-
-
 @collect.command()
 @click.argument("reports", type=click.Path(dir_okay=False))
 @click.argument("url")
-@token_options
+@access_options
 @click.option(
     "--start",
     type=click.IntRange(0),
@@ -644,8 +628,7 @@ def _as_owner(command: str, url: str, token_file: str | None, token_env: str | N
 def push(
     reports: str,
     url: str,
-    token_file: str | None,
-    token_env: str | None,
+    access: Access,
     start: int,
     allow_simulated: bool,
 ) -> None:
@@ -659,12 +642,10 @@ def push(
         warner randomize study.toml answers.csv -o reports.parquet
         warner collect push reports.parquet https://survey.example.org --token-file token.txt
     """
-    from warner.collector.remote import BulkUpload, Remote
+    from warner.collector.remote import BulkUpload
 
-    remote = Remote(url, read_token(token_file, token_env))
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
-    if remote.token is not None:
-        warn_of_listeners(remote)
+    remote = access.remote(url)
     upload.require_study(remote.study_layout(), remote.url)
     sent = start
     with stage("sending", upload.n) as tell:

@@ -409,7 +409,7 @@ def sheet(
     \b
         warner study sheet study.toml -o form.pdf --counts counts.csv
         warner tally --counts counts.csv --study study.toml -o tally.json
-        warner estimate tally.json --plot shares.png
+        warner estimate tally.json --study study.toml --plot shares.png
     """
     suffix = Path(output).suffix.lower()
     if suffix not in (".html", ".pdf"):

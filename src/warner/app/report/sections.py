@@ -164,30 +164,32 @@ class Question:
         return self.estimate.interval_kind(self.settings.target)
 
     @property
-    def _is_bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether the reports bound the shares, so that there are intervals."""
         return self.interval_kind != "none"
 
     def in_short(self) -> str:
-        """The result in one sentence."""
+        """The result in one sentence, and a second one where it says next to nothing."""
+        nothing = tells_nothing(self.estimate, self._keys or self._shares.rows)
+        unbounded = "" if self.is_bounded else "There are no intervals."
+        return " ".join(filter(None, [self.lead, self._figures_in_short(), unbounded, nothing]))
+
+    def _figures_in_short(self) -> str:
+        """The numbers or the shares that sum up the result."""
         rows = self._keys or self._shares.rows
-        if nothing := tells_nothing(self.estimate, rows):
-            return f"{self.lead} {nothing}"
         if self._summary_rows:
             parts = [
                 "{}: {} ({})".format(row["text"], *figures_of(row))
                 for row in self._summary_rows[:3]
             ]
-            return f"{self.lead} {_upper('; '.join(parts))}."
+            return f"{_upper('; '.join(parts))}."
         if not rows:
-            return f"{self.lead} See the table below."
+            return "See the table below."
         if self.items_of and len(rows) == 2:
-            return f"{self.lead} ticked by {_figures(rows[1], self._is_bounded)}."
-        figures = [_figures(row, self._is_bounded) for row in _to_name(rows)]
+            return f"ticked by {_figures(rows[1], self.is_bounded)}."
+        figures = [_figures(row, self.is_bounded) for row in _to_name(rows)]
         names = [_quoted(name_of(row["value"])) for row in _to_name(rows)]
-        named = [f"{name}: {figure}" for name, figure in zip(names, figures, strict=True)]
-        unbounded = "" if self._is_bounded else " There are no intervals."
-        return f"{self.lead} {'; '.join(named)}.{unbounded}"
+        return f"{'; '.join(map(': '.join, zip(names, figures, strict=True)))}."
 
     def section(self) -> Section:
         """The section of the question."""
@@ -236,9 +238,9 @@ class Question:
                 if at_once
                 else "The intervals do not account for the choice of the largest."
             )
-        if not self._is_bounded:
+        if not self.is_bounded:
             notes.append("The same reports can come from different shares, so no share has limits.")
-        level = self.settings.level if self._is_bounded else None
+        level = self.settings.level if self.is_bounded else None
         table = table_of_shares(caption, "answer", rows, level)
         return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
 
@@ -319,7 +321,7 @@ class Question:
         for x, answer in self.answers():
             rows = [(name, n, {**values[x], "is_share": True}) for name, n, values in by_name]
             caption = f"Share of {_quoted(answer)}{self._whose}, by {columns}"
-            bounded_at = level if self._is_bounded else None
+            bounded_at = level if self.is_bounded else None
             blocks.append(table_by_group(caption, columns, rows, bounded_at))
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
         return blocks
@@ -550,11 +552,12 @@ def _in_short(source: Source, settings: Settings) -> Section:
         if _hidden(source) is Strength.STRONG
         else "each number"
     )
-    level = f"{100 * settings.level:.4g} %"
-    about = f"The numbers in brackets are {level} intervals: {hidden} is known within limits only."
+    about = f"{hidden} is known within limits only."
+    if any(question.is_bounded for question in source.questions):
+        about = f"The numbers in brackets are {100 * settings.level:.4g} % intervals: {about}"
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
     nobody = [f"Nobody was asked: {'; '.join(names)}."] if names else []
-    return Section("In short", (points, *nobody, about))
+    return Section("In short", (points, *nobody, _upper(about)))
 
 
 def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:

@@ -259,15 +259,13 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
 
 def _estimates(study: Study, questions: list[Question], path: str) -> list[str]:
     """The commands that estimate: of groups there is a chart for each question."""
-    if not study.public:
-        return ["warner estimate tally.json --plot shares.png"]
-    how = f"--by {_quoted(','.join(study.public))}"
-    if study.design is not None:
-        how = f"--study {_quoted(path)}"
-    if len(questions) == 1:
-        return [f"warner estimate tally.json {how} --plot shares.png"]
+    command = f"warner estimate tally.json --study {_quoted(path)}"
+    if study.public and study.design is None:
+        command += f" --by {_quoted(','.join(study.public))}"
+    if not study.public or len(questions) == 1:
+        return [f"{command} --plot shares.png"]
     return [
-        f"warner estimate tally.json {how} --only {_quoted(each.name)} --plot shares{i}.png"
+        f"{command} --only {_quoted(each.name)} --plot shares{i}.png"
         for i, each in enumerate(questions, 1)
     ]
 

@@ -41,8 +41,9 @@ _LONG = 24  # rows of a table that is folded away at first
 _MOST = 200  # rows of a table
 _FEW = 200  # reports, below which coverage is not close to the level for every mechanism
 _FORGED = 10  # reports, in the example of what forged reports can do
-_NOTHING = 0.4  # the half-width of intervals from which on nothing is known
-_SAYS_NOTHING = "These reports say almost nothing about this question yet: intervals of about"
+_NOTHING = (
+    0.4  # the distance of a share from the end of its interval from which on nothing is known
+)
 _ALL = 99.5  # points, which are shown as all 100
 
 STATUS = {
@@ -99,15 +100,15 @@ class Wording:
         heading = self.heading(question.name)
         if result is None:
             return Section(question.name, heading, (), (f"No estimate: {question.problem}",))
-        shares = list(self._shares(question, result, planned))
-        notes = list(self._notes(question, result))
-        shares.sort(key=lambda table: table.is_long)
-        width = _half_width(shares[0]) if shares else None
-        if width is not None and width >= _NOTHING:
-            # Bars from 0 to 100 % would look like a result.
-            shares = [replace(table, is_long=True) for table in shares]
-            notes.insert(0, f"{_SAYS_NOTHING} \N{PLUS-MINUS SIGN}{100 * width:.0f} points.")
-        return Section(question.name, heading, (*shares, *_numbers(question)), tuple(notes))
+        shares = sorted(self._shares(question, result, planned), key=lambda table: table.is_long)
+        if shares and (reach := _reach(shares[0])) >= _NOTHING:
+            # Without it 87 % of 10 people would look like a result.
+            warning = (
+                f"So few reports say almost nothing: shares can be {100 * reach:.0f} points off."
+            )
+            shares[0] = replace(shares[0], caption=f"{shares[0].caption} {warning}")
+        notes = tuple(self._notes(question, result))
+        return Section(question.name, heading, (*shares, *_numbers(question)), notes)
 
     def _shares(self, question: Question, result: Estimate, planned: int) -> Iterator[TableView]:
         """The tables of the shares: of all people, and of those who answered."""
@@ -154,16 +155,11 @@ class Wording:
         weight = self.weights.get(question.name)
         if weight is not None:
             points = 100 * _FORGED * weight / result.n
-            moved = f"by up to {points:,.2g} points" if points < _ALL else "to anything"
-            yield (
-                f"A forged report moves the unbiased count of an answer by up to {weight:,.4g} "
-                f"people. {_FORGED} of them move its unbiased share {moved} now. The estimate here "
-                "can move by more."
-            )
+            moved = f"by {points:,.2g} points, or more" if points < _ALL else "to anything"
+            yield f"{_FORGED} forged reports can move a share {moved}."
         if result.data.simulated:
             yield "Some of these reports are simulated: they are of nobody, and protect nobody."
-        about = result.estimator.summary
-        yield f"Method: {result.method}. {about[:1].upper()}{about[1:]}."
+        yield f"Computed by {result.method}."
         if result.status not in (Status.EXACT, Status.CONVERGED, Status.COMPLETED):
             yield f"How the method ended: {result.status.value}."
 
@@ -217,6 +213,13 @@ def half_widths(view: LiveView) -> list[float]:
     """The median half-width of each question's intervals of shares."""
     widths = [_half_width(section.tables[0]) for section in view.sections if section.tables]
     return [width for width in widths if width is not None]
+
+
+def _reach(table: TableView) -> float:
+    """The median distance of the shares of a table from the farther ends of their intervals."""
+    # An interval is cut off at 0 and 100 %, so half of its width says too little beside them.
+    bars = [row.bar for row in table.rows if row.bar]
+    return float(np.median([max(share - low, high - share) for share, low, high in bars] or [0.0]))
 
 
 def _half_width(table: TableView) -> float | None:
@@ -335,7 +338,8 @@ def about_intervals(view: LiveView) -> str:
         "contains the true share, mean or quantile of the population at all steps together, "
         f"however often you look. They are narrowest near {_planned(view):,} reports{of_one}, the "
         "planned number. The estimate lies in its interval, but need not be its centre. Each "
-        "interval is for its number alone."
+        "interval is for its number alone. warner estimate and warner report give narrower "
+        "intervals from the same counts: they hold for one look, at a time that was fixed before."
     )
     if view.fewest > 1:
         text += (

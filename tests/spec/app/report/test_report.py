@@ -327,7 +327,8 @@ def test_pictures_of_differences_have_zero_in_the_middle() -> None:
 
 
 def test_shares_that_nothing_is_known_of_are_no_result() -> None:
-    """The shares would be even ones, as if they had been measured."""
+    """Rejects shares without the sentence, as if they had been measured, and the sentence alone,
+    which says less than the interval."""
     labels = warner.Categorical(["no", "yes"])
     answers: dict[str, list[object]] = {"a": ["no"] * 400, "b": ["no"] * 400}
     mechanisms = {
@@ -339,8 +340,8 @@ def test_shares_that_nothing_is_known_of_are_no_result() -> None:
         if isinstance(block, Points)
         for line in block.items
     ]
-    assert "tell next to nothing" in points[0] and "%" not in points[0]
-    assert "%" in points[1]
+    assert "(0 to 100\N{NO-BREAK SPACE}%). These reports tell next to nothing" in points[0]
+    assert "%" in points[1] and "nothing" not in points[1]
 
 
 def test_items_are_of_one_question_and_are_ticked(here: Path) -> None:

@@ -134,7 +134,7 @@ def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
         lines[:2] == ["copied,7a,same,", "copied,7a,different,"] and lines[4] == "copied,7b,same,"
     )
     assert "Count them separately for each class." in page
-    assert "estimate tally.json --by class --only stole --plot shares2.png" in page
+    assert "estimate tally.json --study class.toml --by class --only stole" in page
 
 
 def test_equal_studies_are_equal_files(here: Path) -> None:

@@ -414,7 +414,7 @@ def test_the_page_has_everything_without_script() -> None:
     assert len(page.every("svg")) == 12 and all(
         s["aria-hidden"] == "true" for s in page.every("svg")
     )
-    assert "A forged report moves the unbiased count of an answer by up to 2.164 people." in text
+    assert "10 forged reports can move a share by 5.3 points, or more." in text
     assert "warner estimate tally.json --interval=anytime:1000 --summary=alcohol=mean," in text
     shares = re.search(r">no</th><td>([0-9.]+) %</td><td>([0-9.]+) %</td><td>([0-9.]+) %", text)
     assert shares is not None
@@ -508,9 +508,7 @@ def test_the_files_of_a_step_are_shown_when_there_is_one() -> None:
 
 def test_few_forged_reports_among_few_are_not_counted_in_points() -> None:
     small = Study.parse(STUDY_TEXT.replace("step = 100", "step = 1"))
-    assert "of them move its unbiased share to anything now" in live_page(
-        published(3, small).view(), small, "value"
-    )
+    assert "can move a share to anything" in live_page(published(3, small).view(), small, "value")
     assert "points now" in live_page(published(1000).view(), STUDY, "value")
 
 
@@ -601,13 +599,16 @@ def test_numbers_are_shown_in_bands_with_all_rows_folded() -> None:
 
 
 def test_where_nothing_is_known_a_sentence_says_so() -> None:
-    """Rejects bars from 0 to 100 %, which look like a result."""
+    """Rejects a table that is folded away for it, and 100 % of ten people without the sentence,
+    because its interval is cut off at 100 % and so is less than 80 points wide."""
     weak = "values = ['no', 'yes']\nmechanism = 'RandomizedResponse'\nepsilon = 0.05"
-    section = _section(weak, ["no", "yes"] * 50)
-    assert section.notes[0].startswith("These reports say almost nothing about this question yet")
-    assert section.tables[0].is_long
-    strong = _section(weak.replace("0.05", "3.0"), ["no", "yes"] * 50)
-    assert "almost nothing" not in strong.notes[0] and not strong.tables[0].is_long
+    strong = weak.replace("0.05", "4.0")
+    for text, values in ((weak, ["no", "yes"] * 50), (strong, ["yes"] * 10)):
+        (table,) = _section(text, values).tables
+        assert "So few reports say almost nothing: shares can be" in table.caption
+        assert not table.is_long
+    (table,) = _section(strong, ["no", "yes"] * 50).tables
+    assert "almost nothing" not in table.caption
 
 
 def test_of_very_many_values_the_largest_are_shown_and_folded() -> None:
