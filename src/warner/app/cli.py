@@ -54,6 +54,13 @@ class PlainErrors(click.Command):
                 return super().invoke(ctx)
         except WarnerError as error:
             raise _OneSentence(str(error)) from None
+        except click.NoSuchOption as error:
+            name, context = error.option_name, error.ctx
+            here = _OPTION_HERE.get(name)
+            if here and context and any(here in p.opts for p in context.command.params):
+                rule = f"No such option {name!r}. It is: {here}"
+                raise click.UsageError(rule, context) from None
+            raise
         except MemoryError:
             remedy = "Use fewer values, seeds or attributes"
             raise click.ClickException(
@@ -67,6 +74,19 @@ class PlainErrors(click.Command):
             raise click.ClickException(
                 message(name, error.strerror or type(error).__name__)
             ) from None
+
+
+# Options under the names that other programs have for them.
+_OPTION_HERE = {
+    "--alpha": "--level",
+    "--chart": "--plot",
+    "--confidence": "--level",
+    "--figure": "--plot",
+    "--graph": "--plot",
+    "--group-by": "--by",
+    "--groups": "--by",
+    "--picture": "--plot",
+}
 
 
 # What is asked for under another name: words of older texts and of other programs.

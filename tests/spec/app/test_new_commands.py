@@ -92,6 +92,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("groups", "t.json"), "It is: warner estimate --by"),
         (("compare", "t.json"), "It is: warner benchmark"),
         (("validate", "study.toml"), "It is: warner study check"),
+        (("estimate", "t.json", "--chart", "x.png"), "It is: --plot"),
         (("estimate", "study.toml"), "is a study file"),
         (("merge", "study.toml"), "is a study file"),
         (("merge", "r.parquet"), "Reports are counted by 'warner tally'"),

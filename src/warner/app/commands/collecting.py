@@ -41,6 +41,7 @@ from warner.app.what_files_hold import (
 )
 from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
+from warner.mechanisms import from_header
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
 from warner.studies.public import declared
@@ -455,6 +456,10 @@ def tally(
         total = per_person(added, reports_per_person)
         _test(total, allow_implausible)
         write_tallies(total, output)
+        for name, tally in total.items():
+            if not isinstance(mechanism := from_header(tally.header), PaperDesign):
+                way = type(mechanism).__name__
+                say(f"{name}: read as counts of reports of {way}. A paper sheet has its own study.")
         if next(iter(total.values())).names:
             _warn_of_small_groups([total], smallest_group)
         return
