@@ -153,10 +153,11 @@ class Access:
 
     def as_owner(self, command: str, url: str) -> Remote:
         """The collector at an address, with the owner's token."""
+        remote = self.remote(url)
         if self.token is None:
             remedy = "Give it with --token-file or --token-env"
             raise ArgumentError(command, "needs the owner's token", None, remedy)
-        return self.remote(url)
+        return remote
 
     def running(
         self, url: str | None, server: str | None, store: str | None, ways: int | None

@@ -268,7 +268,7 @@ def test_questions_that_are_drawn_are_shown_one_by_one() -> None:
     of_blocks = draw.block_tallies(counts.tallies()["questions"].total())
     for section, tally in zip(sections, of_blocks.values(), strict=True):
         assert f"from {tally.n} reports" in section.tables[0].caption
-    assert "A forged report" in sections[0].notes[0]
+    assert "forged reports can move" in sections[0].notes[0]
     groups = estimates.groups(step, "place").groups
     assert [(name, n, len(shown)) for name, n, shown in groups] == [
         ("here", 300, 3),
