@@ -167,7 +167,9 @@ class Draft:
             share=share,
             width=width,
             among=self._makers(attribute, table),
-            epsilons=[step / times for step in ladder],
+            epsilons=None
+            if ladder == [*EPSILON_STEPS] and times == 1
+            else [s / times for s in ladder],
         )
 
     def _parts(self, people: int, share: float, width: float) -> dict[str, float]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -466,7 +467,7 @@ def propose(
     level: float = 0.95,
     theta: ArrayLike | None = None,
     among: Mapping[str, Callable[[Domain, float], Mechanism]] | None = None,
-    epsilons: Iterable[float] = EPSILON_STEPS,
+    epsilons: Iterable[float] | None = None,
 ) -> Proposal:
     """Propose a mechanism, and an epsilon where none is given, for one question.
 
@@ -483,7 +484,8 @@ def propose(
 
     Without an epsilon, the least one of ``epsilons`` is proposed at which the interval of a share
     has the wanted width, and that of the mean of numbers at most the same part of the range. If
-    none has, the largest is proposed, and ``meets`` is False.
+    none has, the largest is proposed, and ``meets`` is False. Where ``epsilons`` is left out, they
+    are 0.5, 1, 2 and 3, and one between two of them that comes near the wanted width.
 
     Source: METHODS 5, 6.
 
@@ -511,11 +513,16 @@ def propose(
     makers = dict(candidates(domain, sensitive, None, None, near))
     if among is not None:
         makers = dict(among)
-    budgets = sorted(epsilons) if epsilon is None else [epsilon]
-    offers: list[Offer] = []
-    for budget in steps(budgets, "trying epsilons"):
-        offers.append(_offer(makers, scenarios_of(domain, guess, share, level), n, budget, width))
-    meeting = [offer for offer in offers if _meets(offer, domain, width)]
+    budgets = sorted(epsilons or EPSILON_STEPS) if epsilon is None else [epsilon]
+    tried = scenarios_of(domain, guess, share, level)
+    offers = [
+        _offer(makers, tried, n, budget, width) for budget in steps(budgets, "trying epsilons")
+    ]
+    between = None if epsilon or epsilons else _between(offers, domain, width)
+    if between is not None:
+        offers.append(_offer(makers, tried, n, between, width))
+        offers.sort(key=lambda offer: offer.epsilon)
+    meeting = [offer for offer in offers if _too_wide(offer, domain, width) <= 1]
     best = meeting[0] if meeting else offers[-1]
     scenarios = scenarios_of(domain, guess, share, level, best.mechanism.sensitive_mask)
     return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting), scenarios)
@@ -537,14 +544,25 @@ def around(
     )
 
 
-def _meets(offer: Offer, domain: Domain, width: float) -> bool:
-    """Whether the expected intervals are at most as wide as wanted."""
+def _too_wide(offer: Offer, domain: Domain, width: float) -> float:
+    """How many times as wide as wanted the expected intervals are; inf where there is none."""
     expectation = offer.expected
+    times = math.inf if expectation.share is None else expectation.share / width
     if expectation.mean is not None:
         ((low, high),) = domain.answered.ends
-        if expectation.mean > width * (high - low):
-            return False
-    return expectation.share is not None and expectation.share <= width
+        times = max(times, expectation.mean / (width * (high - low)))
+    return times
+
+
+def _between(offers: Sequence[Offer], domain: Domain, width: float) -> float | None:
+    """An epsilon that is mostly at most .2 above the least one of the wanted width, in tenths."""
+    for low, high in pairwise(offers):
+        above, below = (math.log(_too_wide(each, domain, width)) for each in (low, high))
+        if below <= 0 < above < math.inf:
+            rise = (high.epsilon - low.epsilon) * above / (above - below)
+            epsilon = math.ceil(10 * (low.epsilon + rise)) / 10
+            return epsilon if low.epsilon < epsilon < high.epsilon else None
+    return None
 
 
 def _offer(

@@ -475,7 +475,10 @@ def test_numbers_get_the_square_wave_at_its_estimate_and_not_at_the_unbiased_one
 def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
     asked = partial(propose, YES_OR_NO, among={"RandomizedResponse": RandomizedResponse})
     few, many = asked(500), asked(50_000)
-    assert [offer.epsilon for offer in few.offers] == list(EPSILON_STEPS)
+    (between,) = {offer.epsilon for offer in few.offers} - set(EPSILON_STEPS)
+    assert between == few.epsilon and 10 * between == pytest.approx(round(10 * between))
+    assert asked(500, epsilons=[between - 0.2]).meets is False
+    assert [offer.epsilon for offer in many.offers] == list(EPSILON_STEPS)
     assert many.epsilon == EPSILON_STEPS[0] < few.epsilon and many.meets
     for proposal in (few, many):
         for offer in proposal.offers:
