@@ -140,8 +140,8 @@ _ARGUMENTS = _by_word(
         "p prob probability": "The probability p of the true value among K follows from epsilon: "
         "epsilon = log(p (K - 1) / (1 - p))",
         "eps budget": "Is 'epsilon' meant?",
-        "width precision margin": "An epsilon for a width is proposed by the command "
-        "warner plan DRAFT --people N --width 0.06",
+        "width precision margin": "An epsilon for a width is proposed by "
+        "warner.design.propose(domain, n, width=0.06)",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
     }

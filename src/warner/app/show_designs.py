@@ -21,7 +21,7 @@ from warner.design.audits import Audit, audit
 from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
-from warner.design.proposal import Proposal
+from warner.design.proposal import in_points, in_units
 from warner.design.shuffling import Shuffled, protects_all_alike
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
@@ -523,37 +523,12 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
     if planned.among > 1:
         people = f"asked of about {people}"
     lines = ", ".join(f"{key} = {as_text(value)}" for key, value in planned.added.items())
-    rows = [
-        {
-            "epsilon": f"{offer.epsilon * planned.times:.4g}"
-            + " (proposed)" * (offer is proposal.best),
-            "mechanism": offer.name,
-            "share": _points(offer.expected.share),
-            "mean": _wide(offer.expected.mean),
-            "people": None if offer.people is None else offer.people * planned.among,
-            "odds": offer.odds.of_all(planned.times).factor,
-        }
-        for offer in proposal.offers
-    ]
-    columns = [
-        Column("epsilon", unit="number"),
-        Column("mechanism"),
-        *_columns_of_widths(proposal, any(row["mean"] for row in rows)),
-        Column("people", f"people for {_points(proposal.width)}", "people"),
-        Column("odds", "odds change at most", "times", priority=1),
-    ]
-    show(
-        Table(columns, rows, sentences(planned), f"{attribute}: {values:,} values, {people}"),
-        f"Proposed: {lines}.",
-    )
+    title = f"{attribute}: {values:,} values, {people}"
+    table = proposal.table(planned.times, planned.among)
+    show(replace(table, notes=sentences(planned), title=title), f"Proposed: {lines}.")
     if sizes:
         _show_groups(planned, sizes)
     show("")
-
-
-def _columns_of_widths(proposal: Proposal, has_mean: bool) -> list[Column]:
-    share = Column("share", f"interval at {100 * proposal.share:.3g} %", "number")
-    return [share, *([Column("mean", "interval of the mean", "number")] if has_mean else [])]
 
 
 def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
@@ -565,14 +540,14 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
         rows.append(
             {
                 "people": size,
-                "share": _points(width.share),
-                "mean": _wide(width.mean),
-                "difference": _points(difference),
+                "share": in_points(width.share),
+                "mean": in_units(width.mean),
+                "difference": in_points(difference),
             }
         )
     columns = [
         Column("people", "people in a group", "people"),
-        *_columns_of_widths(proposal, proposal.best.expected.mean is not None),
+        *proposal.columns_of_widths,
         Column("difference", "interval of a difference", "number"),
     ]
     note = (
@@ -593,7 +568,7 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         out.append("The reports bound no share, so there will be no intervals.")
     else:
         out.append(
-            f"Expect a {level:.3g} % interval of {_points(expected.share)} for the share of {of} "
+            f"Expect a {level:.3g} % interval of {in_points(expected.share)} for the share of {of} "
             f"{share:.3g} % of the people have."
         )
         if share < 40:  # the variance of a share is largest at a half
@@ -607,7 +582,7 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
     if best.people is not None:
         enough = best.people * planned.among
-        out.append(f"{enough:,} people are enough for {_points(proposal.width)}.")
+        out.append(f"{enough:,} people are enough for {in_points(proposal.width)}.")
     if not proposal.meets:
         few = proposal.domain.size <= 2
         out.append(
@@ -684,12 +659,3 @@ def comments(planned: PlannedAttribute) -> list[str]:
         said = [f"Proposed by warner plan for {people}, of whom one in {planned.among} is asked."]
     said += sentences(planned)
     return [line for sentence in said for line in wrap(sentence, _COMMENT)]
-
-
-def _points(width: float | None) -> str:
-    """The width of an interval in percentage points."""
-    return "none" if width is None else f"{100 * width:.3g} points"
-
-
-def _wide(mean: float | None) -> str:
-    return "" if mean is None else f"{mean:.3g} wide"

@@ -335,6 +335,16 @@ class Offer:
         }
 
 
+def in_points(width: float | None) -> str:
+    """The width of an interval of a share in percentage points."""
+    return "none" if width is None else f"{100 * width:.3g} points"
+
+
+def in_units(mean: float | None) -> str:
+    """The width of an interval of a mean in the unit of the values."""
+    return "" if mean is None else f"{mean:.3g} wide"
+
+
 @dataclass(frozen=True)
 class Proposal:
     """What is proposed for one question."""
@@ -370,6 +380,44 @@ class Proposal:
         Shapes: width (0, 1).
         """
         return _people(self.mechanism, self.scenarios, self.n, self.best.expected, width)
+
+    @property
+    def columns_of_widths(self) -> list[Column]:
+        """The columns ``share`` and ``mean`` of a table of the widths of intervals."""
+        share = Column("share", f"interval at {100 * self.share:.3g} %", "number")
+        has_mean = self.best.expected.mean is not None
+        return [share, *([Column("mean", "interval of the mean", "number")] if has_mean else [])]
+
+    def table(self, times: int = 1, among: int = 1) -> Table:
+        """The offers as a table, with the one that is proposed marked.
+
+        Args:
+            times: how many reports each person sends, which share the epsilon.
+            among: the number of questions, of which each person is asked one.
+        """
+        rows = [
+            {
+                "epsilon": f"{offer.epsilon * times:.4g}" + " (proposed)" * (offer is self.best),
+                "mechanism": offer.name,
+                "share": in_points(offer.expected.share),
+                "mean": in_units(offer.expected.mean),
+                "people": None if offer.people is None else offer.people * among,
+                "odds": offer.odds.of_all(times).factor,
+            }
+            for offer in self.offers
+        ]
+        columns = [
+            Column("epsilon", unit="number"),
+            Column("mechanism"),
+            *self.columns_of_widths,
+            Column("people", f"people for {in_points(self.width)}", "people"),
+            Column("odds", "odds change at most", "times", priority=1),
+        ]
+        title = f"{self.domain.size:,} values, {self.n:,} people"
+        return Table(columns, rows, title=title)
+
+    def __str__(self) -> str:
+        return str(self.table())
 
     def width_rows(self) -> list[dict[str, Any]]:
         """The widths of the interval of the share by epsilon and number of people.
