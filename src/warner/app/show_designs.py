@@ -318,34 +318,38 @@ def show_audits(
     show(Table(columns, rows, notes, explained=[WEIGHT]))
 
 
+def _about_permanent(mechanism: Permanent, rounds: int) -> str:
+    """What the reports of a person tell of the answers to one question."""
+    of_rounds, of_ever = mechanism.of_rounds(rounds), mechanism.of_rounds(None)
+    one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
+    tells = (
+        "somebody who sees one report, and before thought two answers equally likely, can "
+        f"afterwards be at most {one} sure of one of them. After all {rounds:,} rounds it is "
+        f"{many} while the answer stays the same, and {ever} after any number of rounds."
+    )
+    each = of_ever.total
+    if mechanism.values == 1:
+        return (
+            f"{tells} A device reports on one answer: if it changes, nothing more is sent. "
+            f"values = 2 in [repeat] lets it change, and a person then spends up to epsilon "
+            f"{2 * each:.4g} in place of {each:.4g}; values = m spends up to m times as much."
+        )
+    several = mechanism.of_values().total
+    return (
+        f"{tells} If the answer changes, a device reports on up to {mechanism.values} different "
+        f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. Of two "
+        "courses of answers that change in the same rounds, and before were equally likely, "
+        f"somebody can then be at most {certainty(several)} sure of one."
+    )
+
+
 def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     """What all reports of a person tell where devices keep permanent reports."""
-    said = []
+    alike: dict[str, list[str]] = {}
     for name, mechanism in mechanisms.items():
-        if not isinstance(mechanism, Permanent):
-            continue
-        of_rounds, of_ever = mechanism.of_rounds(rounds), mechanism.of_rounds(None)
-        one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
-        said.append(
-            f"{name}: somebody who sees one report, and before thought two answers equally likely, "
-            f"can afterwards be at most {one} sure of one of them. After all {rounds:,} rounds it "
-            f"is {many} while the answer stays the same, and {ever} after any number of rounds."
-        )
-        each = of_ever.total
-        if mechanism.values == 1:
-            said.append(
-                f"A device reports on one answer: if {name} changes, it sends nothing more. "
-                f"values = 2 in [repeat] lets it change, and a person then spends up to epsilon "
-                f"{2 * each:.4g} in place of {each:.4g}; values = m spends up to m times as much."
-            )
-        else:
-            several = mechanism.of_values().total
-            said.append(
-                f"If {name} changes, a device reports on up to {mechanism.values} different "
-                f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. "
-                "Of two courses of answers that change in the same rounds, and before were equally "
-                f"likely, somebody can then be at most {certainty(several)} sure of one."
-            )
+        if isinstance(mechanism, Permanent):
+            alike.setdefault(_about_permanent(mechanism, rounds), []).append(name)
+    said = [f"{', '.join(names)}: {text}" for text, names in alike.items()]
     if said:
         said.append(
             "That an answer has changed, when, and whether it came back is not hidden in the long "

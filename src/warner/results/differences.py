@@ -472,8 +472,9 @@ def compare_groups(
         raise ArgumentError("by", "goes with the design of a survey", show(by))
     if isinstance(a, Mapping | Tally | GroupTable) or getattr(a, "groups", None) is not None:
         if b is not None:
-            rule = "goes with two estimates, not with a mapping of groups"
-            raise ArgumentError("b", rule, kind(b), "Name a group by reference=")
+            rule = "goes with two estimates, not with counts or groups"
+            remedy = "Compare estimate(a) with estimate(b), or name a group of one by reference="
+            raise ArgumentError("b", rule, kind(b), remedy)
         pairs, samples, left_out = _pairs_of_groups(a, reference, target, attributes)
     else:
         for name, given in (("reference", reference), ("attributes", attributes)):

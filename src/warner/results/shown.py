@@ -50,7 +50,7 @@ SHRUNK = (
     "* Shrunk towards the other shares, further than an interval from the reports of this answer "
     "alone would allow."
 )
-_ALL = "-o FILE.csv, or rows() in Python, has all of them."
+_ALL = "-o FILE.csv, or to_frame() in Python, has all of them."
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
