@@ -56,15 +56,17 @@ _MOST_LIARS = 3  # questions of which is said what a liar does
 
 
 def _few(people: float) -> str:
-    """A number of people, of a few with a decimal."""
-    return f"{people:,.0f}" if people >= 10 else f"{people:.2g}"
+    """A most number of people, of a few with a decimal, rounded up."""
+    if people >= 10:
+        return f"{math.ceil(people):,}"
+    return f"{math.ceil(10 * people - 1e-9) / 10:.2g}"
 
 
 def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     """What somebody who lies can do to the counts of questions, the worst first.
 
     >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
-    ['Somebody who lies can add up to 5.2 people to an answer to age, 2.2 to smokes.']
+    ['Somebody who lies can add up to 5.3 people to an answer to age, 2.2 to smokes.']
     """
     moved = sorted(((w, name) for name, w in weights.items() if w is not None), reverse=True)
     if not moved:

@@ -157,7 +157,7 @@ class Audit(Tabular):
         weight = (
             ""
             if self.influence is None
-            else f"; one report weighs at most {self.influence:.4g} people on one value"
+            else f"; somebody who lies adds up to {self.influence:.4g} people to one answer"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         crowd = "" if self.shuffled is None else f"; {self.shuffled}"
