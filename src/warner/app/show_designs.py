@@ -197,7 +197,7 @@ def _about_design(ranking: Plan, design: Mechanism, width: float) -> Iterator[st
             "as many halve it."
         )
     if ranking.best.mechanism is design:
-        yield "No mechanism that protects as much errs less than this design."
+        yield "No mechanism that protects as much has a smaller error than this design."
     else:
         yield (
             f"{ranking.best.name} protects as much and errs less: the same epsilon with other "

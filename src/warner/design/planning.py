@@ -391,9 +391,7 @@ class Plan(Ranking[RankedMechanism]):
         first, notes = self.best, []
         if self.loss != "w1":
             at = "equal shares" if first.guessed is None else "the shares as guessed"
-            notes.append(
-                f"unbiased: the error of -m inversion, which takes nothing for granted, at {at}."
-            )
+            notes.append(f"unbiased: the error of the unbiased estimate (-m inversion), at {at}.")
         if first.default is not None:
             made = (
                 "with one peak, at a quarter of the range"
