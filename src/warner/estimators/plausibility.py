@@ -187,7 +187,7 @@ def _of_cells(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
     law = np.maximum(channel.rmatvec(indicator).T, 0.0)
     seen = weighted_counts(cell, w, groups * count)
     few = np.linspace(0, size - 1, _VALUES, dtype=np.int64) if size > 2 * _VALUES else None
-    if few is not None and (p := _best(law[:, few], seen, n, groups)) >= DOUBTFUL:
+    if few is not None and (p := _best(law[:, few], seen, n, groups)) >= DOUBTFUL_ON_PAPER:
         return p
     return _best(law, seen, n, groups)
 

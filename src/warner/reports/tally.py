@@ -786,10 +786,6 @@ class Tally(Hinting):
         each = weights[places].reshape(-1, *(1,) * (self._table.ndim - 1))
         return self._but(_table=_frozen(self._table * each), sizes=_frozen(self.sizes * weights))
 
-    def smaller_than(self, size: int) -> list[Key]:
-        """The groups of fewer reports than ``size``, which can point at a person."""
-        return [self._keys[i] for i in np.flatnonzero(self.sizes < size).tolist()]
-
     # Files.
 
     @property

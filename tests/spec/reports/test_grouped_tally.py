@@ -61,7 +61,6 @@ def test_the_counts_are_one_read_only_table() -> None:
     assert groups.counts.shape == (4, 2) and groups.sizes.tolist() == [1, 1, 1, 1]
     with pytest.raises(ValueError, match="read-only"):
         groups.counts[0, 0] = 9
-    assert not groups.smaller_than(1) and len(groups.smaller_than(2)) == 4
 
 
 def test_declared_labels_keep_their_order_and_others_are_sorted() -> None:
