@@ -14,6 +14,7 @@ from warner._core.text import (
     outwards,
     percent,
     percent_interval,
+    visible,
 )
 from warner.estimators.base import Status
 from warner.results.intervals import DESIGN_EFFECT, at_every_look, available_kind, share_columns
@@ -36,6 +37,7 @@ from warner.results.tables import (
     design_effect_in_words,
     explained,
     means,
+    name_of,
     rows as rows_of_shares,
     tells_nothing,
     title,
@@ -81,9 +83,12 @@ def blocks(
         rows = band_rows(result, level, target)
         notes = [about_bands(result)]
     else:
-        rows, notes = largest(every, most)
+        # Nobody reads hundreds of combinations.
+        rows, notes = largest(every, min(most, _MOST_SHOWN) if result.domain.attributes else most)
     if rows:
         value, share, *others = columns_of(level, result, used)
+        if names := list(result.domain.attributes or ()):
+            value = replace(value, title=", ".join(map(visible, names)))
         shown.append(
             Table(
                 [value, share, *mark_column(rows), *others],
@@ -159,7 +164,7 @@ def marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             **row,
-            "value": as_text(row["value"]),
+            "value": name_of(row["value"]),
             "mark": "*" * (row.get("shrunk_from") is not None),
         }
         for row in rows
