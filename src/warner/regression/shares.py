@@ -31,6 +31,7 @@ from warner.results.intervals import normal_quantile, share_columns
 
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
 _TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
+_ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _LARGEST_LOG = 700.0  # whose exponential is a float
 _NODES = 40  # of a mean over random intercepts
 
@@ -134,7 +135,9 @@ class Regression(Coefficients):
             return np.asarray(np.exp(logs))
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """The rows of :class:`Coefficients`; with a logit ``"odds_ratio"`` is added.
+        """The rows of :class:`Coefficients`; a logit adds ``"odds_ratio"`` and its interval.
+
+        The ends of the interval are ``"odds_low"`` and ``"odds_high"``.
 
         Args:
             level: coverage of the intervals, in [0.5, 1).
@@ -142,9 +145,12 @@ class Regression(Coefficients):
         rows = super().rows(level)
         if self.link != "logit":
             return rows
-        ratios = [float(ratio) for ratio in self.odds_ratios(level)[..., 0].ravel()]
-        every = [*ratios, *([None] * len(self.others))]
-        return [{**row, "odds_ratio": ratio} for row, ratio in zip(rows, every, strict=True)]
+        ratios = self.odds_ratios(level).reshape(-1, 3).tolist()
+        every: list[list[Any]] = [*ratios, *([None] * 3 for _ in self.others)]
+        return [
+            {**row, **dict(zip(_ODDS, odds, strict=True))}
+            for row, odds in zip(rows, every, strict=True)
+        ]
 
     def predict(self, covariates: Any, level: float = 0.95) -> Predictions:
         """The shares of the values among people with some covariates.
@@ -210,8 +216,11 @@ class Regression(Coefficients):
 
     @property
     def _estimates(self) -> list[Column]:
-        ratios = [Column("odds_ratio", "odds ratio", "times")] if self.link == "logit" else []
-        return [*super()._estimates, *ratios]
+        if self.link != "logit":
+            return super()._estimates
+        ratio = Column(_ODDS[0], "odds ratio", "times")
+        interval = Column("", "interval of the odds ratio", "number", 1, ends=_ODDS[1:])
+        return [*super()._estimates, ratio, interval]
 
     def _sentences(self, level: float) -> list[str]:
         if self.link == "logit":

@@ -101,6 +101,14 @@ def test_random_intercepts_links_and_correlations(here: Path) -> None:
     assert survey[0]["degrees"] == 29
 
 
+def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
+    """Rejects: --wide that is taken and does nothing."""
+    command = ("regress", "r.parquet", "smokes ~ age")
+    narrow, wide = run(*command).stdout, run(*command, "--wide").stdout
+    assert "Left out for want of room: interval of the odds ratio" in narrow
+    assert "interval of the odds ratio" in wide and "Left out" not in wide
+
+
 def test_words_from_paper_are_regressed(here: Path) -> None:
     rows = rows_of("all.csv", "said ~ age", "--design", "crosswise:1/4")
     assert [row["covariate"] for row in rows] == ["Intercept", "age"]

@@ -248,7 +248,7 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     said = run("plan", "--design", "crosswise:1/4", "--width", "0.06").stdout
     assert "For ±3 points about 4,270 people are needed" in said
     assert max(map(len, said.partition("With 10,000")[0].splitlines())) <= 100
-    assert "No mechanism that protects as much errs less" in said
+    assert "No mechanism that protects as much has a smaller error" in said
     said = run("plan", "--design", "kuk:0.8,0.3,3", "--people", "300", "--difference", "0.1").stdout
     assert (
         "Kuk (the design)" in said and "RandomizedResponse protects as much and errs less" in said

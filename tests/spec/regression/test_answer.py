@@ -102,6 +102,7 @@ def test_rows_tables_json_and_text() -> None:
     assert len(rows) == 8
     assert rows[1]["covariate"] == "age" and rows[1]["value"] == "sometimes"
     assert rows[1]["odds_ratio"] == pytest.approx(np.exp(rows[1]["estimate"]))
+    assert rows[1]["odds_low"] == pytest.approx(np.exp(rows[1]["low"]))
     assert found.odds_ratios()[0, 1, 1] == pytest.approx(np.exp(rows[1]["low"]))
     assert rows[1]["z"] == pytest.approx(rows[1]["estimate"] / rows[1]["error"])
     assert found.interval(0.5)[0, 1, 1] < rows[1]["high"]

@@ -478,7 +478,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
         result = design.estimate(counts, trusted=request.allow_implausible)
     level = request.level
     request.output.write(
-        lambda: click.echo(str(result.table(level))),
+        lambda: terminal.show(result.table(level)),
         lambda: result.to_json(level),
         lambda: result.table(level),
     )

@@ -21,7 +21,7 @@ from warner.app.commands.options import (
     written,
 )
 from warner.app.on_paper import group_option, named_groups
-from warner.app.terminal import say
+from warner.app.terminal import say, show
 from warner.app.what_files_hold import require_study, warn_of_simulation
 from warner.designs import (
     LatentClasses,
@@ -232,7 +232,7 @@ def regress(
                 **roles,
             )
     output.write(
-        lambda: click.echo(f"{title}\n{result.table(level)}"),
+        lambda: show(title, result.table(level)),
         lambda: {"attribute": title, **result.to_json(level)},
         lambda: table_of_rows(result.rows(level), result.simulated),
         lambda: result.table(level),
