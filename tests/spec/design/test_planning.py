@@ -431,7 +431,7 @@ def test_a_plan_says_which_error_is_which_in_80_columns(guess: list[float] | Non
     assert ("your guess" in head) == (guess is not None)
     said = " ".join(shown.split())
     assert "default: the error of what warner estimate prints" in said
-    assert "unbiased: the error of -m inversion" in said
+    assert "unbiased: the error of the unbiased estimate (-m inversion)" in said
 
 
 def test_the_usual_fit_is_the_recommended_one() -> None:

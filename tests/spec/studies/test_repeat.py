@@ -104,7 +104,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     single = TEXT.replace("values = 3\n", "")
     file.write_text(single.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     line = " ".join(CliRunner().invoke(main, ["audit", str(file)]).output.split())
-    assert "if setting changes, it sends nothing more. values = 2 in [repeat]" in line
+    assert "if it changes, nothing more is sent. values = 2 in [repeat]" in line
     assert "spends up to epsilon 4 in place of 2" in line
     file.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     assert "That an answer has changed, when, and whether it came back is not hidden" in line
