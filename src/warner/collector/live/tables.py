@@ -41,9 +41,7 @@ _LONG = 24  # rows of a table that is folded away at first
 _MOST = 200  # rows of a table
 _FEW = 200  # reports, below which coverage is not close to the level for every mechanism
 _FORGED = 10  # reports, in the example of what forged reports can do
-_NOTHING = (
-    0.4  # the distance of a share from the end of its interval from which on nothing is known
-)
+_NOTHING = 0.4  # how far the end of its interval is from a share of which nothing is known
 _ALL = 99.5  # points, which are shown as all 100
 
 STATUS = {
