@@ -160,6 +160,9 @@ class Draft:
         times, forever = self._times(table), _forever(self.data)
         # One of many rounds spends less than all of them.
         ladder = [step for step in EPSILON_STEPS if step < forever] or [forever / 4, forever / 2]
+        # An epsilon between the steps is a number of tenths, which several reports would not add up
+        # to, and which a study of several rounds may not have.
+        is_free = times == 1 and forever > EPSILON_STEPS[-1]
         return propose(
             domain,
             people,
@@ -167,9 +170,7 @@ class Draft:
             share=share,
             width=width,
             among=self._makers(attribute, table),
-            epsilons=None
-            if ladder == [*EPSILON_STEPS] and times == 1
-            else [s / times for s in ladder],
+            epsilons=None if is_free else [step / times for step in ladder],
         )
 
     def _parts(self, people: int, share: float, width: float) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from textwrap import wrap
 from typing import Any
@@ -23,6 +23,7 @@ from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
 from warner.design.proposal import in_points, in_units
 from warner.design.shuffling import Shuffled, protects_all_alike
+from warner.designs import PaperDesign
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
     HiddenQuestion,
@@ -139,10 +140,15 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     show(Table(columns, rows, notes, meaning["title"]))
 
 
-def show_plan(attribute: str, ranking: Plan, chosen: Mechanism, width: float | None = None) -> None:
+def show_plan(
+    attribute: str,
+    ranking: Plan,
+    chosen: Mechanism,
+    on_paper: tuple[OnPaper, Sequence[int]] | None = None,
+) -> None:
     """Print a ranking of mechanisms, with the study's own mechanism marked.
 
-    ``width`` is that of a wanted interval, whose people are then said of a design for paper.
+    ``on_paper`` is a design for paper without a study, and numbers of people in groups.
     """
     table = ranking.table()
     results = (*ranking.results, ranking.no_protection)
@@ -160,7 +166,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism, width: float | N
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
         _show_difference(ranking, ranking.wanted)
-    show(*_about_ranking(ranking, chosen, width), *table.notes)
+    show(*_about_ranking(ranking, chosen, on_paper), *table.notes)
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
@@ -170,31 +176,115 @@ def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
     return same or result.mechanism.header == chosen.header
 
 
-def widths_on_paper(ranking: Plan, design: Mechanism, width: float) -> dict[str, float | int]:
-    """How wide the interval of a share will be, and the people whom a width needs, by name.
+@dataclass(frozen=True)
+class OnPaper:
+    """A design for paper, with what to expect of it."""
 
-    The width is that of a 95 % interval, 2 * 1.96 sqrt(error / 2), and falls as 1 / sqrt(people).
-    {} where the design has more than two answers, or another loss is asked for.
+    design: PaperDesign
+    ranking: Plan  # in which the design is one of the results
+    share: float  # of the answer that is asked for, whose interval is expected
+    wanted: float  # the wanted width of the interval
+
+    @property
+    def result(self) -> RankedMechanism:
+        """The design among the mechanisms that protect as much."""
+        return next(each for each in self.ranking.results if each.mechanism is self.design)
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the error is that of one share: of two answers, by their squared errors."""
+        return self.ranking.loss == "l2" and self.design.domain.size == 2
+
+    def width(self, people: int) -> float:
+        """The width of the 95 % interval, 2 * 1.96 sqrt(error / 2)."""
+        error = self.result.error * self.ranking.n / people
+        return 2 * normal_quantile(0.95) * math.sqrt(error / 2)
+
+    def row(self) -> dict[str, Any]:
+        """What a file says of the design beside its rank."""
+        if not self.has_width:
+            return {}
+        times = self.width(self.ranking.n) / self.wanted
+        return {
+            "share": self.share,
+            "width": self.width(self.ranking.n),
+            "wanted_width": self.wanted,
+            "people_for_width": math.ceil(float(f"{self.ranking.n * times**2:.3g}")),
+        }
+
+
+def show_on_paper(planned: Sequence[OnPaper], sizes: Sequence[int]) -> None:
+    """Print what designs for paper need: one with its ranking, several in one table.
+
+    ``sizes`` are the numbers of people in groups, whose intervals are then said too.
     """
-    for result in ranking.results:
-        if result.mechanism is design and ranking.loss == "l2" and design.domain.size == 2:
-            expected = 2 * normal_quantile(0.95) * math.sqrt(result.error / 2)
-            people = math.ceil(float(f"{ranking.n * (expected / width) ** 2:.3g}"))
-            return {"width": expected, "wanted_width": width, "people_for_width": people}
-    return {}
+    if len(planned) == 1:
+        ((one),) = planned
+        show_plan(one.design.text, one.ranking, one.design, (one, sizes))
+        return
+    first = planned[0]
+    numbers = [first.ranking.n, *sizes]
+    columns = [
+        Column("design"),
+        Column("epsilon", unit="number"),
+        *(
+            Column(str(n), f"{plural(n, 'person', 'people')}", "number")
+            for n in dict.fromkeys(numbers)
+        ),
+        Column("people_for_width", f"people for {_plus_minus(first.wanted)}", "people"),
+    ]
+    if first.ranking.wanted is not None:
+        columns.append(Column("people", "people needed", "people"))
+    rows = [
+        {
+            "design": each.design.text,
+            "epsilon": f"{each.design.requested:.3g}{_whom(each.design)}",
+            "people": each.result.people,
+            "people_for_width": each.row().get("people_for_width"),
+            **{str(n): _plus_minus(each.width(n)) if each.has_width else None for n in numbers},
+        }
+        for each in planned
+    ]
+    rows.sort(key=lambda row: row["people_for_width"] or math.inf)
+    notes = ["A design protects more if its epsilon is smaller."]
+    if any(each.has_width for each in planned):
+        share = f"{100 * first.share:.3g} %"
+        notes.insert(0, f"These are 95 % intervals of a share of {share} (--share).")
+    if first.ranking.wanted is not None:
+        notes.append(_about_difference(first.ranking.wanted))
+    show(Table(columns, rows, notes))
 
 
-def _about_design(ranking: Plan, design: Mechanism, width: float) -> Iterator[str]:
+def _whom(design: PaperDesign) -> str:
+    """Which answers a design protects, where it does not protect all."""
+    mask = design.sensitive_mask
+    if mask is None:
+        return ""
+    named = [
+        label for label, protected in zip(design.domain.labels, mask, strict=True) if protected
+    ]
+    return f" ({', '.join(map(as_text, named))} only)"
+
+
+def _plus_minus(width: float) -> str:
+    """An interval of a share, as a part of 1, in points on both sides."""
+    return f"\N{PLUS-MINUS SIGN}{50 * width:.2g} points"
+
+
+def _about_design(planned: OnPaper, sizes: Sequence[int]) -> Iterator[str]:
     """What a design for paper of two answers needs, in the words of those who plan a survey."""
-    if widths := widths_on_paper(ranking, design, width):
+    ranking, design = planned.ranking, planned.design
+    if planned.has_width:
+        n, needed = ranking.n, planned.row()["people_for_width"]
         yield (
-            f"With {plural(ranking.n, 'person', 'people')}, the 95 % interval of a share is "
-            f"about \N{PLUS-MINUS SIGN}{50 * widths['width']:.2g} points."
+            f"With {plural(n, 'person', 'people')}, the 95 % interval of a share of "
+            f"{100 * planned.share:.3g} % is about {_plus_minus(planned.width(n))} (--share)."
         )
+        for size in sizes:
+            yield f"In a group of {size:,} it is about {_plus_minus(planned.width(size))}."
         yield (
-            f"For \N{PLUS-MINUS SIGN}{50 * width:.3g} points about "
-            f"{widths['people_for_width']:,} people are needed (--width {width:.3g}). Four times "
-            "as many halve it."
+            f"For {_plus_minus(planned.wanted)} about {needed:,} people are needed "
+            f"(--width {planned.wanted:.3g}). Four times as many halve it."
         )
     if ranking.best.mechanism is design:
         yield "No mechanism that protects as much has a smaller error than this design."
@@ -205,10 +295,12 @@ def _about_design(ranking: Plan, design: Mechanism, width: float) -> Iterator[st
         )
 
 
-def _about_ranking(ranking: Plan, chosen: Mechanism, width: float | None) -> Iterator[str]:
+def _about_ranking(
+    ranking: Plan, chosen: Mechanism, on_paper: tuple[OnPaper, Sequence[int]] | None
+) -> Iterator[str]:
     """What the errors of a ranking are of."""
-    if chosen.is_on_paper and width is not None:
-        yield from _about_design(ranking, chosen, width)
+    if on_paper is not None:
+        yield from _about_design(*on_paper)
     if ranking.loss == "w1":
         yield (
             "The error is in the unit of the values. In Python, warner.plan(theta=...) takes a "
@@ -228,13 +320,18 @@ def _about_ranking(ranking: Plan, chosen: Mechanism, width: float | None) -> Ite
         )
 
 
-def _show_difference(ranking: Plan, aim: WantedDifference) -> None:
-    """What the numbers of people are for, and what other budgets buy."""
-    show(
+def _about_difference(aim: WantedDifference) -> str:
+    """What the numbers of people are for, of a wanted difference."""
+    return (
         f"People needed, in {aim.groups} groups of equal size together: to detect, with "
         f"probability {aim.power:.4g} and by a test of size 5 %, that the share of a value "
         f"differs by {aim.difference:.4g} between two groups. All values are equally frequent."
     )
+
+
+def _show_difference(ranking: Plan, aim: WantedDifference) -> None:
+    """What the numbers of people are for, and what other budgets buy."""
+    show(_about_difference(aim))
     rows: list[dict[str, Any]] = [
         *(
             {"epsilon": f"{row.epsilon:.4g}", "mechanism": row.mechanism, "people": row.people}

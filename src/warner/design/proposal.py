@@ -561,12 +561,16 @@ def propose(
     makers = dict(candidates(domain, sensitive, None, None, near))
     if among is not None:
         makers = dict(among)
-    budgets = sorted(epsilons or EPSILON_STEPS) if epsilon is None else [epsilon]
+    tried_steps = EPSILON_STEPS if epsilons is None else sorted(epsilons)
+    if not tried_steps:
+        raise ArgumentError("epsilons", "must have at least one epsilon", "none")
+    budgets = tried_steps if epsilon is None else [epsilon]
     tried = scenarios_of(domain, guess, share, level)
     offers = [
         _offer(makers, tried, n, budget, width) for budget in steps(budgets, "trying epsilons")
     ]
-    between = None if epsilon or epsilons else _between(offers, domain, width)
+    is_free = epsilon is None and epsilons is None
+    between = _between(offers, domain, width) if is_free else None
     if between is not None:
         offers.append(_offer(makers, tried, n, between, width))
         offers.sort(key=lambda offer: offer.epsilon)

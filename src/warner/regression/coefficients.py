@@ -20,6 +20,7 @@ from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import reports_of
 
 NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
+_ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _FAR_FROM_ZERO = 2.0  # standard errors, from which on a deviation has an interval of its logarithm
 
 
@@ -191,6 +192,28 @@ class Coefficients(Tabular):
         reach = each * self.standard_errors
         return np.stack([self.coefficients - reach, self.coefficients + reach], axis=-1)
 
+    def odds_ratios(self, level: float = 0.95) -> FloatArray:
+        """The factor by which one unit more of a covariate multiplies the odds, with its interval.
+
+        The odds are those of the value of each equation against its reference, with equal other
+        covariates.
+
+        Args:
+            level: coverage of each interval by itself, in [0.5, 1).
+
+        Returns:
+            (E, p, 3): exp of the coefficients, and of the ends of their intervals.
+
+        Raises:
+            ArgumentError: another model than the logit, which has no odds ratios.
+        """
+        if not self._is_logit:
+            rule = "are known of a logit alone, in which coefficients add to log-odds"
+            raise ArgumentError("odds_ratios", rule, None)
+        with np.errstate(over="ignore"):
+            logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
+            return np.asarray(np.exp(logs))
+
     def wald(self, names: str | Iterable[str]) -> WaldTest:
         """Test whether the coefficients of some columns are 0 in all equations.
 
@@ -240,10 +263,12 @@ class Coefficients(Tabular):
             One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
             ``"covariate"``, ``"estimate"``, ``"error"``, ``"z"``, ``"p"``, ``"low"`` and
             ``"high"``; of a survey with a design also ``"design_effect"`` and the ``"degrees"`` of
-            freedom. What a model has beside coefficients comes last: its value is None, and its
-            name stands as the covariate.
+            freedom; of a logit also the ``"odds_ratio"`` and the ends ``"odds_low"`` and
+            ``"odds_high"`` of its interval. What a model has beside coefficients comes last: its
+            value is None, and its name stands as the covariate.
         """
         bounds, effects = self.interval(level), self.design_effects
+        ratios = self.odds_ratios(level).tolist() if self._is_logit else None
         errors, z, p = self.standard_errors, self.z, self.p_values
         rows = [
             {
@@ -264,6 +289,7 @@ class Coefficients(Tabular):
                     "degrees": float(self.degrees[e * len(self.names) + i]),
                 }
             )
+            | ({} if ratios is None else dict(zip(_ODDS, ratios[e][i], strict=True)))
             for e, outcome in enumerate(self.outcomes)
             for i, name in enumerate(self.names)
         ]
@@ -276,17 +302,23 @@ class Coefficients(Tabular):
             level: coverage of the intervals, in [0.5, 1).
         """
         sentences = [*self._sentences(level), f"Status: {self.status.value}."]
+        rows = self.rows(level)
+        odds = [
+            Column(_ODDS[0], "odds ratio", "times"),
+            Column("", "interval of the odds ratio", "number", 1, ends=_ODDS[1:]),
+        ]
         columns = [
             Column("value"),
             Column("covariate"),
-            *self._estimates,
+            Column("estimate", unit="number"),
+            *(odds if _ODDS[0] in rows[0] else []),
             Column("error", unit="number", priority=1),
             Column("z", unit="number", priority=2),
             Column("p", unit="probability"),
             Column("interval", f"{100 * level:.4g} % interval", "number", ends=("low", "high")),
             *([] if self.survey is None else [DESIGN_EFFECT]),
         ]
-        return Table(columns, self.rows(level), sentences, "", self.simulated)
+        return Table(columns, rows, sentences, "", self.simulated)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
@@ -306,9 +338,9 @@ class Coefficients(Tabular):
         }
 
     @property
-    def _estimates(self) -> list[Column]:
-        """The columns of what was estimated."""
-        return [Column("estimate", unit="number")]
+    def _is_logit(self) -> bool:
+        """Whether coefficients add to log-odds, so that their exponentials are odds ratios."""
+        return False
 
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""

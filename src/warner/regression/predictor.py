@@ -11,7 +11,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
-from warner._core.table import Column as TableColumn, as_text
+from warner._core.table import as_text
 from warner._core.text import meant
 from warner.channels import FloatArray, IntArray
 from warner.regression.coefficients import Coefficients, Parameter, solved
@@ -122,8 +122,8 @@ class PredictorRegression(Coefficients):
         return ends if self.family == "normal" else share_of(ends, self.family)[0]
 
     @property
-    def _estimates(self) -> list[TableColumn]:
-        return [*super()._estimates, TableColumn("odds_ratio", "odds ratio", "times", priority=3)]
+    def _is_logit(self) -> bool:
+        return self.family == "logit"
 
     def _sentences(self, level: float) -> list[str]:
         meaning = {

@@ -31,7 +31,6 @@ from warner.results.intervals import normal_quantile, share_columns
 
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
 _TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
-_ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _LARGEST_LOG = 700.0  # whose exponential is a float
 _NODES = 40  # of a mean over random intercepts
 
@@ -114,44 +113,6 @@ class Regression(Coefficients):
         about = f"{len(self.outcomes)} x {len(self.names)} coefficients, n={self.n}"
         return f"Regression({about}, reference={self.reference!r}, status={self.status.name})"
 
-    def odds_ratios(self, level: float = 0.95) -> FloatArray:
-        """The factor by which one unit more of a covariate multiplies the odds, with its interval.
-
-        The odds are those of a value against the reference, with equal other covariates.
-
-        Args:
-            level: coverage of each interval by itself, in [0.5, 1).
-
-        Returns:
-            (E, p, 3): exp of the coefficients, and of the ends of their intervals.
-
-        Raises:
-            ArgumentError: a link other than the logit, which has no odds ratios.
-        """
-        if self.link != "logit":
-            raise ArgumentError("odds_ratios", "are those of the logit", f"link={self.link!r}")
-        with np.errstate(over="ignore"):
-            logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
-            return np.asarray(np.exp(logs))
-
-    def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
-        """The rows of :class:`Coefficients`; a logit adds ``"odds_ratio"`` and its interval.
-
-        The ends of the interval are ``"odds_low"`` and ``"odds_high"``.
-
-        Args:
-            level: coverage of the intervals, in [0.5, 1).
-        """
-        rows = super().rows(level)
-        if self.link != "logit":
-            return rows
-        ratios = self.odds_ratios(level).reshape(-1, 3).tolist()
-        every: list[list[Any]] = [*ratios, *([None] * 3 for _ in self.others)]
-        return [
-            {**row, **dict(zip(_ODDS, odds, strict=True))}
-            for row, odds in zip(rows, every, strict=True)
-        ]
-
     def predict(self, covariates: Any, level: float = 0.95) -> Predictions:
         """The shares of the values among people with some covariates.
 
@@ -180,7 +141,7 @@ class Regression(Coefficients):
     def _shares_at(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The shares (m, K) at covariates (m, p), and the slopes (m, K, P) of their log-odds."""
         eta = z @ self.coefficients.T
-        if self.link == "logit" and self.intercepts is None:
+        if self._is_logit and self.intercepts is None:
             shares = softmax(eta)
             # d logit(pi_x) / d eta_e = ([x = e] - pi_e) / (1 - pi_x)
             others = np.maximum(shares @ (1 - np.eye(shares.shape[1])), _TINY)
@@ -215,12 +176,8 @@ class Regression(Coefficients):
         }
 
     @property
-    def _estimates(self) -> list[Column]:
-        if self.link != "logit":
-            return super()._estimates
-        ratio = Column(_ODDS[0], "odds ratio", "times")
-        interval = Column("", "interval of the odds ratio", "number", 1, ends=_ODDS[1:])
-        return [*super()._estimates, ratio, interval]
+    def _is_logit(self) -> bool:
+        return self.link == "logit"
 
     def _sentences(self, level: float) -> list[str]:
         if self.link == "logit":

@@ -164,11 +164,16 @@ def marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             **row,
-            "value": name_of(row["value"]),
+            "value": _value_of(row["value"]),
             "mark": "*" * (row.get("shrunk_from") is not None),
         }
         for row in rows
     ]
+
+
+def _value_of(value: Any) -> str:
+    """A value as a table of shares has it: combinations without names, numbers with all digits."""
+    return name_of(value) if isinstance(value, dict) else as_text(value)
 
 
 def mark_column(rows: Sequence[Mapping[str, Any]]) -> list[Column]:

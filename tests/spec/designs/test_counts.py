@@ -242,13 +242,28 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     said = run("plan", "--design", "crosswise:1/4", "--people", "300").stdout
     assert "crosswise:1/4: 2 values, epsilon 1.099, 300 people" in said
     # 1.96 sqrt(1/4 / 300 / (1 - 2/4)^2) = .113
-    assert "the 95 % interval of a share is about ±11 points" in said
+    assert "the 95 % interval of a share of 50 % is about ±11 points" in said
     # ±5 points by default: (1.96 / .05)^2 (1/4) / (1/2)^2 = 1,537
     assert "For ±5 points about 1,540 people are needed (--width 0.1)" in said
     said = run("plan", "--design", "crosswise:1/4", "--width", "0.06").stdout
     assert "For ±3 points about 4,270 people are needed" in said
-    assert max(map(len, said.partition("With 10,000")[0].splitlines())) <= 100
     assert "No mechanism that protects as much has a smaller error" in said
+    assert max(map(len, said.partition("With 10,000")[0].splitlines())) <= 100
+    # lambda = .2 (2/3) + .25 / 3 of yes; its variance over (2/3)^2: 1.96 sqrt(.1697 / 800 / .4444)
+    unrelated = ("--design", "unrelated:2/3,1/4", "--people", "800", "--share", "0.2")
+    said = run("plan", *unrelated, "--width", "0.08", "--sizes", "200").stdout
+    assert "the 95 % interval of a share of 20 % is about ±4.3 points" in said
+    assert "In a group of 200 it is about ±8.6 points." in said
+    assert "For ±4 points about 917 people are needed" in said
+    # Several in one table, the fewest people first; at 50 % the order is another one.
+    both = (*unrelated, "--design", "forced:yes=1/6,no=1/12", "--width", "0.08")
+    first, second = run("plan", *both, "--groups", "4").stdout.splitlines()[2:4]
+    assert first.startswith("unrelated:2/3,1/4") and first.endswith(" 917")
+    assert "±8.6 points" in first and second.endswith(" 924")
+    first = run("plan", *both, "--share", "0.5").stdout.splitlines()[2]
+    assert first.startswith("forced:yes") and first.endswith("1,060")
+    some = ("--design", "triangular:1/4", "--design", "warner:2/3", "--difference", "0.1")
+    assert "1.39 (yes only)" in run("plan", *some).stdout
     said = run("plan", "--design", "kuk:0.8,0.3,3", "--people", "300", "--difference", "0.1").stdout
     assert (
         "Kuk (the design)" in said and "RandomizedResponse protects as much and errs less" in said
@@ -267,8 +282,9 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
         (["--design", "cheating:1/4,3/4"], "several groups of people"),
         (["--design", "crosswise"], "crosswise:1/4"),
         ([], "--design crosswise:1/4"),
-        (["--design", "crosswise:1/4", "--design", "kuk:4/5,1/5"], "is planned alone"),
-        (["--design", "crosswise:1/4", "--share", "0.2"], "--share: is for a study file"),
+        (["--design", "crosswise:1/4", "--write", "x.toml"], "--write: is for a study file"),
+        (["--design", "crosswise:1/4", "--loss", "w1"], "must be l1 or l2"),
+        (["--design", "forced:a=1/10,b=3/20,c=1/20", "--share", "0.2"], "two answers"),
         (["--design", "crosswise:1/4", "--width", "3"], "Write 0.06 for ±3 points."),
         (["--design", "crosswise:1/4", "--difference", "2"], "Write 0.02 for 2 points."),
     ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from warner.app.commands.options import Below1, Loss, Output, smallest_group, ta
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
+    OnPaper,
     about_crowds,
     about_rounds,
     comments,
@@ -28,11 +29,11 @@ from warner.app.show_designs import (
     show_audits,
     show_blocks,
     show_gain,
+    show_on_paper,
     show_plan,
     show_proposals,
     unusual_budgets,
     why_one,
-    widths_on_paper,
 )
 from warner.app.what_files_hold import (
     grouped_mechanisms,
@@ -67,7 +68,7 @@ from warner.studies.study import Study
     metavar="NAME:P",
     multiple=True,
     help="In place of STUDY: a design for paper, such as crosswise:1/4. It is compared with the "
-    "best mechanism that protects as much.",
+    "best mechanism that protects as much; several designs (repeat the option) with each other.",
 )
 @click.option(
     "--people",
@@ -94,7 +95,7 @@ from warner.studies.study import Study
     type=click.IntRange(2),
     default=2,
     show_default=True,
-    help="Number of groups of equal size, for --difference and for the intervals of a draft.",
+    help="Number of groups of equal size, for --difference and for intervals in groups.",
 )
 @click.option(
     "--power",
@@ -122,7 +123,8 @@ from warner.studies.study import Study
     type=Below1("Write 0.1 for 10 %"),
     default=0.1,
     show_default=True,
-    help="For a draft: the share of people whose interval is judged.",
+    help="For a draft: the share of people whose interval is judged. With --design the default is "
+    "0.5, where intervals are about the widest.",
 )
 @click.option(
     "--width",
@@ -135,8 +137,8 @@ from warner.studies.study import Study
 @click.option(
     "--sizes",
     metavar="N,N,...",
-    help="For a draft: numbers of people in groups, whose intervals are then listed too. "
-    "Default: --people in --groups equal groups, or in those of the study's public columns.",
+    help="For a draft or --design: numbers of people in groups, whose intervals are then listed "
+    "too. Default: --people in --groups equal groups, or in those of the study's public columns.",
 )
 @click.option(
     "--write",
@@ -214,23 +216,19 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
 
     \b
         warner plan --design crosswise:1/4 --people 300 --width 0.06
+        warner plan --design crosswise:1/4 --design warner:2/3 --share 0.1
         warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
-    if len(designs) > 1:
-        rule, remedy = "is planned alone", "Plan one design, and then the other one"
-        raise ArgumentError("--design", rule, " and ".join(designs), remedy)
-    design = designs[0] if designs else None
-    if (study is None) == (design is None):
+    if (study is None) == (not designs):
         rule = "is one of a study file and --design"
         raise ArgumentError("STUDY", rule, None, "For example warner plan --design crosswise:1/4")
     plot_path = choices["plot_path"]
-    if plot_path is not None and (design is not None or is_tally_file(str(study))):
+    if plot_path is not None and (designs or is_tally_file(str(study))):
         rule = "is for a study file or a draft, whose questions may spend other epsilons"
         raise ArgumentError("--plot", rule)
-    if design is not None:
-        _plan_on_paper(design, output, choices)
+    if study is None:
+        _plan_on_paper(designs, output, choices)
         return
-    assert study is not None
     output.check(study, plot=plot_path)
     if is_tally_file(study):
         _group_attributes(study, output, choices["threshold"], choices["largest"], choices["level"])
@@ -315,36 +313,58 @@ def _draw(draft: Draft, path: str, proposals: Mapping[str, Proposal]) -> None:
     say_written(path)
 
 
-_NOT_ON_PAPER = ("share", "sizes", "write", "threshold", "largest", "level", "shuffled")
+_NOT_ON_PAPER = ("write", "threshold", "largest", "level", "shuffled")
 
 
-def _plan_on_paper(text: str, output: Output, choices: Mapping[str, Any]) -> None:
-    """Print what a design for paper needs, beside the best mechanism that protects as much."""
+def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str, Any]) -> None:
+    """Print what designs for paper need, each beside the best mechanism that protects as much."""
+    for name in _NOT_ON_PAPER:
+        if _is_given(name):
+            rule = "is for a study file, and does not go with --design"
+            raise ArgumentError(f"--{name}", rule, None, "Leave it out")
+    if choices["loss"] == "w1":
+        raise ArgumentError("--loss", "must be l1 or l2 with --design", "w1")
+    if choices["loss"] is not None and len(texts) > 1:
+        rule = "ranks mechanisms beside one design"
+        raise ArgumentError("--loss", rule, None, "Leave it out, or plan one design")
+    share = choices["share"] if _is_given("share") else 0.5
+    planned = {text: _on_paper(text, share, choices) for text in texts}
+    people = choices["people"]
+    sizes = _sizes(choices["sizes"], people, choices["groups"] if _is_given("groups") else 1)
+    rows = [
+        {"design": each.design.text, **row}
+        | (each.row() if result.mechanism is each.design else dict.fromkeys(each.row()))
+        for each in planned.values()
+        for result, row in zip(each.ranking.results, each.ranking.rows(), strict=True)
+    ]
+    keys = [key for key in rows[0] if any(row.get(key) is not None for row in rows)]
+    output.write(
+        lambda: show_on_paper(list(planned.values()), sizes),
+        lambda: {
+            each.design.text: {**each.ranking.to_json(), **each.row()} for each in planned.values()
+        },
+        lambda: table_of_rows({key: row.get(key) for key in keys} for row in rows),
+    )
+
+
+def _on_paper(text: str, share: float, choices: Mapping[str, Any]) -> OnPaper:
+    """What to expect of one design for paper."""
     if name_of(text) in NAMES_OF_GROUPS:
         rule = "has several groups of people, whose numbers of people are not planned"
         raise ArgumentError("--design", rule, text, "Plan a design of one card, such as warner:2/3")
-    context = click.get_current_context()
-    for name in _NOT_ON_PAPER:
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            rule = "is for a study file, and does not go with --design"
-            raise ArgumentError(f"--{name}", rule, None, "Leave it out")
-    mechanism = from_text(text)
-    result = _planned(mechanism.text, mechanism, choices, None)
-    assert result is not None
-    widths = widths_on_paper(result, mechanism, choices["width"])
-    rows = [
-        {"design": mechanism.text, **row}
-        | (widths if each.mechanism is mechanism else dict.fromkeys(widths))
-        for each, row in zip(result.results, result.rows(), strict=True)
-    ]
-    is_empty = {key: all(row[key] is None for row in rows) for key in rows[0]}
-    output.write(
-        lambda: show_plan(mechanism.text, result, mechanism, choices["width"]),
-        lambda: {mechanism.text: {**result.to_json(), **widths}},
-        lambda: table_of_rows(
-            {key: value for key, value in row.items() if not is_empty[key]} for row in rows
-        ),
-    )
+    design = from_text(text)
+    has_share = _is_given("share")
+    if has_share and design.domain.size != 2:
+        raise ArgumentError("--share", "is of designs with two answers", text, "Leave it out")
+    ranking = _planned(text, design, choices, None, [1 - share, share] if has_share else None)
+    assert ranking is not None
+    return OnPaper(design, ranking, share, choices["width"])
+
+
+def _is_given(name: str) -> bool:
+    """Whether somebody wrote this option."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
 
 
 def _gain(draft: Draft) -> float:
@@ -359,7 +379,12 @@ def _gain(draft: Draft) -> float:
 
 def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
     """Print proposals for what a draft lacks, and write the completed study."""
-    sizes = _sizes(draft, choices["sizes"], choices["people"])
+    if _is_given("groups"):
+        groups = choices["groups"]
+    else:
+        of_study = len(draft.study.by_group)
+        groups = of_study if of_study > 1 else number_of_groups(draft.study.public)
+    sizes = _sizes(choices["sizes"], choices["people"], groups)
     aims = choices["people"], choices["share"], choices["width"]
     drawn = draft if draft.draws else draft.asking_one()
     reason = ""
@@ -424,7 +449,7 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         terminal.say(f"{path}: the study with {', '.join(planned)} completed")
 
 
-def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
+def _sizes(stated: str | None, people: int, groups: int) -> list[int]:
     """The numbers of people of groups whose intervals are printed."""
     if stated is not None:
         try:
@@ -435,12 +460,6 @@ def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
             rule = "must be whole numbers of people, such as 800,700,500"
             raise ArgumentError("--sizes", rule, repr(stated))
         return sizes
-    groups = len(draft.study.by_group)
-    context = click.get_current_context()
-    if context.get_parameter_source("groups") is not ParameterSource.DEFAULT:
-        groups = context.params["groups"]
-    elif groups == 1:
-        groups = number_of_groups(draft.study.public)
     return [max(1, people // groups)] if groups > 1 else []
 
 
@@ -448,7 +467,11 @@ _OF_PLANS = ("error", "difference", "groups", "power", "runs")
 
 
 def _planned(
-    attribute: str, mechanism: Mechanism, choices: Mapping[str, Any], people: int | None
+    attribute: str,
+    mechanism: Mechanism,
+    choices: Mapping[str, Any],
+    people: int | None,
+    theta: Sequence[float] | None = None,
 ) -> Plan | None:
     """The plan for one attribute; None where no mechanism can be compared with its own."""
     loss = choices["loss"]
@@ -471,7 +494,8 @@ def _planned(
             mechanism.requested,
             people or choices["people"],
             guarantee.sensitive,
-            loss=loss,
+            theta,
+            loss,
             distance=mechanism.distance_unit if near else None,
             also={type(mechanism).__name__: mechanism} if near or mechanism.is_on_paper else None,
             **{name: choices[name] for name in _OF_PLANS},
