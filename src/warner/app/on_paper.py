@@ -65,6 +65,7 @@ class OnPaper:
 
     given: str | None
     counts: tuple[str, ...]
+    not_groups: tuple[str, ...] = ()  # columns that say how people were drawn, and make no groups
 
     @property
     def name(self) -> str | None:
@@ -131,9 +132,7 @@ class OnPaper:
         tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
         return {self.name or design.text: [tally.trusted() if implausible else tally]}
 
-    def read(
-        self, path: str, by: Sequence[str] | None = None, is_doubted: bool = True
-    ) -> dict[str, Tally]:
+    def read(self, path: str, by: Sequence[str] | None = None) -> dict[str, Tally]:
         """The tallies of a file: of a table of what people said on paper, where there is a design.
 
         ``by`` names the columns of groups, and is None for all people together.
@@ -151,8 +150,8 @@ class OnPaper:
             say(f"{path}: {listed_codes(design.report_words)}.")
         if by is None:
             tally = tally.total()
-        elif is_doubted:
-            for sentence in doubtful_groups(tally):
+        elif groups := [name for name in by if name not in self.not_groups]:
+            for sentence in doubtful_groups(tally.by(*groups)):
                 say(f"{path}: {sentence}")
         return {column or self.name or design.text: tally}
 

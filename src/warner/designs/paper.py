@@ -237,10 +237,15 @@ class PaperDesign(TableMechanism):
         )
         slips = {"the two counts exchanged": self._share_of_yes(1 - share)}
         slips |= {each.text: each._share_of_yes(share) for each in self._nearby()}
-        for slip, would in slips.items():
-            if 0 <= would <= 1:
-                return f"{seen} With {slip} it would be {100 * would:.1f} %."
-        return f"{seen} Is the chance that of another card, or did people answer without it?"
+        likely = [
+            (slip, f"{100 * would:.1f} %") for slip, would in slips.items() if 0 <= would <= 1
+        ]
+        if not likely:
+            return f"{seen} Is the chance that of another card, or did people answer without it?"
+        (slip, would), *others = likely
+        # All of them: nobody but the reader knows which slip it was.
+        more = "".join(f", with {each} {share}" for each, share in others)
+        return f"{seen} With {slip} it would be {would}{more}."
 
     def _share_of_yes(self, share: float) -> float:
         """The unbiased share of the second answer, of two, from that of the second word, of two."""
@@ -252,7 +257,7 @@ class PaperDesign(TableMechanism):
         stated = {k: Fraction(v) for k, v in self.parameters().items() if isinstance(v, str)}
         others = [stated | {key: 1 - p} for key, p in stated.items()]
         if len(stated) == 2:
-            others.append(dict(zip(stated, reversed(stated.values()), strict=True)))
+            others.insert(0, dict(zip(stated, reversed(stated.values()), strict=True)))
         made = []
         for chances in others:
             with contextlib.suppress(ArgumentError):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -516,16 +516,7 @@ def doubtful_groups(tally: Tally) -> list[str]:
                 f"{name}: {who} no entry here, and form a group without a name. Write 'unknown' "
                 "there, or leave the row out."
             )
-        by_look: dict[str, list[str]] = {}
-        for text in texts:
-            by_look.setdefault(look(text), []).append(text)
-        for alike in by_look.values():
-            if len(alike) > 1:
-                listed = " and ".join(map(show, alike))
-                sentences.append(
-                    f"{name}: {listed} are {len(alike)} groups, and differ by case or blanks "
-                    "alone. Write them in one way if they are one group."
-                )
+        sentences += written_alike(name, texts)
     single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]
     if tally.columns and single:
         listed = ", ".join(show(" ".join(map(str, key))) for key in single[:_MOST_NAMED])
@@ -534,6 +525,20 @@ def doubtful_groups(tally: Tally) -> list[str]:
             f"Groups of a single person: {listed}. One report says next to nothing about a share."
         )
     return sentences
+
+
+def written_alike(name: str, texts: Iterable[str]) -> Iterator[str]:
+    """Entries of a column that differ by case or blanks alone, as sentences."""
+    by_look: dict[str, list[str]] = {}
+    for text in texts:
+        by_look.setdefault(look(text), []).append(text)
+    for alike in by_look.values():
+        if len(alike) > 1:
+            listed = " and ".join(map(show, alike))
+            yield (
+                f"{name}: {listed} are {len(alike)} groups, and differ by case or blanks alone. "
+                "Write them in one way if they are one group."
+            )
 
 
 def _groups(public: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Groups | None:

@@ -34,6 +34,7 @@ def regress(
     link: str = "logit",
     random: str | None = None,
     hidden: None = None,
+    baselines: Mapping[str, Any] | None = None,
 ) -> Regression: ...
 
 
@@ -51,6 +52,7 @@ def regress(
     weights: str | None = None,
     cluster: str | None = None,
     strata: str | None = None,
+    baselines: Mapping[str, Any] | None = None,
 ) -> MeanRegression: ...
 
 
@@ -69,6 +71,7 @@ def regress(
     strata: str | None = None,
     link: str = "logit",
     random: str | None = None,
+    baselines: Mapping[str, Any] | None = None,
 ) -> PredictorRegression: ...
 
 
@@ -89,6 +92,7 @@ def regress(
     link: str = "logit",
     random: str | None = None,
     hidden: str | None = None,
+    baselines: Mapping[str, Any] | None = None,
 ) -> Regression | MeanRegression | PredictorRegression:
     """Regress the hidden answer on public covariates, or what is seen on the hidden answer.
 
@@ -169,6 +173,8 @@ def regress(
         hidden: the name by which the formula calls the hidden answer, and the covariates that its
             own shares depend on: ``"smokes"`` for the other covariates of the formula, or
             ``"smokes ~ age"``, or ``"smokes ~ 1"`` for none. Several are ``"smokes + drinks ~ 1"``.
+        baselines: ``{"ward": "south"}``, the label of a column with which its others are compared;
+            without it, the first label of the alphabet.
 
     Returns:
         Regression: coefficients, errors, tests and predictions. Its status says whether the maximum
@@ -232,12 +238,13 @@ def regress(
         if reference is not None:
             rule = "is of odds, and a mean has none"
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
-        return mean_of(People.of(reports, covariates, formula, survey), attribute, trusted)
+        people = People.of(reports, covariates, formula, survey, None, baselines)
+        return mean_of(people, attribute, trusted)
     if hidden is not None:
         if attribute is not None:
             rule = "is of a hidden outcome; hidden= names the attributes"
             raise ArgumentError("attribute", rule, show(attribute), "Leave it out")
-        people = People.of(reports, covariates, formula, survey, random)
+        people = People.of(reports, covariates, formula, survey, random, baselines)
         return hidden_predictor_of(people, hidden, reference, errors, trusted, link)
-    people = People.of(reports, covariates, formula, survey, random)
+    people = People.of(reports, covariates, formula, survey, random, baselines)
     return shares_of(people, attribute, reference, errors, trusted, link)

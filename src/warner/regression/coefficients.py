@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -304,8 +304,8 @@ class Coefficients(Tabular):
         sentences = [*self._sentences(level), f"Status: {self.status.value}."]
         rows = self.rows(level)
         odds = [
-            Column(_ODDS[0], "odds ratio", "times"),
-            Column("", "interval of the odds ratio", "number", 1, ends=_ODDS[1:]),
+            Column(_ODDS[0], "odds ratio", "times", self._priority_of_odds),
+            Column("", "interval of the odds ratio", "number", 3, ends=_ODDS[1:]),
         ]
         columns = [
             Column("value"),
@@ -336,6 +336,8 @@ class Coefficients(Tabular):
             **({} if self.survey is None else self.survey.to_json()),
             "coefficients": self.rows(level),
         }
+
+    _priority_of_odds: ClassVar[int] = 0  # of their column, where a table is narrow
 
     @property
     def _is_logit(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import as_float, kind
+from warner._core.checks import as_float, kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -87,7 +87,7 @@ class PlainDesign(Design):
                 rule = f"column {name!r} holds numbers that are written as text"
                 raise ArgumentError("covariates", rule, None, "Convert it to numbers")
             levels[name] = None if column.dtype.kind == "f" else tuple(different.tolist())
-        return cls(levels | dict(ordered or {}))
+        return cls({name: (ordered or {}).get(name, each) for name, each in levels.items()})
 
     def matrix(self, covariates: Any) -> FloatArray:
         columns = columns_of(covariates)
@@ -123,8 +123,13 @@ class FormulaDesign(Design):
         return tuple(str(name) for name in self.spec.column_names)
 
     @classmethod
-    def of(cls, formula: str, columns: Mapping[str, Column]) -> FormulaDesign:
-        """The design of a formula."""
+    def of(
+        cls,
+        formula: str,
+        columns: Mapping[str, Column],
+        ordered: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> FormulaDesign:
+        """The design of a formula, in which levels may have an order that is not alphabetical."""
         if not isinstance(formula, str):
             rule = "must be text such as 'age + ward'"
             raise ArgumentTypeError("formula", rule, kind(formula))
@@ -141,7 +146,7 @@ class FormulaDesign(Design):
             if hasattr(parsed, "lhs"):
                 problem = "must have no left side: that is the hidden answer"
             else:
-                return cls(_made(parsed, columns).model_spec)
+                return cls(_made(parsed, columns, ordered).model_spec)
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
         except Exception:
             pass
@@ -159,11 +164,18 @@ class FormulaDesign(Design):
         raise ArgumentError("covariates", rule)
 
 
-def _made(spec: Any, columns: Mapping[str, Column]) -> Any:
+def _made(
+    spec: Any,
+    columns: Mapping[str, Column],
+    ordered: Mapping[str, tuple[str, ...]] | None = None,
+) -> Any:
     """The model matrix of a formula or a specification. Names of the caller are not seen."""
     import pandas
 
-    return spec.get_model_matrix(pandas.DataFrame(dict(columns)), context={}, na_action="raise")
+    frame = pandas.DataFrame(dict(columns))
+    for name, levels in (ordered or {}).items():
+        frame[name] = pandas.Categorical(frame[name], categories=list(levels))
+    return spec.get_model_matrix(frame, context={}, na_action="raise")
 
 
 def design_of(
@@ -186,8 +198,29 @@ def design_of(
                 raise ArgumentError("formula", rule, repr(name), meant(name, list(columns)))
         design = PlainDesign.of({name: columns[name] for name in names}, ordered)
     else:
-        design = FormulaDesign.of(formula, columns)
+        design = FormulaDesign.of(formula, columns, ordered)
     return design, design.matrix(columns)
+
+
+def levels_from(
+    columns: Mapping[str, Column], baselines: Mapping[str, Any]
+) -> dict[str, tuple[str, ...]]:
+    """{column: its levels}, in alphabetical order behind the one that the others compare with."""
+    ordered = {}
+    for name, level in baselines.items():
+        if name not in columns:
+            rule = f"must name columns, which are {', '.join(columns)}"
+            raise ArgumentError("baselines", rule, repr(name), meant(str(name), list(columns)))
+        column, argument = columns[name], f"baseline of {name!r}"
+        if column.dtype.kind == "f":
+            raise ArgumentError(argument, "is of a column of labels, and this one holds numbers")
+        others = np.unique(column).tolist()
+        if str(level) not in others:
+            rule = "must be a label of the column"
+            raise ArgumentError(argument, rule, show(level), meant(str(level), others))
+        others.remove(str(level))
+        ordered[name] = str(level), *others
+    return ordered
 
 
 def words_of(formula: str) -> list[str]:

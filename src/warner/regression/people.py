@@ -24,7 +24,7 @@ from warner.designs.latent_classes import LatentClasses, SaidInGroups
 from warner.domains import Categorical, Domain
 from warner.mechanisms import from_header
 from warner.mechanisms.base import Mechanism
-from warner.regression.covariates import Column, Design, columns_of, design_of
+from warner.regression.covariates import Column, Design, columns_of, design_of, levels_from
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data, tested
 
@@ -224,6 +224,7 @@ class People:
         formula: the right side of a formula; None for all columns.
         survey: the columns that say how people were drawn.
         random: the column with groups whose people are alike.
+        baselines: {column: the label with which its others are compared}; else the first one.
         named: {question: reports, as ``sources``} of several questions to the same people.
     """
 
@@ -232,6 +233,7 @@ class People:
     formula: str | None
     survey: SurveyDesign | None = None
     random: str | None = None
+    baselines: Mapping[str, Any] = field(default_factory=dict)
     named: Mapping[str, tuple[Reports | SaidInGroups, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -242,6 +244,7 @@ class People:
         formula: str | None,
         survey: SurveyDesign | None = None,
         random: str | None = None,
+        baselines: Mapping[str, Any] | None = None,
     ) -> People:
         """People with reports, with a list of the reports of groups, or with several questions."""
         if isinstance(reports, Mapping) and reports:
@@ -251,8 +254,8 @@ class People:
                 if list(map(len, each)) != list(map(len, sources)):
                     rule = "must have a report of each person to each question"
                     raise ArgumentError("reports", rule, f"another number to {name!r}")
-            return cls(sources, covariates, formula, survey, random, named)
-        return cls(_listed(reports), covariates, formula, survey, random)
+            return cls(sources, covariates, formula, survey, random, baselines or {}, named)
+        return cls(_listed(reports), covariates, formula, survey, random, baselines or {})
 
     @property
     def total(self) -> int:
@@ -324,6 +327,11 @@ class People:
         logs = np.append(answers.logs, 0.0)
         return replace(answers, rows=rows, logs=logs, report=report, people=np.arange(self.total))
 
+    @cached_property
+    def ordered(self) -> dict[str, tuple[str, ...]]:
+        """{column: its labels}, of columns whose first label somebody chose."""
+        return levels_from(self.columns, self.baselines)
+
     @property
     def set_aside(self) -> set[str]:
         """The columns that are no covariates, unless a formula names them."""
@@ -349,7 +357,7 @@ class People:
             if not columns:
                 rule = "must have a column beside those of the survey design and of random="
                 raise ArgumentError("covariates", rule, None, "Pass formula='1' for the intercept")
-        return design_of(columns, self.formula)
+        return design_of(columns, self.formula, self.ordered)
 
     def groups(self, rows: IntArray) -> IntArray:
         """(n,) the number of the group, of those with random intercepts, of each person asked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import numbers
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -121,6 +121,8 @@ class PredictorRegression(Coefficients):
         ends = self.line(covariates, level)
         return ends if self.family == "normal" else share_of(ends, self.family)[0]
 
+    _priority_of_odds: ClassVar[int] = 3  # only some rows have them
+
     @property
     def _is_logit(self) -> bool:
         return self.family == "logit"
@@ -174,8 +176,8 @@ def hidden_predictor_of(
     every = {name: np.tile(column, size) for name, column in columns.items() if name != outcome}
     every |= {q.name: np.repeat(q.column[at], n) for q, at in zip(questions, places, strict=True)}
     ordered = {q.name: tuple(q.column.tolist()) for q in questions if q.column.dtype.kind != "f"}
-    design, stacked = design_of(every, right, ordered)
-    hidden_design, matrix = design_of(columns, hidden_right)
+    design, stacked = design_of(every, right, people.ordered | ordered)
+    hidden_design, matrix = design_of(columns, hidden_right, people.ordered)
     drawn = people.sample(np.arange(n), max(stacked.shape[1], matrix.shape[1]))
     require_few((size - 1) * matrix.shape[1] + stacked.shape[1])
 

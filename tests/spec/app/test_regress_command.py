@@ -86,6 +86,17 @@ def test_a_hidden_answer_explains_what_is_seen(here: Path) -> None:
     assert both[-1]["value"] == "smokes: yes, drinks: yes"
 
 
+def test_references_of_columns_and_slips_in_them(here: Path, tmp_path: Path) -> None:
+    design = ("--design", "said=crosswise:1/4")
+    rows = rows_of("all.csv", "said ~ drinks", *design, "--reference", "drinks=yes")
+    assert [row["covariate"] for row in rows] == ["Intercept", "drinks[T.no]"]
+    path = tmp_path / "slips.csv"
+    path.write_text(Path("all.csv").read_text().replace(",yes,", ", Yes ,", 1))
+    said = run("regress", str(path), "said ~ drinks + age", *design).stderr
+    assert "drinks: 'Yes' and 'yes' are 2 groups" in " ".join(said.split())
+    assert "Least and largest numbers: age 20 to 59." in said
+
+
 def test_random_intercepts_links_and_correlations(here: Path) -> None:
     rows = rows_of("r.parquet", "smokes ~ age", "--random", "school")
     assert [row["covariate"] for row in rows] == ["Intercept", "age", "sd(school)"]
@@ -169,6 +180,11 @@ MISTAKES = [
     (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),
     (("r.parquet", "smokes + age", "--correlation", "--mean"), "does not go with --correlation"),
     (("r.parquet", "smokes ~ age", "--reference", "yess"), "Is 'yes' meant?"),
+    (("r.parquet", "income ~ smokes", "--reference", "age=3"), "must be an answer to smokes"),
+    (
+        ("all.csv", "said ~ drinks", "--design", "crosswise:1/4", "--reference", "yess"),
+        "must be an answer to said, or COLUMN=VALUE",
+    ),
     (("all.csv", "said ~ age", "--design", "croswise:1/4"), "Is 'crosswise' meant?"),
     (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: cannot be opened"),
     (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),

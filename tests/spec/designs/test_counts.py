@@ -71,6 +71,12 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
         ),
         ("triangular:3/4", "either=500,neither=500", "With triangular:1/4 it would be 33.3"),
         ("unrelated:1/3,1/4", "yes=200,no=1800", "With unrelated:2/3,1/4 it would be 2.5"),
+        # Chances that were exchanged come before a chance that was read as its rest.
+        (
+            "unrelated:1/4,2/3",
+            "yes=264,no=536",
+            "exchanged it would be 68.0 %, with unrelated:2/3,1/4 37.0 %, with unrelated:3/4,2/3",
+        ),
     ],
 )
 def test_a_refusal_says_which_slip_explains_the_counts(design: str, counts: str, said: str) -> None:
@@ -456,6 +462,9 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     ]
     path = _table(tmp_path / "people.csv", rows)
     design = ["--design", "said=crosswise:1/4"]
+    weights = _table(tmp_path / "w.csv", [[*r, i or "w"] for i, r in enumerate(rows)])
+    # Weights are no groups, though each person has another one.
+    assert "single person" not in _run("estimate", weights, *design, "--weights", "w")
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
     assert "ward: 2 people have no entry here, and form a group without a name." in shown
     assert "'Ashfield' and 'ashfield' are 2 groups, and differ by case or blanks alone." in shown

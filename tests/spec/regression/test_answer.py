@@ -72,6 +72,22 @@ def test_columns_of_objects_booleans_and_categories() -> None:
     assert regress(REPORTS, listed).coefficients == pytest.approx(found.coefficients)
 
 
+def test_labels_of_a_column_can_be_compared_with_another_one() -> None:
+    first = regress(REPORTS, PEOPLE)
+    for formula in (None, "age + ward", "I(age) + ward"):  # the last one is read by formulaic
+        other = regress(REPORTS, PEOPLE, formula, "often", baselines={"ward": "south"})
+        assert "ward[T.east]" in other.names and "ward[T.south]" not in other.names
+        assert other.reference == "often"
+        assert other.log_likelihood == pytest.approx(first.log_likelihood)
+        new = {"age": [40.0, 60.0], "ward": ["east", "south"]}
+        assert other.predict(new).shares == pytest.approx(first.predict(new).shares, abs=1e-6)
+    refused(ArgumentError, "must be a label", regress, REPORTS, PEOPLE, baselines={"ward": "South"})
+    refused(ArgumentError, "holds numbers", regress, REPORTS, PEOPLE, baselines={"age": 40})
+    refused(
+        ArgumentError, "must name columns", regress, REPORTS, PEOPLE, baselines={"wards": "south"}
+    )
+
+
 def test_another_reference_is_the_same_model() -> None:
     first, other = regress(REPORTS, PEOPLE), regress(REPORTS, PEOPLE, reference="often")
     assert (other.reference, other.outcomes) == ("often", ("never", "sometimes"))

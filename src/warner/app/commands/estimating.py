@@ -202,13 +202,15 @@ class EstimateRequest:
     @property
     def paper(self) -> OnPaper:
         """What people said on paper."""
-        return OnPaper(self.on_paper, self.counts)
+        by = [] if self.by in (None, _FILES) else names_in(self.by)
+        drawn = () if self.design is None else self.design.columns
+        return OnPaper(self.on_paper, self.counts, tuple(n for n in drawn if n not in by))
 
     @property
     def columns(self) -> list[str] | None:
         """The columns of groups of people in a table of what they said; None for all together."""
         by = [] if self.by in (None, _FILES) else names_in(self.by)
-        by += [] if self.design is None else [n for n in self.design.columns if n not in by]
+        by += self.paper.not_groups
         is_total = self.by is None and self.design is None and not self.compare_groups
         return None if is_total else by
 
@@ -219,7 +221,7 @@ class EstimateRequest:
 
     def read(self, path: str) -> dict[str, Tally]:
         """The tallies of a file."""
-        return self.paper.read(path, self.columns, is_doubted=self.design is None)
+        return self.paper.read(path, self.columns)
 
     @property
     def intervals(self) -> tuple[float, str]:

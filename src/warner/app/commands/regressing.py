@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import click
+import numpy as np
 
 from warner import io as files
 from warner._core.errors import ArgumentError, ReportError
@@ -31,7 +32,7 @@ from warner.designs import (
     groups_from_text,
 )
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
-from warner.io.counts_by_hand import remedy_of_words
+from warner.io.counts_by_hand import remedy_of_words, written_alike
 from warner.io.read_answers import other_columns, read_columns
 from warner.io.stated_headers import listed_codes
 from warner.regression.answer import regress as regress_answer
@@ -97,8 +98,12 @@ from warner.studies.study import Study
 )
 @click.option(
     "--reference",
+    "references",
     metavar="VALUE",
-    help="The answer that odds are against. Default: the first one of the attribute.",
+    multiple=True,
+    help="The answer that odds are against; COLUMN=VALUE is the label of a column with which its "
+    "others are compared. Repeat it for several. Default: the first answer of the attribute, and "
+    "the first label of the alphabet.",
 )
 @click.option(
     "--errors",
@@ -120,7 +125,7 @@ def regress(
     random: str | None,
     link: str,
     correlation: bool,
-    reference: str | None,
+    references: tuple[str, ...],
     errors: str | None,
     weights: str | None,
     cluster: str | None,
@@ -178,7 +183,7 @@ def regress(
         "--hidden": hidden,
         "--random": random,
         "--link": None if link == "logit" else link,
-        "--reference": reference,
+        "--reference": " ".join(references) or None,
         "--errors": errors,
     }
     if correlation:
@@ -194,6 +199,9 @@ def regress(
             public = people.named_in((left, right, hidden, random, *roles.values()))
         else:
             refuse_numbers_of_people(public)
+        asked = predictors[0] if predictors else left
+        baselines = _references(references, public, asked, people.labels_of(asked))
+        reference = baselines.pop("", None)
         if predictors:
             _refuse("a hidden answer as predictor", {"--mean": stated["--mean"]})
             spec = " + ".join(map(in_formula, predictors)) if hidden is None else hidden
@@ -201,11 +209,12 @@ def regress(
                 people.reports_of(predictors),
                 public,
                 f"{in_formula(left)} ~ {right}",
-                _value(reference, people.labels_of(predictors[0])),
+                reference,
                 errors,
                 hidden=spec,
                 link=link,
                 random=random,
+                baselines=baselines,
                 **roles,
             )
         else:
@@ -218,16 +227,17 @@ def regress(
                 remedy = f"Write '{left} + {both[0]}' --correlation, or take another outcome"
                 raise ArgumentError("FORMULA", rule, f"{left} and {both[0]}", remedy)
             if mean:
-                _refuse("--mean", {k: v for k, v in stated.items() if k != "--mean"})
-            against = _value(reference, people.labels_of(left))
+                goes = "--mean", "--reference"
+                _refuse("--mean", {k: v for k, v in stated.items() if k not in goes})
             kind: dict[str, Any] = {"kind": "mean"} if mean else {"link": link, "random": random}
             result = regress_answer(
                 answers,
                 public,
                 right or None,
-                against,
+                reference,
                 errors,
                 attribute,
+                baselines=baselines,
                 **kind,
                 **roles,
             )
@@ -338,6 +348,9 @@ def _of_paper(
             raise ArgumentError("FORMULA", rule, repr(name), meant(name, [*designs, *others]))
     public = [name for name in others if name in needed or formula.strip() in designs]
     columns = read_columns(path, list(dict.fromkeys([*designs, *of_group, *public])), [*designs])
+    unchecked = {n: columns[n] for n in public if drawn is None or n not in drawn.columns}
+    for sentence in _slips(unchecked):
+        say(sentence)
     questions: dict[str, tuple[Any, str | None]] = {}
     labels: dict[str, Any] = {}
     for name, design in designs.items():
@@ -360,6 +373,40 @@ def _of_paper(
             labels[name] = design.domain.labels
         questions[name] = answers, None
     return _People(questions, {name: columns[name] for name in public}, labels)
+
+
+def _references(
+    texts: Iterable[str], public: Mapping[str, Any], question: str, labels: Any
+) -> dict[str, Any]:
+    """{column: the label with which others are compared}, of the question under ""."""
+    chosen: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        is_named = bool(equals) and name in {*public, question}
+        key = name if is_named and name != question else ""
+        value = value if is_named else text
+        if not key:
+            value = next((label for label in labels if str(label) == value), value)
+            if value not in labels:
+                rule = f"must be an answer to {question}, or COLUMN=VALUE"
+                holding = [n for n, c in public.items() if value in list(map(str, c))]
+                remedy = f"Write {holding[0]}={value}" if holding else meant(value, labels)
+                raise ArgumentError("--reference", rule, repr(text), remedy)
+        if key in chosen:
+            raise ArgumentError("--reference", "is given twice", repr(text), "Choose one of them")
+        chosen[key] = value
+    return chosen
+
+
+def _slips(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """What shows slips of the pen: labels that look alike, and the ends of numbers."""
+    numbers = {name: column for name, column in columns.items() if column.dtype.kind == "f"}
+    for name, column in columns.items():
+        if name not in numbers:
+            yield from written_alike(name, dict.fromkeys(column.tolist()))
+    ends = [f"{name} {c.min():,.6g} to {c.max():,.6g}" for name, c in numbers.items()]
+    if ends:
+        yield f"Least and largest numbers: {', '.join(ends)}."
 
 
 def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
@@ -446,8 +493,3 @@ def _refuse(what: str, stated: Mapping[str, Any]) -> None:
     if given:
         verb = "does" if len(given) == 1 else "do"
         raise ArgumentError(" and ".join(given), f"{verb} not go with {what}", None, "Leave it out")
-
-
-def _value(text: str | None, labels: Any) -> Any:
-    """The value of a domain that is written so; None for none."""
-    return text if text is None else next((x for x in labels if str(x) == text), text)
