@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -77,7 +78,9 @@ LITERATURE = {
     "Estimators and guarantees": {
         "EM IBU": "ExpectationMaximization",
         "MLE": "MaximumLikelihood",
-        "INV Norm-Sub Base-Cut": "Inversion",
+        "INV": "Inversion",
+        "Norm-Sub INV-P": "Inversion constraint='project'",
+        "Base-Cut": "Inversion constraint='base-cut'",
         "EMS": "SmoothedEM",
         "MR": "MixtureReduction",
         "IIW": "WienerFilter",
@@ -95,6 +98,16 @@ FURTHER = {  # what else a name stands for, or does not
     "baseline. Take SubsetSelection or, for short reports, "
     "warner.mechanisms.ProjectiveGeometryResponse.",
 }
+_ABSENT = {  # what papers compare with, and this package does not have
+    "PrivUnit": "it is of vectors, and the mechanisms here are of labels, numbers and places",
+    "THE SHE": "unary encoding has less error: warner.UnaryEncoding(variant='oue')",
+    "CMS HCMS": "for many values see warner.LocalHashing and "
+    "warner.mechanisms.ProjectiveGeometryResponse",
+    "PrivKV PrivKVM": "for keys with values see warner.mechanisms.KeyValue",
+    "AHEAD HIO HH": "for ranges of numbers see warner.SquareWave",
+    "CALM HDG": "for several questions see warner.mechanisms.PerAttribute and OneOf",
+    "PrivSet": "for sets see warner.domains.Items",
+}
 LOSSES_ELSEWHERE = {  # what to say of losses that other papers use
     "mse": "'l2' is the sum of squared errors, K times the MSE of K shares",
     "rmse": "'l2' is the sum of squared errors, K times the square of the RMSE of K shares",
@@ -104,6 +117,7 @@ LOSSES_ELSEWHERE = {  # what to say of losses that other papers use
     "emd": "'w1' is the earth mover's distance of values on a line",
 }
 _NAMES = {name: here for table in LITERATURE.values() for name, here in _by_word(table).items()}
+_ABSENT = _by_word(_ABSENT)
 _NAMES |= _by_word(
     {
         "compare difference differences": "compare_groups",
@@ -140,6 +154,9 @@ _ARGUMENTS = _by_word(
         "p prob probability": "The probability p of the true value among K follows from epsilon: "
         "epsilon = log(p (K - 1) / (1 - p))",
         "eps budget": "Is 'epsilon' meant?",
+        "optimal optimized optimised": "Is 'variant' meant, such as variant='oue'?",
+        "g": "Is 'buckets' meant?",
+        "d k w omega": "Is 'size' meant?",
         "width precision margin": "An epsilon for a width is proposed by "
         "warner.design.propose(domain, n, width=0.06)",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
@@ -199,6 +216,8 @@ def _no_such_name(package: str, name: str, names: list[str]) -> str:
         more = further.get(_plain(name), "")
         where = f"{home}." if home else ""
         return f"{package}.{name} is called {where}{head}{options} here.{more}"
+    if why := _ABSENT.get(_plain(name)):
+        return f"{package}.{name}: {name} is not in this package; {why}"
     remedy = meant(name, names) or f"dir({package}) lists all names"
     return message(f"{package}.{name}", "does not exist", None, remedy)
 
@@ -287,7 +306,10 @@ def _problem_of(
     usage = f"Write {call}" + f"; others are {', '.join(rest)}" * bool(rest)
     for given in keywords:
         if given not in names:
-            remedy = _ARGUMENTS.get(_plain(given)) or meant(given, names) or usage
+            remedy = _ARGUMENTS.get(_plain(given), "")
+            asked = re.match("Is '(.*?)' meant", remedy)
+            if not remedy or (asked and asked[1] not in names):  # which this function has not
+                remedy = meant(given, names) or usage
             return TypeError(message(name, f"has no argument {given!r}", None, remedy))
     if len(args) > len(by_place):
         remedy = f"Write {name}([...])" if len(names) == 1 else usage

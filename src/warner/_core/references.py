@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -93,8 +93,10 @@ def references() -> dict[str, Reference]:
     }
 
 
-def bibtex_of(keys: Iterable[str]) -> str:
+def bibtex_of(keys: Iterable[str] | Mapping[str, Sequence[str]]) -> str:
     """The BibTeX entries of references, each once, and that of the package itself.
+
+    Of {key: names}, a comment above each entry says what it is the source of.
 
     >>> print(bibtex_of(["warner1965"]))
     @article{warner1965,
@@ -113,8 +115,11 @@ def bibtex_of(keys: Iterable[str]) -> str:
       howpublished = {version 0.1.0},
     }
     """
+    named = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, ())
     entries = [
-        key.strip() if key.lstrip().startswith("@") else _entry(key) for key in dict.fromkeys(keys)
+        f"% For {', '.join(names)}:\n" * bool(names)
+        + (key.strip() if key.lstrip().startswith("@") else _entry(key))
+        for key, names in named.items()
     ]
     return "\n\n".join([*entries, SOFTWARE.bibtex("warner")])
 

@@ -8,7 +8,6 @@ import inspect
 import math
 import os
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,26 +24,28 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
-from warner._core.names import LOSSES_ELSEWHERE, called_here, explained
+from warner._core.names import FURTHER, LOSSES_ELSEWHERE, called_here, explained
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
 from warner._core.text import canonical, meant
+from warner.design.benchmark_shown import AXES, LINES, chart, latex_table
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.planning import Maker, candidates
 from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
-from warner.estimators import Estimator
+from warner.estimators import Estimator, Inversion
 from warner.estimators.base import LikelihoodData
-from warner.mechanisms import MECHANISMS, Mechanism
+from warner.mechanisms import MECHANISMS, HadamardResponse, Mechanism
 from warner.mechanisms.headers import is_of_package
-from warner.results.drawing import inline_data, require_altair, save, styled
-from warner.results.named_summaries import encoded
+from warner.results.drawing import save
 from warner.results.recommend import estimator_of, estimators_of
+from warner.theory import expected_loss
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
+_HIGH_PRIVACY = 1.0  # the largest epsilon at which Hadamard response is a fair baseline
 _TOGETHER = 10  # runs that one process does at a time
 
 Losses = dict[str, float]
@@ -72,7 +73,12 @@ class Benchmark(Tabular):
         values: {(setting, method): {loss: (runs,)}}, the loss of each run.
         left_out: {(setting, method): reason}; the method is None where the mechanism itself cannot
             be made.
-        sources: the papers of the mechanisms and methods, as ``bibtex`` prints them.
+        guarantees: {setting: what its mechanism promises}.
+        weaker: the settings whose mechanism promises less than LDP at the budget of the row, such
+            as privacy per unit of distance, or of sensitive values alone.
+        notes: sentences on mechanisms that are not comparable, or no fair baseline.
+        exact: {(setting, method, loss): the expected loss in closed form}, of the inversion.
+        sources: {paper: the mechanisms and methods that it is of}, as ``bibtex`` prints them.
     """
 
     cells: tuple[Cell, ...]
@@ -81,16 +87,21 @@ class Benchmark(Tabular):
     runs: int
     values: Mapping[tuple[Cell, str], Mapping[str, np.ndarray]]
     left_out: Mapping[tuple[Cell, str | None], str]
-    sources: tuple[str, ...] = ()
+    guarantees: Mapping[Cell, str]
+    weaker: frozenset[Cell]
+    notes: tuple[str, ...]
+    exact: Mapping[tuple[Cell, str, str], float]
+    sources: Mapping[str, tuple[str, ...]]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each setting, method and loss.
 
         Returns:
-            ``truth``, ``mechanism``, ``epsilon``, ``n``, ``method``, ``loss``, ``runs``; ``mean``
-            and ``standard_error``, the mean over runs and its standard error; ``excess`` and
-            ``excess_standard_error``, the same of the loss minus that of the best method of the
-            setting, on the same tallies.
+            ``truth``, ``mechanism``, ``epsilon``, ``n``, ``guarantee``, ``method``, ``loss``,
+            ``runs``; ``mean`` and ``standard_error``, the mean over runs and its standard error;
+            ``exact``, the expected loss of the inversion in closed form, of ``"l2"``, else None;
+            ``excess`` and ``excess_standard_error``, the mean and its standard error of the loss
+            minus that of the best method of the setting, on the same tallies.
         """
         rows = []
         for cell in self.cells:
@@ -104,10 +115,12 @@ class Benchmark(Tabular):
                     rows.append(
                         {
                             **vars(cell),
+                            "guarantee": self.guarantees[cell],
                             "method": method,
                             "loss": loss,
                             "mean": mean,
                             "standard_error": standard_error,
+                            "exact": self.exact.get((cell, method, loss)),
                             "excess": excess,
                             "excess_standard_error": excess_standard_error,
                             "runs": self.runs,
@@ -116,9 +129,14 @@ class Benchmark(Tabular):
         return rows
 
     def best(self) -> list[dict[str, Any]]:
-        """The row with the least mean for each truth, budget, number of people and loss."""
+        """The row with the least mean for each truth, budget, number of people and loss.
+
+        Mechanisms that promise less than the budget of their row says are not among them.
+        """
         least: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in self.rows():
+            if self._is_weaker(row):
+                continue
             setting = (row["truth"], row["epsilon"], row["n"], row["loss"])
             best = least.setdefault(setting, row)
             if to_nine_digits(row["mean"]) < to_nine_digits(best["mean"]):
@@ -127,27 +145,60 @@ class Benchmark(Tabular):
 
     def table(self) -> Table:
         """The mean losses for people; columns that are the same in all rows are left out."""
-        rows = self.rows()
+        rows = [
+            {**row, "mechanism": row["mechanism"] + " *" * self._is_weaker(row)}
+            for row in self.rows()
+        ]
         axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
         varying = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
         units = {"epsilon": "epsilon", "n": "people"}
         columns = [Column(key, unit=units.get(key, "text")) for key in varying]
         columns.append(Column("mean", "mean loss", "number"))
         columns.append(Column("standard_error", "standard error", "number"))
+        if self.exact:
+            columns.append(Column("exact", unit="number", priority=1))
         title = f"mean losses over {self.runs} runs of each setting"
-        return Table(columns, rows, self._reasons(), title)
+        return Table(columns, rows, [*self.notes, *self._reasons()], title)
 
-    def to_latex(self, loss: str | None = None, digits: int = 3) -> str:
+    def __str__(self) -> str:
+        return self.table().text()  # all rows, as a paper needs them
+
+    def _is_weaker(self, row: Mapping[str, Any]) -> bool:
+        """Whether the mechanism of a row promises less than its budget says."""
+        return Cell(row["truth"], row["mechanism"], row["epsilon"], row["n"]) in self.weaker
+
+    def _least(self, loss: str, truth: str) -> set[tuple[str, str, float, int]]:
+        """(mechanism, method, epsilon, n) with the least mean of each budget and number of people.
+
+        With them are those whose mean is not larger beyond chance, by more than two standard errors
+        of the difference: all of them have the same random numbers.
+        """
+        least = set()
+        columns: dict[tuple[float, int], dict[tuple[str, str], np.ndarray]] = {}
+        for (cell, method), losses in self.values.items():
+            if cell.truth == truth and cell not in self.weaker:
+                column = columns.setdefault((cell.epsilon, cell.n), {})
+                column[cell.mechanism, method] = losses[loss]
+        for setting, column in columns.items():
+            best = min(column.values(), key=np.mean)
+            for names, losses_of_runs in column.items():
+                more, standard_error = _mean(losses_of_runs - best)
+                if more <= 2 * standard_error:
+                    least.add((*names, *setting))
+        return least
+
+    def to_latex(self, loss: str | None = None, digits: int = 3, errors: bool = True) -> str:
         r"""The mean losses as a table in LaTeX, for the package booktabs.
 
-        Rows are mechanisms and methods, columns are budgets and numbers of people. The least mean
-        of each column is bold, with those that are equal to it in the digits shown. Bold does not
-        say that a difference is beyond chance: ``standard_error`` and ``excess_standard_error`` of
-        the rows do. A dash stands where a method is left out.
+        Rows are mechanisms and methods, columns are budgets and numbers of people. Bold are the
+        least mean of each column, and those that are not larger beyond chance: by more than two
+        standard errors of the difference over the same runs. A dash stands where a method is left
+        out, and a dagger where a mechanism promises less than the budget of the column.
 
         Args:
             loss: one of the losses; None for all.
             digits: the significant digits.
+            errors: whether standard errors stand behind the means, in brackets.
 
         Returns:
             A ``tabular``; one for each loss and truth, below each other. A comment above each is a
@@ -164,9 +215,20 @@ class Benchmark(Tabular):
         several = len({truth for _, truth in tables}) > 1
         words = {each: LOSSES[each].words[:1].upper() + LOSSES[each].words[1:] for each in losses}
         of = {truth: f" ({latex_text(truth)})" if several else "" for _, truth in tables}
+        people = {cell.n for cell in self.cells}
+        with_n = f", $n = {min(people)}$" if len(people) == 1 else ""
+        about = with_n + ", with standard errors in brackets" * errors
+        notes = "".join(
+            " " + latex_text(each).replace("* ", r"$^\dagger$ ", 1)
+            for each in self.notes
+            if each.startswith("* ")
+        )
+        weaker = {cell.mechanism for cell in self.weaker}
         return "\n\n".join(
-            rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}. "
-            f"Bold: the least of each column.}}\n{latex_table(rows, digits)}"
+            rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}. "
+            "Bold: the least of each column, and those not larger by more than two standard errors "
+            f"of the difference.{notes}}}\n"
+            + latex_table(rows, digits, errors, self._least(name, truth), weaker)
             for name in losses
             for (measured, truth), rows in tables.items()
             if measured == name
@@ -174,6 +236,8 @@ class Benchmark(Tabular):
 
     def bibtex(self) -> str:
         """The sources of all mechanisms and methods, each once, and the package itself, as BibTeX.
+
+        A comment above each names what it is the source of.
 
         >>> from warner import Integers, RandomizedResponse
         >>> found = benchmark([0.5, 0.5], Integers(0, 1), [RandomizedResponse], ["mle"], runs=2)
@@ -194,7 +258,13 @@ class Benchmark(Tabular):
             ],
         }
 
-    def plot(self, path: str | None = None, x: str | None = None, loss: str | None = None) -> Any:
+    def plot(
+        self,
+        path: str | None = None,
+        x: str | None = None,
+        loss: str | None = None,
+        lines: str | None = None,
+    ) -> Any:
         """Draw the mean losses, on logarithmic axes, with bars of two standard errors.
 
         Args:
@@ -202,21 +272,32 @@ class Benchmark(Tabular):
             x: the horizontal axis, ``"n"``, ``"epsilon"`` or ``"mechanism"``; None for the first of
                 them that has several values.
             loss: one of the losses; None for the first.
+            lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
+                makes panels. None for that of which there are more.
 
         Returns:
             The Altair chart, which can be changed before it is saved.
 
         Raises:
-            ArgumentError: another axis or loss, or a path with another suffix.
+            ArgumentError: another axis, loss or kind of lines, or a path with another suffix.
             MissingExtraError: the extra 'plot' is not installed.
         """
         chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
         choice("x", x, (None, *AXES))
-        rows = [row for row in self.rows() if row["loss"] == chosen]
+        choice("lines", lines, (None, *LINES))
+        if x == lines == "mechanism":
+            rule, remedy = "cannot be mechanism on both", 'Leave out lines="mechanism"'
+            raise ArgumentError("x and lines", rule, None, remedy)
+        rows = [
+            {**row, "mechanism": row["mechanism"] + "*" * self._is_weaker(row)}
+            for row in self.rows()
+            if row["loss"] == chosen
+        ]
         if not rows:
             reason = next(iter(self.left_out.values()), "there are no settings")
             raise ArgumentError("plot", "has nothing to show", None, reason)
-        picture = chart(rows, LOSSES[chosen].words, x)
+        note = "* promises less than epsilon-LDP" if self.weaker else ""
+        picture = chart(rows, LOSSES[chosen].words, x, lines, note)
         if path is not None:
             save(picture, path, [self.table()])
         return picture
@@ -274,7 +355,8 @@ def benchmark(
             truth; or {name: either of them}.
         domain: the K values.
         mechanisms: classes or functions of a domain and a budget, names of :func:`warner.plan` such
-            as ``"UnaryEncoding variant='oue'"``, or {name: one of them}.
+            as ``"UnaryEncoding variant='oue'"`` or of papers such as ``"OUE"``, or {name: one of
+            them}.
         methods: estimators, names such as ``"mle"`` or ``"em:100"``, or {name: one of them}.
         epsilon: budget in nats, or several.
         n: number of people, or several.
@@ -374,12 +456,12 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             **MECHANISMS,
             **dict(candidates(domain, None, None, None, bool(domain.dimension))),
         }
-        if given not in makers:
+        # A row has the name that its author gave, "GRR" for RandomizedResponse.
+        here = given if given in makers else called_here(given)
+        if here not in makers:
             rule = f"must be one of {', '.join(makers)}"
-            here = called_here(given)
-            remedy = meant(given, makers) if here not in makers else f"Here it is {here!r}"
-            raise ArgumentError("mechanisms", rule, show(given), remedy)
-        return given, makers[given]
+            raise ArgumentError("mechanisms", rule, show(given), meant(given, makers))
+        return given, makers[here]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
@@ -410,6 +492,13 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
         rule = f"must spend at most the budget of its row, {cell.epsilon!r}"
         remedy = "Use the function's second argument"
         raise ArgumentError(name, rule, repr(made.requested), remedy)
+
+
+def _is_weaker(mechanism: Mechanism, epsilon: float) -> bool:
+    """Whether a mechanism promises less than LDP at a budget, for any two values."""
+    promised = mechanism.guarantee.between_any_values()
+    is_of_all = promised.delta is None and promised.sensitive is None
+    return not is_of_all or promised.epsilon > epsilon * _ROUNDING
 
 
 def _check_importable(methods: Any, mechanisms: Any) -> None:
@@ -561,8 +650,13 @@ class _Work:
                 values[cell, name] = {
                     loss: np.array([each[loss] for each in losses_of_runs]) for loss in self.losses
                 }
-        sources = [key for each in self.mechanisms.values() for key in each.sources]
-        sources += [key for each in self.methods.values() for key in each.sources]
+        makers = {cell.mechanism: made for cell, made in self.mechanisms.items()}
+        sources: dict[str, list[str]] = {}
+        keys = {name: each.sources for name, each in makers.items()}
+        keys |= {name: each.sources for name, each in self.methods.items()}
+        for name, listed in keys.items():
+            for key in listed:
+                sources.setdefault(key, []).append(name)
         return Benchmark(
             tuple(self.cells),
             tuple(self.methods),
@@ -570,8 +664,46 @@ class _Work:
             self.runs,
             values,
             self.left_out,
-            tuple(dict.fromkeys(sources)),
+            {cell: str(made.guarantee) for cell, made in self.mechanisms.items()},
+            frozenset(self._weaker),
+            tuple(self._notes()),
+            self._exact(),
+            {key: tuple(names) for key, names in sources.items()},
         )
+
+    @functools.cached_property
+    def _weaker(self) -> list[Cell]:
+        """The settings whose mechanism promises less than its row says."""
+        return [c for c, made in self.mechanisms.items() if _is_weaker(made, c.epsilon)]
+
+    def _notes(self) -> Iterator[str]:
+        """A sentence on each mechanism that is not comparable, or no fair baseline."""
+        for name, cells in groupby(self._weaker, lambda cell: cell.mechanism):
+            cell = next(cells)
+            yield (
+                f"* {name} promises less than its rows say: at epsilon {cell.epsilon:g}, "
+                f"{self.mechanisms[cell].guarantee}. It is not compared as the best."
+            )
+        for cell, mechanism in self.mechanisms.items():
+            if isinstance(mechanism, HadamardResponse) and cell.epsilon > _HIGH_PRIVACY:
+                yield f"{cell.mechanism}: {FURTHER['HR']}"
+                return
+
+    def _exact(self) -> dict[tuple[Cell, str, str], float]:
+        """The expected sum of squared errors of the inversion, where it has a closed form."""
+        unbiased = [
+            name
+            for name, each in self.methods.items()
+            if isinstance(each, Inversion) and each.constraint is None
+        ]
+        exact: dict[tuple[Cell, str, str], float] = {}
+        for cell, mechanism in self.mechanisms.items():
+            for name in unbiased if "l2" in self.losses else ():
+                if (cell, name) not in self.left_out:
+                    exact[cell, name, "l2"] = expected_loss(
+                        mechanism, self.shares[cell.truth], cell.n
+                    )
+        return exact
 
 
 @dataclass(frozen=True)
@@ -656,145 +788,3 @@ def _code(cls: type[Any]) -> str:
 def _digest(content: Any) -> str:
     """The first 16 hexadecimal digits of the SHA-256 of JSON data."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
-
-
-# -----------------------------------------------------------------------------------------------
-# The mean losses of a benchmark as tables in LaTeX.
-
-
-def latex_table(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
-    """The rows of one truth as a table for the package booktabs."""
-    columns = list(dict.fromkeys((row["epsilon"], row["n"]) for row in rows))
-    means = {
-        (row["mechanism"], row["method"], row["epsilon"], row["n"]): number(row["mean"], digits)
-        for row in rows
-    }
-    least = {
-        column: number(min(r["mean"] for r in rows if (r["epsilon"], r["n"]) == column), digits)
-        for column in columns
-    }
-    budgets = dict.fromkeys(epsilon for epsilon, _ in columns)
-    spans = {e: sum(epsilon == e for epsilon, _ in columns) for e in budgets}
-    head = "".join(
-        rf" & \multicolumn{{{span}}}{{c}}{{$\varepsilon = {e:g}$}}" for e, span in spans.items()
-    )
-    lines = [
-        rf"\begin{{tabular}}{{ll{'r' * len(columns)}}}",
-        r"\toprule",
-        rf" &{head} \\",
-        rf"mechanism & method{''.join(f' & $n = {n}$' for _, n in columns)} \\",
-    ]
-    last = None
-    for mechanism, method in dict.fromkeys((row["mechanism"], row["method"]) for row in rows):
-        if mechanism != last:
-            lines.append(r"\midrule")
-        cells = []
-        for column in columns:
-            text = means.get((mechanism, method, *column), "--")
-            cells.append(rf"\textbf{{{text}}}" if text == least[column] else text)
-        name = "" if mechanism == last else latex_text(mechanism)
-        lines.append(rf"{name} & {latex_text(method)} & {' & '.join(cells)} \\")
-        last = mechanism
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def number(value: float, digits: int) -> str:
-    r"""A number with its significant digits, zeros at the end too.
-
-    >>> print(number(0.21, 3), number(120.0, 3), number(0.0000123, 2))
-    0.210 120 $1.2 \cdot 10^{-5}$
-    """
-    mantissa, _, power = f"{value:#.{digits}g}".partition("e")
-    text = mantissa.removesuffix(".")
-    return rf"${text} \cdot 10^{{{int(power)}}}$" if power else text
-
-
-# -----------------------------------------------------------------------------------------------
-# The chart of a benchmark: mean losses as lines, one panel for each mechanism and setting.
-
-AXES = ("n", "epsilon", "mechanism")
-_WIDTH, _HEIGHT = 240, 190
-_BARS = "bars: 2 standard errors"
-_TITLE = 30  # letters of a line of the title of the vertical axis
-_NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", "truth": "truth"}
-
-
-def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
-    """Draw rows of a benchmark, all of one loss."""
-    alt = require_altair()
-    counts = {key: len({row[key] for row in rows}) for key in (*AXES, "truth")}
-    axis = x or next((key for key in AXES if counts[key] > 1), "n")
-    # The first key with several values makes the columns of panels, the others their rows.
-    keys = ("mechanism", "epsilon", "n", "truth")
-    varying = [key for key in keys if key != axis and counts[key] > 1]
-    columns, others = (varying[0], varying[1:]) if varying else (None, [])
-    positive = all(row["mean"] > 0 for row in rows)
-    drawn = [_drawn(row, columns, others) for row in rows]
-    base = alt.Chart()  # the data are of all panels
-    log = alt.Scale(type="log", nice=False, padding=12)
-    across = _across(alt, axis, rows, log)
-    down = alt.Y(
-        "mean:Q",
-        title=[*textwrap.wrap(loss, _TITLE), f"mean of {rows[0]['runs']} runs", _BARS],
-        scale=log if positive else alt.Undefined,
-        axis=alt.Axis(format="~g", grid=True),
-    )
-    series = encoded("method", list(dict.fromkeys(row["method"] for row in rows)))
-    dodge = {"xOffset": "method:N"} if axis == "mechanism" else {}
-    bars = base.mark_rule().encode(
-        x=across, y=alt.Y("low:Q"), y2="high:Q", color=series["color"], **dodge
-    )
-    if axis == "mechanism":
-        marks = base.mark_point(filled=True, size=55, opacity=1)
-        series = {key: value for key, value in series.items() if key != "strokeDash"}
-    else:
-        marks = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
-    layers = alt.layer(bars, marks.encode(x=across, y=down, **series, **dodge))
-    width = _WIDTH
-    if axis == "mechanism":  # mechanisms need room for their methods
-        methods = len({row["method"] for row in rows})
-        width = max(_WIDTH, counts["mechanism"] * (12 * methods + 20))
-    layers = layers.properties(width=width, height=_HEIGHT)
-    facets: dict[str, Any] = {}
-    if columns is not None:
-        facets["column"] = _facet(alt, "column", drawn)
-    if others:
-        facets["row"] = _facet(alt, "row", drawn)
-    data = inline_data(drawn)
-    whole = layers.facet(data=data, **facets) if facets else layers.properties(data=data)
-    return styled(whole)
-
-
-def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[str, Any]:
-    """The fields of a row that the chart shows."""
-    low = max(row["mean"] - 2 * row["standard_error"], row["mean"] / 10)
-    named = {
-        **({} if columns is None else {"column": _named(columns, row[columns])}),
-        **({"row": ", ".join(_named(key, row[key]) for key in others)} if others else {}),
-    }
-    return {**row, "low": low, "high": row["mean"] + 2 * row["standard_error"], **named}
-
-
-def _named(key: str, value: Any) -> str:
-    """The heading of a panel."""
-    if key == "n":
-        return f"{value:,} people"
-    return f"epsilon {value:g}" if key == "epsilon" else str(value)
-
-
-def _facet(alt: Any, field: str, drawn: Sequence[dict[str, Any]]) -> Any:
-    """The panels of one field, in the order of the rows."""
-    header = alt.Header(title=None, labelFontSize=12, labelLimit=_WIDTH)
-    order = list(dict.fromkeys(row[field] for row in drawn))
-    kind = alt.Column if field == "column" else alt.Row
-    return kind(f"{field}:N", header=header, sort=order, title=None)
-
-
-def _across(alt: Any, axis: str, rows: Sequence[dict[str, Any]], log: Any) -> Any:
-    """The horizontal axis, with a tick at every value."""
-    if axis == "mechanism":
-        order = list(dict.fromkeys(row["mechanism"] for row in rows))
-        return alt.X("mechanism:N", title=None, sort=order, axis=alt.Axis(labelAngle=-30))
-    values = sorted({row[axis] for row in rows})
-    ticks = alt.Axis(values=values, format="~s" if axis == "n" else "~g", labelOverlap=True)
-    return alt.X(f"{axis}:Q", title=_NAMES[axis], scale=log, axis=ticks)

@@ -183,7 +183,17 @@ def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
     if floats is not None and _are_shares(floats, given, domain):
         shares = distribution(name, floats, domain.size, _SUM)
         return np.asarray(shares / shares.sum())
+    if len(given) == domain.size and _are_counts(given):
+        rule = f"has {domain.size} whole numbers, which can be counts of the values or answers"
+        remedy = "Pass shares as floats: counts / sum(counts), or the shares of these answers"
+        raise ArgumentError(name, rule, None, remedy)
     return np.bincount(domain.encode(given), minlength=domain.size) / len(given)
+
+
+def _are_counts(given: Any) -> bool:
+    """Whether all of them are whole numbers."""
+    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    return all(isinstance(each, int) and not isinstance(each, bool) for each in listed)
 
 
 def _are_shares(floats: np.ndarray, given: Any, domain: Domain) -> bool:

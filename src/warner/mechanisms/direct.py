@@ -219,6 +219,8 @@ class MatrixMechanism(TableMechanism):
         if realised > self.requested:
             rule = f"needs epsilon {realised!r}"
             remedy = "Leave epsilon out, as it follows from the matrix; or flatten the matrix"
+            if realised <= self.requested * (1 + 1e-9):
+                remedy = "It is more by rounding: make the matrix for epsilon * (1 - 1e-12)"
             raise BudgetError("matrix", rule, f"a budget of {self.requested!r}", remedy)
 
     @cached_property

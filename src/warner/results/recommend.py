@@ -272,7 +272,7 @@ def method(name: str) -> Estimator:
     >>> method("norm-sub")
     Inversion(constraint='project')
     """
-    word, _, detail = name.lower().partition(":")
+    word, _, detail = name.lower().replace("_", "-").partition(":")
     word = SYNONYMS.get(word) or _ELSEWHERE.get(word) or word
     if word == "em" and detail in _STARTS:
         return estimators.ExpectationMaximization(start=_STARTS[detail], tolerance=_SETTLED)
@@ -283,7 +283,9 @@ def method(name: str) -> Estimator:
     ):
         em = ("em:STEPS", "em:auto", *(f"em:{start}" for start in _STARTS))
         names = [n for each in METHODS for n in (em if each == "em" else (each,))]
-        remedy = _OF_TWO.get(name.lower()) or meant(name, names)
+        if remedy := _OF_TWO.get(name.lower()):
+            raise ArgumentError("method", "must be the name of one method", show(name), remedy)
+        remedy = meant(name, names)
         raise ArgumentError("method", f"must be one of {', '.join(names)}", show(name), remedy)
     if detail:
         return METHODS[word](int(detail) if detail.isdecimal() else detail)

@@ -25,10 +25,13 @@ from warner import (
     benchmark,
     metrics,
 )
-from warner.design.benchmark import Cell, _generator, number
+from warner.design.benchmark import Cell, _generator
+from warner.design.benchmark_shown import number
 from warner.design.comparison import LOSSES
 from warner.errors import ArgumentError, FileError, ValuesError, WarnerError
 from warner.estimators.base import LikelihoodData
+from warner.mechanisms import TruncatedGeometric
+from warner.theory import expected_loss
 
 DOMAIN = Integers(0, 4)
 TRUTH = [0.4, 0.3, 0.2, 0.1, 0.0]
@@ -201,6 +204,15 @@ def test_each_panel_of_a_picture_has_its_own_rows(tmp_path: Path) -> None:
     data = json.loads(chart["data"]["values"])
     assert {row["row"] for row in data} == {"epsilon 0.5", "epsilon 1"}
     assert not any("data" in layer for layer in chart["spec"]["layer"])
+    many = benchmark(TRUTH, DOMAIN, ["GRR", "OUE", "OLH"], ["mle", "project"], [0.5, 1.0], runs=2)
+    few = many.plot().to_dict()  # more mechanisms than methods: they are the lines
+    assert few["spec"]["layer"][0]["encoding"]["color"]["field"] == "mechanism"
+    assert few["facet"]["field"] == "column" and few["columns"] == 3
+    lines = many.plot(lines="method").to_dict()
+    assert lines["spec"]["layer"][0]["encoding"]["color"]["field"] == "method"
+    refused(
+        ArgumentError, "cannot be mechanism on both", many.plot, x="mechanism", lines="mechanism"
+    )
     across = found.plot(x="mechanism").to_dict()
     assert across["spec"]["layer"][0]["encoding"]["x"]["field"] == "mechanism"
     refused(ArgumentError, "x", found.plot, x="method")
@@ -268,8 +280,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     ("changed", "said"),
     [
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
-        ({"mechanisms": ["OUE"]}, "Here it is \"UnaryEncoding variant='oue'\""),
-        ({"mechanisms": ["k-RR"]}, "Here it is 'RandomizedResponse'"),
+        ({"mechanisms": ["GRRR"]}, "must be one of RandomizedResponse"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "need names"),
         ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "must be classes"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
@@ -302,6 +313,12 @@ def test_wrong_arguments_are_refused(changed: dict[str, Any], said: str) -> None
     refused(WarnerError, said, benchmark, FOUR, **usual | changed)
 
 
+def test_counts_are_not_taken_for_answers() -> None:
+    """Rejects shares of 3, 2, 1 and 1 people out of counts that happen to be values."""
+    counted = partial(benchmark, [3, 2, 1, 1], NUMBERS, [RandomizedResponse], ["mle"])
+    refused(ArgumentError, "4 whole numbers, which can be counts", counted)
+
+
 def test_a_function_that_fails_is_named() -> None:
     with pytest.raises(TypeError) as caught:
         small(mechanisms={"OUE": partial(warner.UnaryEncoding, form="optimized")})
@@ -323,6 +340,55 @@ def test_a_lambda_with_a_name_and_no_protection_are_mechanisms() -> None:
     assert [row["mechanism"] for row in rows] == ["RR", "none"]
 
 
+def test_mechanisms_that_promise_less_are_marked_and_never_the_best() -> None:
+    """Rejects a row of epsilon 1 that is 3-LDP, no privacy, or of one value, and wins unsaid."""
+    unprotected = np.eye(4) * 0.9 + np.roll(np.eye(4), 1, 0) * 0.1
+    makers = {
+        "GRR": "GRR",
+        "metric": TruncatedGeometric,
+        "same law": "TruncatedGeometric",  # by its name it has the budget for any two values
+        "open": lambda d, e: MatrixMechanism(d, unprotected),
+        "one": partial(warner.UtilityOptimizedRR, sensitive=[0]),
+    }
+    found = benchmark(FOUR, NUMBERS, makers, ["inversion"], [1.0, 2.0], 1000, 4)  # type: ignore[arg-type]
+    assert {cell.mechanism for cell in found.weaker} == {"metric", "open", "one"}
+    assert {row["mechanism"] for row in found.best()} <= {"GRR", "same law"}
+    shown, table = str(found), found.to_latex()
+    assert "metric *" in shown and "same law *" not in shown and "GRR *" not in shown
+    assert "* open promises less than its rows say: at epsilon 1, no protection." in shown
+    assert r"metric$^\dagger$ &" in table and r"open promises less" in table
+    assert not re.search(r"(metric|open|one)\$.*textbf", table)
+    guarantees = {row["mechanism"]: row["guarantee"] for row in found.rows()}
+    assert guarantees["GRR"] == "2-LDP" and guarantees["open"] == "no protection"
+    assert "* promises less" in json.dumps(found.plot().to_dict())
+
+
+def test_bold_are_all_that_are_not_worse_beyond_chance() -> None:
+    """Rejects bold for the least mean alone, whatever chance made of it."""
+    same = {"a": RandomizedResponse, "b": partial(warner.UnaryEncoding, variant="oue")}
+    found = benchmark(FOUR, NUMBERS, same, ["inversion", "mle"], 2.0, 500, 40)
+    bold = found.to_latex().count(r"\textbf")
+    rows = {(r["mechanism"], r["method"]): found.values[found.cells[r["mechanism"] == "b"],
+            r["method"]]["l2"] for r in found.rows()}  # fmt: skip
+    best = min(rows.values(), key=np.mean)
+    less = [(each - best).mean() / max((each - best).std(ddof=1), 1e-300) for each in rows.values()]
+    assert bold == sum(each * np.sqrt(40) <= 2 for each in less)
+
+
+def test_the_expected_error_stands_beside_that_of_the_inversion() -> None:
+    found = benchmark(FOUR, NUMBERS, ["GRR"], ["inversion", "mle"], 1.0, 1000, 200)
+    inversion, mle = found.rows()
+    assert mle["exact"] is None and "exact" in str(found)
+    exact = expected_loss(RandomizedResponse(NUMBERS, 1.0), FOUR, 1000)
+    assert inversion["exact"] == pytest.approx(exact)
+    assert abs(inversion["mean"] - inversion["exact"]) < 4 * inversion["standard_error"]
+
+
+def test_a_baseline_for_high_privacy_alone_is_said() -> None:
+    notes = [benchmark(FOUR, NUMBERS, ["HR"], ["mle"], e, 100, 2).notes for e in (1.0, 2.0)]
+    assert notes[0] == () and "above epsilon 1 it is no fair baseline" in notes[1][0]
+
+
 FOUND = benchmark(
     {"a_b": FOUR, "even": [0.25] * 4},
     Integers(0, 3),
@@ -337,8 +403,9 @@ FOUND = benchmark(
 def test_each_column_has_its_least_mean_in_bold() -> None:
     text = FOUND.to_latex(digits=4)
     first, second = text.split("\n\n")
-    assert first.startswith(r"% \caption{Sum of squared errors: mean of 2 runs (a\_b). Bold: ")
-    assert second.startswith(r"% \caption{Sum of squared errors: mean of 2 runs (even). Bold: ")
+    about = "with standard errors in brackets. Bold: the least of each column, and those not"
+    assert first.startswith(rf"% \caption{{Sum of squared errors: mean of 2 runs (a\_b), {about}")
+    assert second.startswith(rf"% \caption{{Sum of squared errors: mean of 2 runs (even), {about}")
     rows = [row for row in FOUND.rows() if row["truth"] == "even"]
     for epsilon in (0.5, 1.0):
         for n in (100, 200):
@@ -347,9 +414,11 @@ def test_each_column_has_its_least_mean_in_bold() -> None:
     assert second.count(r"\textbf") >= 4 and r"R\&R" in second
     assert r"\multicolumn{2}{c}{$\varepsilon = 0.5$}" in second
     widths = {
-        len(line.split(" & ")) for line in second.splitlines() if re.search(r"\d \\\\$", line)
+        len(line.split(" & ")) for line in second.splitlines() if re.search(r"\d\)? \\\\$", line)
     }
     assert widths == {6}
+    assert re.search(r"\\textbf{[\d.]+} \([\d.]+\)", second)
+    assert "(" not in FOUND.to_latex(errors=False).split("toprule")[-1]
     assert FOUND.to_latex(digits=1).count(r"\textbf") >= text.count(r"\textbf")
 
 
@@ -381,4 +450,5 @@ def test_what_is_left_out_is_a_dash() -> None:
 def test_every_source_is_named_once() -> None:
     text = FOUND.bibtex()
     keys = re.findall(r"@\w+\{([\w-]+),", text)
+    assert "% For R&R:\n@article{warner1965" in text
     assert len(keys) == len(set(keys)) and {"warner1965", "ghosh2009", "warner"} <= set(keys)
