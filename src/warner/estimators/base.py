@@ -61,6 +61,8 @@ class LikelihoodData:
     reports_per_person: int = 1
     # the noise of a survey with weights, clusters or strata; None of people drawn one by one
     survey: SurveyNoise | None = None
+    # the number of reports that were sent, of which n are about this question; None for n
+    sent: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", _read_only(self.weights))

@@ -658,11 +658,14 @@ class Estimate(Solution):
             high = max over forged frequencies z of (h - eta L z) / (1 - eta)
 
         Here l and h are the ends of the interval, L is the unbiased inverse of the channel and eta
-        is the part that was made up. Reports that were made up like honest ones have the law of
-        honest people with other answers, so no test can find them: the bounds say what they can do.
+        is the part that was made up of the reports about this question. Whoever makes reports up
+        can choose the question where each person is asked some of them: eta is ``share`` times all
+        reports, divided by those about this one. Reports that were made up like honest ones have
+        the law of honest people with other answers, so no test can find them: the bounds say what
+        they can do.
 
         Args:
-            share: eta, above 0 and below 1.
+            share: the part of all reports that was made up, above 0 and below 1.
             level, target, kind: of the interval, as in :meth:`interval`.
 
         Returns:

@@ -20,13 +20,17 @@ class ForgedBounds(Tabular):
 
     Attributes:
         estimate: the estimate.
-        share: the largest part of the reports that was made up, eta.
+        share: the largest part of all reports that was made up.
+        of_question: the part of the reports about this question that is then made up at most, eta.
+            It is larger where each person is asked some questions: who makes reports up can choose
+            the question.
         level: the coverage of the intervals that the bounds contain.
         bounds: (K, 2) the least and the largest share of each value.
     """
 
     estimate: Solution
     share: float
+    of_question: float
     level: float
     bounds: np.ndarray
 
@@ -43,29 +47,34 @@ class ForgedBounds(Tabular):
     def table(self) -> Table:
         """The bounds for people."""
         name = self.estimate.attribute or "value"
-        note = (
+        notes = [
             "The bounds hold whatever was made up, by however many people, as often as the "
             f"interval of {100 * self.level:g} % holds where nothing was."
-        )
+        ]
+        if self.of_question > self.share:
+            notes.append(
+                "Whoever makes up reports can choose the question: all of them may be about this "
+                f"one, and are then {100 * self.of_question:.3g} % of its reports."
+            )
         columns = [
             Column("value"),
             Column("estimate", unit="share"),
             Column("bounds", "between", "share", ends=("low", "high")),
         ]
         title = f"{name}: if up to {100 * self.share:g} % of the reports were made up"
-        return Table(columns, self.rows(), [note], title, self.estimate.data.simulated)
+        return Table(columns, self.rows(), notes, title, self.estimate.data.simulated)
 
     def to_json(self) -> dict[str, Any]:
         """The bounds as JSON data."""
-        return {"if_forged": {"share": self.share, "level": self.level, "shares": self.rows()}}
+        about = {"share": self.share, "of_question": self.of_question, "level": self.level}
+        return {"if_forged": {**about, "shares": self.rows()}}
 
 
 def forged_bounds(
     solution: Solution, share: float, level: float, target: str, kind: str | None
 ) -> ForgedBounds:
     """The bounds of :meth:`warner.Estimate.if_forged`."""
-    eta = real("share", share)
-    if not 0 < eta < 1:
+    if not 0 < real("share", share) < 1:
         rule = "must be a part of the reports, above 0 and below 1"
         raise ArgumentError("share", rule, repr(share), "0.01 is one report in a hundred")
     try:
@@ -75,11 +84,18 @@ def forged_bounds(
     if extremes is None or solution.fit.probabilities is None:
         rule = "has no unbiased shares, by which forged reports are bounded"
         raise MismatchError("estimate", rule, None, "Estimate one question, with one mechanism")
+    if solution.data.survey is not None:
+        rule = "cannot be bounded with a survey design: a forged report counts by its weight"
+        raise MismatchError("forged reports", rule, None, "Leave out weights, clusters and strata")
     # Of the report frequencies w = (1 - eta) honest + eta forged, the honest people's share is
     # (L w - eta L forged) / (1 - eta). It is linear in what was forged, so its extremes are those
     # of one report: the program's corners. Honest reports are fewer, so the noise grows as well.
     least, most = extremes
-    low, high = intervals_of_table(solution, level, target, kind)[0].T
-    bounds = np.stack([low - eta * most, high - eta * least], axis=1) / (1 - eta)
-    bounds = np.clip(bounds, 0.0, 1.0)
-    return ForgedBounds(solution, eta, level, bounds)
+    data = solution.data
+    eta = min(1.0, share * (data.sent or data.n) / data.n)
+    bounds = np.tile([0.0, 1.0], (solution.domain.size, 1))  # where all reports may be made up
+    if eta < 1:
+        low, high = intervals_of_table(solution, level, target, kind)[0].T
+        moved = np.stack([low - eta * most, high - eta * least], axis=1) / (1 - eta)
+        bounds = np.clip(moved, 0.0, 1.0)
+    return ForgedBounds(solution, share, eta, level, bounds)

@@ -74,7 +74,8 @@ def likelihood_data(
             "Was the file altered?",
         )
     weights = counts / counts.sum()
-    return LikelihoodData(channel, weights, n, domain, tally.simulated, tally.reports_per_person)
+    most = tally.reports_per_person
+    return LikelihoodData(channel, weights, n, domain, tally.simulated, most, sent=tally.n)
 
 
 def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:
@@ -210,7 +211,8 @@ def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
     channel, n = stacked(channels, people), sum(people)
     weights = channel.stack(each)
     most = max(data.reports_per_person for data in parts)
-    return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated, most)
+    sent = sum(part.sent or part.n for part in parts)
+    return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated, most, sent=sent)
 
 
 # -----------------------------------------------------------------------------------------------
