@@ -189,8 +189,8 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url): "--token-file",
         ("collect", "close", url): "--token-file",
         ("collect", "pull", url, "--token-file", "wrong"): "401, no_owner",
-        ("collect", "pull", url, "--token-file", "empty"): "holds no token",
-        ("collect", "pull", url, "--token-env", "NOTHING"): "holds no token",
+        ("collect", "pull", url, "--token-file", "empty"): "contains no token",
+        ("collect", "pull", url, "--token-env", "NOTHING"): "contains no token",
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
@@ -495,9 +495,9 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
     Path("wrong").write_text("wrong")
     token = ("--token-file", "token")
     for words, more in {
-        "Invite through the server that runs: --server": (),
+        "Invite through the running server, with --server": (),
         "--server: needs the owner's token": ("--server", url),
-        "goes with the address": token,
+        "can be used only with a running collector": token,
         "401, no_owner": ("--server", url, "--token-file", "wrong"),
         "are known to the running collector": ("--server", url, *token, "--store", "x.sqlite"),
         "must begin with https://": ("--server", "localhost", *token),

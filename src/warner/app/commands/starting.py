@@ -338,8 +338,7 @@ def demo(output: str, seed: int | None) -> None:
 
 @click.group(cls=GroupInWholeSentences)
 def study() -> None:
-    """Check a study file, make a paper sheet of it, or make files for other programs and your own
-    page."""
+    """Check a study file, print a paper sheet of it, or make files for programs and web pages."""
 
 
 @study.command()
