@@ -509,8 +509,8 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 @click.option(
     "--delta",
     type=float,
-    help="With --shuffled: how probable it may be that the promise does not hold. Default: one in "
-    "a million, or less where there are more people.",
+    help="With --shuffled: how probable it may be that this protection fails. Default: one in a "
+    "million, or less if there are more people.",
 )
 @click.option(
     "--rounds",
@@ -662,7 +662,8 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     say_written(path)
     if without := [name for name, each in examples.items() if each is None]:
         click.echo(
-            f"Not in the picture: {', '.join(without)}. No single report shows their odds.",
+            f"Not in the picture: {', '.join(without)}. For such questions, no single report shows "
+            "the odds.",
             err=True,
         )
 

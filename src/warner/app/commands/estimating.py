@@ -399,7 +399,7 @@ class EstimateRequest:
 def estimate(**choices: Any) -> None:
     """Estimate the shares of all values from TALLY, or from several together.
 
-    TALLY is a tally file or a report file; - is a tally on standard input, and the default.
+    TALLY is a tally file or a report file. Default: -, a tally on standard input.
 
     Several files must be from different people. Their budgets and mechanisms may differ, but the
     values must be the same.
@@ -601,7 +601,10 @@ def _estimate_each_group(
     if request.background:
         raise ArgumentError("--background", "does not go with a tally of groups")
     if request.forged is not None:
-        rule, remedy = "does not go with a tally of groups", "Count all people: warner tally"
+        rule, remedy = (
+            "does not go with a tally of groups",
+            "Count all people together: run warner tally without --by",
+        )
         raise ArgumentError("--forged", rule, None, remedy)
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked

@@ -359,7 +359,7 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
                 click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
             invited, _ = collector.invitations
             people = plural(invited, "person is", "people are")
-            click.echo(f"{people} invited. The study sends devices to {stated.issuer}.", err=True)
+            click.echo(f"{people} invited. Their devices get tokens at {stated.issuer}.", err=True)
             if listen.host not in LOOPBACK and not listen.is_secure:
                 click.echo(NEEDS_HTTPS, err=True)
             click.echo("Ctrl-C ends it.", err=True)

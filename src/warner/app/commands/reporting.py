@@ -67,7 +67,7 @@ _SHOWN = 10  # names of groups in a message
     "--study", metavar="FILE", help="The study file, for its title and the texts of questions."
 )
 @paper_options()
-@click.option("--title", metavar="TEXT", help="The title. Default: that of the study.")
+@click.option("--title", metavar="TEXT", help="The title. Default: the title of the study.")
 @click.option(
     "--date",
     metavar="TEXT",
@@ -129,7 +129,7 @@ def report(
     allow_simulated: bool,
     allow_implausible: bool,
 ) -> None:
-    """Write a report for readers from TALLY, as one HTML or PDF file.
+    """Turn TALLY into a report for readers, as one HTML or PDF file.
 
     For each question, the file shows how many people answered, the shares with their intervals, and
     mean and median of numbers. If the tally has groups (warner tally --by), it compares them. It

@@ -301,9 +301,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
 
 
 _ACCESS = """
-  access = "invited"  # people with a code of "warner collect invite", which counts once
+  access = "invited"  # people with a code from "warner collect invite"; each code counts once
   access = "open"     # everyone with the address; one person can send several reports
-  access = "tokens"   # people exchange codes for tokens: warner collect keys says more"""
+  access = "tokens"   # people exchange codes for tokens; to begin, run: warner collect keys"""
 
 
 def _take_lan(path: str, choices: dict[str, Any]) -> str:
@@ -374,7 +374,10 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
 
 @collect.command()
 @click.option(
-    "--language", default="en", show_default=True, help="The language of the words to start from."
+    "--language",
+    default="en",
+    show_default=True,
+    help="The language of the texts that the file starts with.",
 )
 @click.option("-o", "--output", required=True, help="The file to write, named LANGUAGE.json.")
 def words(language: str, output: str) -> None:
@@ -448,7 +451,7 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify_survey(url: str, path: str | None, draws: int, as_json: bool) -> None:
-    """Check the survey that runs at URL, as a stranger can.
+    """Check the survey that runs at URL, as anybody can.
 
     Chromium opens the survey and answers it twice, with different answers. What it would send is
     caught and checked, and never reaches the collector. The page must be a page of warner, with
@@ -500,7 +503,7 @@ for _command in (invite, unused, make_keys, issue):
     "--by", metavar="NAME", help="Fetch a tally of groups of people, by this public column."
 )
 def pull(url: str, output: str, access: Access, by: str | None) -> None:
-    """Fetch the tally of the collector at URL: the counts of its last published step.
+    """Fetch the tally of the collector at URL, with the counts up to the last published step.
 
     The command needs the owner's token, in a file or an environment variable: on the command line,
     lists of processes would show it. To add the tallies of several collectors of one study, run:
@@ -542,7 +545,7 @@ def close(url: str, access: Access) -> None:
 )
 @access_options
 @store_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program that watches.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a monitoring program.")
 def status(
     study: str,
     server: str | None,

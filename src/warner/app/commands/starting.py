@@ -406,7 +406,7 @@ def sheet(
     language: str | None,
     force: bool,
 ) -> None:
-    """Write a questionnaire on paper, with which people randomise themselves by dice or coins.
+    """Write a paper questionnaire, with which people randomise their answers by dice or coins.
 
     The study must state a design for each question, such as design = "crosswise:1/4". The sheet has
     instructions with exactly the chances of the design, boxes to tick, and, in numbers of people,
@@ -526,7 +526,7 @@ def from_xlsform(
 )
 @force
 def embed(study: str, output: str, force: bool) -> None:
-    """Write what a page of your own needs to randomise answers in the browser.
+    """Write the files that a page of your own needs to randomise answers in the browser.
 
     study.json has the questions, and warner.js randomises answers on people's devices. A page of a
     survey tool loads both, and writes the text of a report into a hidden field, never the answer.
