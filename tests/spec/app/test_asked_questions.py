@@ -278,7 +278,7 @@ def test_a_tally_of_drawn_questions_is_no_pilot(here: Path) -> None:
     assert survey is not None
     tally = survey.tally(survey.randomize(answers()))
     save_tallies({"questions": tally}, "t.json")
-    assert 'answer all: [ask] each = "all"' in warn("plan", "t.json", code=1)
+    assert 'write each = "all" into [ask]' in warn("plan", "t.json", code=1)
 
 
 def test_a_report_that_its_block_does_not_have_is_refused_wherever_it_stands() -> None:

@@ -86,7 +86,7 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     refused = run("audit", str(study), *more, ok=False)
     assert "below one in the 2,000,000 people" in refused.output
     alone = run("audit", str(study), "--rounds", "52", ok=False)  # it was taken for one round
-    assert "--rounds: goes with --shuffled" in alone.output and "spend 52 times" in alone.output
+    assert "--rounds: needs --shuffled" in alone.output and "spend 52 times" in alone.output
     study.write_text(UTILITY, encoding="utf-8")
     assert (
         "every answer is surely protected"

@@ -101,7 +101,7 @@ def test_a_backup_is_made_while_it_serves_and_goes_on_where_the_owner_says_so(
     for _ in range(2):
         backup = run("collect", "backup", url, "--token-file", "token")
         assert backup.exit_code == 0 and backup.stdout == "", backup.output
-        assert backup.stderr.startswith("a.sqlite-backup is a copy of the store")
+        assert backup.stderr.startswith("a.sqlite-backup is the copy. It is beside the store")
     # Who has a page of another site open is not made to make copies.
     request = {"cookie": f"{COOKIE}={made.token}", "origin": url}
     port = int(url.rpartition(":")[2])
@@ -109,7 +109,7 @@ def test_a_backup_is_made_while_it_serves_and_goes_on_where_the_owner_says_so(
     again = run("collect", "restore", "a.sqlite-backup", "a.sqlite")
     assert again.exit_code == 1 and "is there already" in again.stderr
     restored = run("collect", "restore", "a.sqlite-backup", "b.sqlite")
-    assert restored.exit_code == 0 and "with --restored" in restored.stderr
+    assert restored.exit_code == 0 and "serve STUDY --restored" in restored.stderr
     database = run("collect", "restore", "a.sqlite-backup", "postgresql://host/database")
     assert database.exit_code == 1 and "pg_restore" in database.stderr
     Path("served.toml").write_text(SERVED)
@@ -119,7 +119,7 @@ def test_a_backup_is_made_while_it_serves_and_goes_on_where_the_owner_says_so(
     assert unaware.exit_code == 1 and "20 ids of reports" in unaware.stderr, unaware.output
     aware = run(*serve, "--restored")
     assert aware.exit_code == 0 and "20 people have answered" in aware.stderr, aware.output
-    assert "--restored" not in aware.stderr.rpartition("It goes on")[2]
+    assert "--restored" not in aware.stderr.rpartition("To go on")[2]
     assert run(*serve).exit_code == 0
 
 
@@ -189,8 +189,8 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url): "--token-file",
         ("collect", "close", url): "--token-file",
         ("collect", "pull", url, "--token-file", "wrong"): "401, no_owner",
-        ("collect", "pull", url, "--token-file", "empty"): "holds no token",
-        ("collect", "pull", url, "--token-env", "NOTHING"): "holds no token",
+        ("collect", "pull", url, "--token-file", "empty"): "contains no token",
+        ("collect", "pull", url, "--token-env", "NOTHING"): "contains no token",
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
@@ -238,7 +238,7 @@ def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
     assert lost.exit_code == 1 and "cannot be made again" in lost.stderr
     assert Path("codes.csv").read_bytes() == codes
     locked = run("collect", "invite", "study.toml", "-n", 1, "-o", "others.csv")
-    assert locked.exit_code == 1 and "stop the other one first" in locked.stderr
+    assert locked.exit_code == 1 and "stop that server first" in locked.stderr
     collector.stop()
     done = run("collect", "unused", "study.toml", "--codes", "codes.csv", "-o", "left.csv")
     assert "499 of 500 codes were not used yet" in done.stderr
@@ -319,7 +319,7 @@ def test_others_have_tokens_by_name_which_end(
     first = run(*serve, "--token-for", "anna", "--token-for", "metrics")
     assert "Live result: http" in first.stdout and "Live result of anna: http" in first.stdout
     assert "Token of metrics, for http://127.0.0.1:8000/live/metrics: " in first.stdout
-    assert "--token-for" not in first.stderr.rpartition("It goes on")[2]
+    assert "--token-for" not in first.stderr.rpartition("To go on")[2]
     again = run(*serve, "--end-token", "anna", "--token-for", "metrics")
     assert again.exit_code == 0 and "token=" not in again.stdout
     collector = Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite"))
@@ -495,9 +495,9 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
     Path("wrong").write_text("wrong")
     token = ("--token-file", "token")
     for words, more in {
-        "Invite through the server that runs: --server": (),
+        "Invite through the running server, with --server": (),
         "--server: needs the owner's token": ("--server", url),
-        "goes with the address": token,
+        "can be used only with a running collector": token,
         "401, no_owner": ("--server", url, "--token-file", "wrong"),
         "are known to the running collector": ("--server", url, *token, "--store", "x.sqlite"),
         "must begin with https://": ("--server", "localhost", *token),

@@ -444,7 +444,7 @@ def test_pictures_that_cannot_be_drawn_are_answered_by_a_sentence(
     here_of_groups_of_people: Path,
 ) -> None:
     for options, sentence in (
-        (("--with-reports",), "--with-reports: goes with --plot"),
+        (("--with-reports",), "--with-reports: needs --plot"),
         (("--plot", "p.gif"), "must end in .png, .svg, .pdf, .html or .json"),
         (("--by", "file", "--with-reports", "--plot", "p.svg"), "does not go with --by"),
     ):

@@ -37,7 +37,10 @@ def test_lists_are_estimated_from_their_counts() -> None:
     [
         ([*CHEATING, *FIRST], "each of 2 groups; got 1"),
         (CHEATING, "goes with --counts"),
-        ([*CHEATING, *FIRST, *SECOND, "--group", "card"], "goes with a table of a design of two"),
+        (
+            [*CHEATING, *FIRST, *SECOND, "--group", "card"],
+            "needs a table of answers and a design of two",
+        ),
         ([*CHEATING, *FIRST, "--counts", "same=1,no=2"], "each of 'no', 'yes' once"),
         ([*CHEATING, *SECOND, *FIRST], "--allow-implausible"),
         ([*CHEATING, *FIRST, *SECOND, "--summary", "mean"], "does not go with --design"),
@@ -113,7 +116,7 @@ def test_a_report_page_is_made_of_counts(tmp_path: Path, monkeypatch: pytest.Mon
     more = [*design, "--counts", "same=1,different=2", "said.csv", "-o", "x.html"]
     assert "TALLY: does not go with" in run("report", *more, ok=False).output
     said = run("report", *CHEATING[1:], *FIRST, *SECOND, "-o", "x.html", ok=False).output
-    assert "has no report page" in said
+    assert "one card for everybody" in said
 
 
 def test_a_new_study_of_designs_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_answers_that_were_randomised_before_are_refused(
     assert f"Error: {path}: " in said and words in said
     assert not Path("second.csv").exists() and Path("study.ledger").read_bytes() == before
     said = run("randomize", "study.toml", path, "-o", "second.csv", "--again").stderr
-    assert "With earlier runs epsilon = 5 is spent on them in all" in said
+    assert "With earlier runs, epsilon = 5 is spent on these answers in all" in said
     said = run("randomize", "study.toml", "a.csv", "-o", "third.csv", ok=False).output
     assert "epsilon = 5 was spent" in said
 
@@ -85,13 +85,13 @@ def test_other_answers_are_taken(here: Path) -> None:
         "part.csv": ROWS[:99],
     }.items():
         said = run("randomize", "study.toml", answers(rows, "b.csv"), "-o", name).stderr
-    assert "It has 3 earlier runs: whoever was in one before has spent more." in said
-    assert "of as many people" not in said
+    assert "It also has 3 earlier runs: people who were in one of them have spent more." in said
+    assert "had as many people" not in said
     # Too many others have the same counts of one question: it asks, and does not refuse.
     Path("one.toml").write_text(STUDY.split("[attributes.age]")[0])
     run("randomize", "one.toml", "a.csv", "-o", "one.csv")
     said = run("randomize", "one.toml", answers(sorted(ROWS), "sorted.csv"), "-o", "two.csv").stderr
-    assert "One was of as many people: were these answers in it, in another order?" in said
+    assert "One of them had as many people: did it have the same answers in another order?" in said
 
 
 def test_few_answers_are_known_by_their_file_and_never_by_themselves(here: Path) -> None:

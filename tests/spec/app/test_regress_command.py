@@ -172,7 +172,7 @@ MISTAKES = [
     (("r.parquet", "income ~ smoks"), "must begin with one of smokes, drinks"),
     (("r.parquet", "income ~ smokes", "--mean"), "--mean: does not go with a hidden answer as pr"),
     (("r.parquet", "smokes ~ age", "--hidden", "drinks"), "on the right of FORMULA"),
-    (("r.parquet", "smokes ~ drinks + age"), "Write 'smokes + drinks' --correlation"),
+    (("r.parquet", "smokes ~ drinks + age"), "write 'smokes + drinks' --correlation"),
     (("r.parquet", "smokes ~ age", "--random", "schol"), "Is 'school' meant?"),
     (("r.parquet", "smokes ~ age", "--group", "card"), "--group: needs --design"),
     (("r.parquet", "smokes ~ age", "--correlation"), "must be a sum of names, with --correlation"),
@@ -198,7 +198,7 @@ MISTAKES = [
     ),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),
-        "must hold 1 or 2, of the first and the second group",
+        "must have 1 or 2, for the first and the second group",
     ),
     (
         ("all.csv", "said ~ age", "--design", "cheating:1/4,3/4", "--group", "card"),

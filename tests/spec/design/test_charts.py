@@ -210,10 +210,10 @@ def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
     run("plan", "draft.toml", "--people", "300", "--plot", "people.svg")
     assert "Ever?" in Path("people.svg").read_text()
     for command, sentence in (
-        (("audit", "hours.toml", "--plot", "p.svg"), "no report of these questions stands for"),
+        (("audit", "hours.toml", "--plot", "p.svg"), "none of their reports stands for"),
         (
             ("plan", "--design", "crosswise:1/4", "--plot", "p.svg"),
-            "is for a study file or a draft",
+            "works only with a study file or a draft",
         ),
         (("plan", "draft.toml", "--plot", "p.gif"), "must end in .png"),
         (("plan", "draft.toml", "--plot", "draft.toml"), "must not be one of the inputs"),

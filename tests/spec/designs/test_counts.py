@@ -285,7 +285,7 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
         assert float(planned["people_for_width"]) == pytest.approx((2 * 1.96 / 0.06) ** 2, rel=0.01)
     assert "" not in row.values() and "people" not in row
     for wrong, remedy in (
-        (["--design", "cheating:1/4,3/4"], "several groups of people"),
+        (["--design", "cheating:1/4,3/4"], "one card for everybody"),
         (["--design", "crosswise"], "crosswise:1/4"),
         ([], "--design crosswise:1/4"),
         (["--design", "crosswise:1/4", "--write", "x.toml"], "--write: is for a study file"),
@@ -378,7 +378,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
     assert "Share of “yes”, by age" in Path(page).read_text(encoding="utf-8")
     for wrong, said in [
         ([*design], "goes with --counts, the numbers of people who said different, same"),
-        (["--design", "list:3"], "has no report page"),
+        (["--design", "list:3"], "one card for everybody"),
         ([], "Missing argument"),
     ]:
         if wrong[1:] == ["list:3"]:

@@ -79,7 +79,7 @@ def test_counts_of_another_study_are_refused(other: str) -> None:
 
 def test_texts_for_people_may_change_between_the_statement_and_the_tally() -> None:
     spelt = STUDY.replace("[attributes.smokes]", '[attributes.smokes]\nlabel = "Do you smoke?"')
-    assert "5 rows. The statement was of this study" in _tally(
+    assert "5 rows. The statement was made for this study" in _tally(
         _counts("c.csv", REPORTS, None, spelt)
     )
 
@@ -109,7 +109,7 @@ def test_an_altered_mark_is_refused(change: Callable[[str], str], words: str) ->
 def test_a_simulation_stays_one_and_is_not_added_to_real_reports() -> None:
     _counts("real.csv", REPORTS)
     _counts("simulated.csv", [1, 1, 0], None, STUDY, "--simulated")
-    assert "made the reports, and whether they are simulated" in _tally("real.csv")
+    assert "made the reports or whether they are simulated" in _tally("real.csv")
     assert not load_tallies("t.json")["smokes"].simulated
     Path("t.json").unlink()
     assert "--allow-simulated" in _tally("real.csv", "simulated.csv", ok=False)

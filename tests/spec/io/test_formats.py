@@ -183,13 +183,16 @@ def test_no_file_has_the_name_of_another_format(
     [
         (["tally", "r.parquet", "-o", "t.csv"], "name it .json"),
         (["merge", "t.json", "-o", "t.xlsx"], "name it .json"),
-        (["estimate", "t.json", "-o", "r.parquet"], "Name it .json or .csv or .xlsx, or .txt"),
+        (
+            ["estimate", "t.json", "-o", "r.parquet"],
+            "Let its name end in .json or .csv or .xlsx, or .txt",
+        ),
         (
             ["estimate", "t.json", "-o", "r.docx"],
             "because an office document is not what is written",
         ),
-        (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Name it .csv."),
-        (["estimate", "t.json", "--json", "-o", "r.csv"], "Name it .json."),
+        (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Let its name end in .csv."),
+        (["estimate", "t.json", "--json", "-o", "r.csv"], "Let its name end in .json."),
     ],
 )
 def test_commands_write_what_names_say(

@@ -77,10 +77,10 @@ def test_forgers_who_choose_the_question_cannot_leave_the_bounds(seed: int) -> N
     answers = [{name: "yes" if rng.random() < 0.03 else "no" for name in names} for _ in range(n)]
     lies = survey.randomize([dict.fromkeys(names, "yes")] * 4_000, rng=rng)
     about = np.flatnonzero((lies.columns["block"] == 0) & (lies.columns["report"] == 1))
-    honest = survey.randomize(answers, rng=rng)
-    tally = survey.tally(honest, keep_reports=False)
+    tally = survey.tally(survey.randomize(answers, rng=rng), keep_reports=False)
     columns = {name: column[about[:forged]] for name, column in lies.columns.items()}
-    tally = tally + survey.tally(warner.Reports(lies.header, columns), keep_reports=False)
+    made_up = survey.tally(warner.Reports(lies.header, columns), keep_reports=False)
+    tally += made_up.marked()
     result = warner.estimate(tally, attributes=["a"])
     low, high = result.if_forged(0.01).bounds[1]
     assert low <= 0.03 <= high and not result.interval()[1][0] <= 0.03

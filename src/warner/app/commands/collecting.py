@@ -69,37 +69,39 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Repeatable randomness, for simulations only. Leave it out for real answers. Made-up "
-    "answers need another seed than this one.",
+    help="For simulations only, never for real answers: the same seed gives the same reports "
+    "again. If the answers were made up with a seed, take another one here.",
 )
 @click.option(
     "--keep-order",
     is_flag=True,
-    help="Write the reports in the order of VALUES. This order can reveal who answered what.",
+    help="Write the reports in the order of the rows of VALUES. This order can reveal who answered "
+    "what.",
 )
 @click.option(
     "--blocks",
     is_flag=True,
-    help="Write rows of 4,096 reports, in one column of bytes for each attribute. Spark reads such "
-    "Parquet files several times faster. Not with public columns.",
+    help="Write 4,096 reports in each row, as bytes, with one column for each attribute. Spark "
+    "reads such Parquet files several times faster. Not possible with public columns.",
 )
 @click.option(
     "--group",
     metavar="NAME",
-    help="All people in VALUES are of this group of the study. Without it the column of the "
-    "group says who is. Where a file has both, they must agree.",
+    help="All people in VALUES belong to this group of the study. Without --group, the group "
+    "column of VALUES says who belongs to which group. Where both are given, they must agree.",
 )
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The file that remembers which answers were randomised, and what was spent. It is as "
-    "secret as they are. Default: study.ledger beside study.toml.",
+    help="The file that records which answers were randomised, and how much epsilon was spent. "
+    "Keep it as secret as the answers. Default: study.ledger beside study.toml.",
 )
 @click.option(
     "--again",
     is_flag=True,
-    help="Randomise answers that were randomised before, and spend epsilon on them again.",
+    help="Randomise these answers even if they were randomised before. This spends epsilon on them "
+    "again.",
 )
 def randomize(
     study: str,
@@ -115,33 +117,35 @@ def randomize(
 ) -> None:
     """Randomise the answers in VALUES as the study file STUDY says.
 
-    VALUES is a file of CSV, Parquet, JSON, JSON lines, Feather or Excel (with the extra 'excel',
-    the sheet that has the columns), whatever its name; - is standard input. It has one row for each
-    person and one column for each question. A blank line is a row of empty cells, except at the
-    end. An answer outside its domain stops the command, and no file is written. All such rows of
-    the file are named by their position.
+    VALUES is a CSV, Parquet, JSON, JSON lines, Feather or Excel file with any name; - is standard
+    input. Excel needs the extra 'excel', and the sheet that has the columns is read. VALUES has one
+    row for each person and one column for each question. A blank line counts as a row of empty
+    cells, except at the end. If an answer is not one that the study allows, the command stops,
+    writes no file, and lists the rows with such answers.
 
-    A missing answer is refused, unless the study says missing = "answer" for the attribute:
-    nonresponse is then a value that is randomised like any other. With missing = "drop" a person
-    who did not answer is left out, with all other answers too; the collector can see who sent no
-    report.
+    A missing answer stops the command, unless the study says what to do. With missing = "answer"
+    for the question, "no answer" is randomised like any other answer. With missing = "drop" a
+    person without an answer is left out, with all their other answers; the collector can see who
+    sent no report.
 
     The reports are written in random order, because the order of people can reveal who answered
-    what. Do this once: a second run on the same answers costs people's privacy again.
+    what. Run this once: a second run on the same answers costs people's privacy again.
 
-    Where the study states rows_per_person, VALUES may have up to that many rows of one person. Not
-    more: each row spends its part of the budget. Rows do not name people, so this is not checked.
+    If the study has rows_per_person, VALUES may have up to that many rows for one person, but not
+    more: each row spends a part of the person's budget. This cannot be checked, because rows do not
+    name people.
 
-    Where the study has groups, each group has a report file of its own: reports.NAME.parquet for
-    -o reports.parquet. A column of VALUES names the group of each person; it is public.
+    If the study has groups, one report file is written for each group: reports.NAME.parquet for -o
+    reports.parquet. A column of VALUES names the group of each person. This column is public.
 
-    Answers that were randomised before are refused, also in another file, or where further people
-    follow them: two reports on one answer spend twice. The ledger notices it by keyed hashes. It
-    may miss few answers on standard input, and those of one question in another order. A simulation
-    with --seed is not entered. An output that exists is never replaced.
+    Answers that were randomised before are refused, because two reports on one answer spend epsilon
+    twice. The ledger recognises them by keyed hashes, also in another file, or if further people
+    follow them. It may miss a small number of answers on standard input, and the answers to a
+    single question in another order. A simulation with --seed is not recorded. An output file that
+    exists is never replaced.
 
     Public columns that the study declares ([public.ward]) are written beside the reports. They are
-    not randomised. Every other column of VALUES that is not asked for is left out.
+    not randomised. Columns of VALUES that the study does not name are left out.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -168,9 +172,9 @@ def randomize(
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
         click.echo(
-            f"WARNING: {', '.join(by_card)}: a design for paper. If VALUES has what people said by "
-            "the card, it is randomised a second time, and estimates will be wrong: warner tally "
-            "counts what people said.",
+            f"WARNING: {', '.join(by_card)}: randomised on paper. If VALUES has the answers that "
+            "people gave by the card, they are randomised a second time, and estimates will be "
+            "wrong. To count such answers, run: warner tally",
             err=True,
         )
     rng = generator(seed)
@@ -234,24 +238,33 @@ def randomize(
         left, out = sum(done.values()), sum(dropped)
         whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
         click.echo(
-            f'{out:,} of {whole} left out as a whole, for lack of an answer (missing = "drop"). '
-            'The collector can see how many sent no report, and who. missing = "answer" '
-            "protects that too.",
+            f"{out:,} of {whole} left out with all answers, because an answer is missing (missing "
+            '= "drop"). The collector can see how many people sent no report, and who. missing = '
+            '"answer" protects that too.',
             err=True,
         )
     if memory is not None and memory.is_entered:
-        said = f"{path_of_ledger} remembers these answers, and is as secret as they are."
+        said = (
+            f"{path_of_ledger} records that these answers were randomised. Keep it as secret as "
+            "the answers."
+        )
         if again:
-            said += f" With earlier runs epsilon = {memory.in_all:.10g} is spent on them in all."
+            said += (
+                f" With earlier runs, epsilon = {memory.in_all:.10g} is spent on these answers in "
+                "all."
+            )
         elif memory.earlier:
             runs = plural(memory.earlier, "earlier run", "earlier runs")
-            said += f" It has {runs}: whoever was in one before has spent more."
+            said += f" It also has {runs}: people who were in one of them have spent more."
             if memory.has_twin:
-                said += " One was of as many people: were these answers in it, in another order?"
+                said += (
+                    " One of them had as many people: did it have the same answers in another "
+                    "order?"
+                )
         say(said)
     if plan.public:
         names = ", ".join(plan.public)
-        say(f"Not protected, written beside the reports as it is: {names}")
+        say(f"Written beside the reports without protection: {names}")
     if seed is not None:
         click.echo(
             "Simulation only: anyone who knows the seed can undo the noise. The reports are marked "
@@ -322,8 +335,8 @@ def _spent(study: Study) -> str:
         spent += f" Of {', '.join(partial)}, only the sensitive values are protected."
     if metric:
         spent += (
-            f" For {', '.join(metric)} this is between the most distant values; closer values are "
-            "protected more."
+            f" For {', '.join(metric)} this holds for the two values that are farthest apart; "
+            "closer values are protected more."
         )
     return f"{spent} Do this once: a second run on the same answers costs as much again."
 
@@ -334,49 +347,51 @@ def _spent(study: Study) -> str:
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="Refuse reports that were not made as this study file says.",
+    help="The study file. Reports that were not made as it says are refused.",
 )
 @click.option(
     "--ways",
     type=click.IntRange(1),
-    help="Also count joint reports: keep tables of all sets of this many attributes (2: pairs).",
+    help="Also count how the reports of several attributes occur together, for joint shares: 2 for "
+    "all pairs of attributes, 3 for all triples.",
 )
 @click.option(
     "--keep-reports/--no-keep-reports",
     default=None,
-    help="Keep the distinct reports of several bits, for the likelihood of whole reports. The "
-    "tally then grows with the number of people. Files of warner keep up to some 100,000 where "
-    "they say at least 5 % more, unless told otherwise. Other files and SQL count bit sums.",
+    help="For reports of several bits: keep each distinct report, and not just the sum of each "
+    "bit. Estimates can then be more precise, but the tally grows with the number of people. "
+    "Default: up to about 100,000 reports of warner's own files are kept, if whole reports tell at "
+    "least 5 % more; for other files and SQL, the sums.",
 )
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Keep one tally for each group of people, by these public columns of the reports. "
-    "Those of [design] in the study are added.",
+    help="Keep one tally for each group of people, by these public columns of the reports. The "
+    "columns of [design] in the study are added.",
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help="In files that other programs wrote: the column with the reports of this attribute. Of "
-    "reports with several columns, the beginning of their names, or NAME.PART=COLUMN for each.",
+    help="In files from other programs: the column with the reports of attribute NAME. If a report "
+    "takes several columns, give the beginning of their names, or NAME.PART=COLUMN for each.",
 )
 @click.option(
     "--checkpoint",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Keep the counts of each file that is done in this file. The same command, started again, "
-    "goes on behind them. More files may be added later.",
+    help="Save the counts of each file here as soon as it is counted. If you run the same command "
+    "again, these files are not read again. More files may be added later.",
 )
 @click.option(
     "--counts",
     type=click.Path(dir_okay=False),
     multiple=True,
     metavar="FILE.csv",
-    help="Read counts instead of reports: a table of attribute, value, count in the words of the "
-    "reports, or the result of the statement that warner sql prints. May be repeated, and REPORTS "
-    "are then counts too: they are added.",
+    help="Read counts instead of reports: a table with the columns attribute, value (the word of "
+    "the report) and count, or the result of the statement that warner sql prints. May be "
+    "repeated. REPORTS are then files of counts too, and all are added.",
 )
 @smallest_group
 @several_reports
@@ -401,32 +416,32 @@ def tally(
     """Count the reports in one or more files (- is a file on standard input).
 
     REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be
-    addresses, such as s3://bucket/reports/, with s3fs or with DuckDB's own extension. All files of
-    a folder with the endings below are counted, and one that is wrong stops the command: it is
-    named, and nothing is written. How many files have other endings is printed. With --checkpoint a
-    restart does not count again what was counted before.
+    addresses such as s3://bucket/reports/, which need s3fs or DuckDB's own extension. Of a folder,
+    all files with the endings below are counted; the number of other files is printed. If a file is
+    wrong, the command names it, stops, and writes nothing. With --checkpoint, files that were
+    counted before are not counted again.
 
-    In folders that are named after values, such as ward=north, the files have this value where
-    they lack the column. That holds for public columns, and never for reports.
+    If a folder is named ward=north, its files need no column ward: all people in them have the
+    value north. This works for public columns, never for reports.
 
     The same reports are not counted twice: files with the same content, and files whose counts
     agree too well to be different reports, are refused.
 
-    Reports of the groups of a study go to a tally file for each group: tally.NAME.json for
-    -o tally.json. warner estimate takes them together.
+    If the study has groups, one tally file is written for each group: tally.NAME.json for -o
+    tally.json. Give all of them to warner estimate together.
 
-    With --by the tally has a table of groups: one tally for each ward and week, for example.
-    warner merge adds such tallies group by group.
+    With --by, people are counted in groups: by ward and week, for example. warner merge adds such
+    tallies group by group.
 
-    Parquet and CSV files that other programs wrote, or folders of them, need --study, which says
-    what the reports are. Their columns are called ATTRIBUTE_report, or what --column says. It is
-    checked that the study's mechanisms can send every report, and that some answers make their
-    counts by chance: answers that were not randomised hardly ever pass. Whether the file is whole
-    cannot be checked.
+    Parquet and CSV files from other programs, or folders of them, need --study, which says what the
+    reports are. Their columns must be called ATTRIBUTE_report, unless --column says otherwise. The
+    command checks that the study's mechanisms can send every report, and that randomised answers
+    can give such counts by chance: answers that were not randomised hardly ever pass. It cannot
+    check whether a file is complete.
 
-    Survey tools carry a report as text in a hidden field, which warner.js fills. Such a text says
-    which study it is of, and this is checked. The question itself must not be one of that tool: it
-    would store the answer beside the report.
+    Survey tools keep a report as text in a hidden field, which warner.js fills. The text names its
+    study, and this is checked. Do not ask the question itself in that tool: it would store the true
+    answer beside the report.
 
     \b
         warner tally export.csv --study study.toml --column smokes=q7_report -o tally.json
@@ -459,12 +474,15 @@ def tally(
         for name, tally in total.items():
             if not isinstance(mechanism := from_header(tally.header), PaperDesign):
                 way = type(mechanism).__name__
-                say(f"{name}: read as counts of reports of {way}. A paper sheet has its own study.")
+                say(
+                    f"{name}: read as counts of {way} reports. For counts from a paper sheet, name "
+                    "the study of the sheet."
+                )
         if next(iter(total.values())).names:
             _warn_of_small_groups([total], smallest_group)
         return
     if not reports:
-        rule, remedy = "must be named", "Name files of reports, or the file of --counts"
+        rule, remedy = "must be named", "Name files of reports, or a file of counts with --counts"
         raise ArgumentError("REPORTS", rule, None, remedy)
     names = None if by is None else [name.strip() for name in by.split(",")]
     if plan is not None and plan.design is not None:
@@ -479,7 +497,10 @@ def tally(
         counted = count_all(reports, request, checkpoint)
     paths = paths_of_groups(output, counted)
     if len(counted) > 1 and output == "-":
-        rule = f"are of the groups {', '.join(map(str, counted))}, and each has a tally of its own"
+        rule = (
+            f"belong to the groups {', '.join(map(str, counted))}, and each group gets its own "
+            "tally file"
+        )
         raise ArgumentError("reports", rule, None, "Name a file with -o")
     for path in paths.values():
         refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
@@ -494,8 +515,8 @@ def tally(
     if names is not None:
         _warn_of_small_groups(totals.values(), smallest_group)
     if plan is not None and plan.design is not None:
-        again = "Name the study again: warner estimate TALLY --study STUDY"
-        drawn = f"A tally does not remember how people were drawn ({plan.design.text})."
+        again = "Name the study again when you run: warner estimate TALLY --study STUDY"
+        drawn = f"A tally does not say how people were drawn ({plan.design.text})."
         say(f"{drawn} {again}")
 
 
@@ -530,16 +551,17 @@ def merge(
 ) -> None:
     """Add tallies of the same study, or of the same group of a study.
 
-    Any order and any grouping of the files gives the same tally, bit for bit. Equal tallies are
-    refused, because they are most likely copies. If a tally was added to another one before,
-    warner cannot tell.
+    The sum is the same, bit for bit, in whatever order the files are added. Equal tallies are
+    refused, because they are most likely copies. warner cannot tell whether one tally already
+    contains another one.
 
-    Tallies of different budgets or mechanisms are not added: warner estimate takes them together.
+    Tallies with different budgets or mechanisms are not added. Give them to warner estimate
+    together.
 
     Tallies of groups (warner tally --by) are added group by group.
 
-    The tallies of several days, on which the same people answered, are of several reports of one
-    person. The sum must say of how many:
+    If the same people answered on several days, the sum has several reports of each person. Say how
+    many:
 
     \b
         warner merge monday.json tuesday.json --reports-per-person 2 -o days.json
@@ -564,7 +586,7 @@ def merge(
     required=True,
     help="The database that will run the statement.",
 )
-@click.option("--table", help="The table with one row for each person.")
+@click.option("--table", help="The table of reports, with one row for each person.")
 @click.option(
     "--dbt",
     "macro",
@@ -582,14 +604,15 @@ def merge(
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help="The column with the reports of this attribute, where it is not called NAME_report. Of "
-    "reports with several columns, the beginning of their names, or NAME.PART=COLUMN for each.",
+    help="The column with the reports of attribute NAME, if it is not called NAME_report. If a "
+    "report takes several columns, give the beginning of their names, or NAME.PART=COLUMN for "
+    "each.",
 )
 @click.option(
     "--simulated",
     is_flag=True,
-    help="The reports are of a simulation, made with a seed. The result says so, and its tally is "
-    "marked.",
+    help="The reports are a simulation, made with a seed. The result and its tally are then marked "
+    "as simulated.",
 )
 @click.option(
     "-o", "--output", default="-", help="The SQL file to write. Default: standard output."
@@ -606,19 +629,19 @@ def sql(
 ) -> None:
     """Print one SQL statement that counts the reports in a table.
 
-    The reports stay where they are. The result has a row for each value of each attribute, and
-    the checks: rows without a report, rows with a value that no report has, and rows of bits
-    that the mechanism cannot have sent. It names its study, and warner tally --counts refuses
-    another. Save it as CSV with its line of names. The tally is the one that counting a file of
-    these reports gives. A database does not know whether reports are simulated: say --simulated
-    where they are.
+    The reports stay in the database. The result has a row for each value of each attribute, and
+    rows that count what is wrong: reports that are missing, values that no report has, and bits
+    that the mechanism cannot have sent. Save the result as CSV with its header line, and count it:
+    warner tally --counts. The tally is the same as that from a file of these reports. The result
+    names its study, and no other study is accepted. A database does not know whether reports are
+    simulated: if they are, say --simulated.
 
-    Columns of reports hold numbers. Cast truth values and texts in a view. Names are quoted. Plain
-    names stand for those that the database makes of them without quotes: in capitals in Snowflake.
-    There a --column in double quotes is taken as it is: --column 'age="age_report"'.
+    Columns of reports must have numbers; convert truth values and texts to numbers in a view. The
+    statement quotes all names. In Snowflake, plain names are first put in capitals, as Snowflake
+    itself does; a --column in double quotes is taken as it is: --column 'age="age_report"'.
 
-    The statement is a GROUP BY of each column of reports. A table with a row for each person of
-    one day, or one shard, has a result of its own, and warner tally --counts adds such results.
+    The statement groups by each column of reports. If there is a table for each day or shard, run
+    the statement on each: warner tally --counts adds the results.
 
     \b
         warner sql study.toml --dialect duckdb --table reports -o count.sql
@@ -646,7 +669,7 @@ def sql(
     for name in names:
         declared(plan.public, name, "--by")
         if names.count(name) > 1:
-            raise ArgumentError("--by", "names a column twice", show(name))
+            raise ArgumentError("--by", "must name each column once", show(name))
     named = column_names(columns)
     text = files.count_statement(
         plan.mechanisms,
@@ -675,8 +698,10 @@ def tallies_of_counts(
 ) -> dict[str, dict[str, Tally]]:
     """The tallies that the results of counting statements hold, and lines that say so."""
     if others:
-        rule = f"does not go with {', '.join(others)}"
-        raise ArgumentError("--counts", rule, None, "State them to warner sql")
+        rule = f"cannot be used with {', '.join(others)}"
+        raise ArgumentError(
+            "--counts", rule, None, "Leave them out; groups and columns are chosen with warner sql"
+        )
     if plan is None:
         rule = "needs --study, which says what the reports are"
         raise ArgumentError("--counts", rule)
@@ -697,15 +722,15 @@ def tallies_of_counts(
         first = next(iter(tallies.values()))
         if table.by_hand:
             continue
-        unknown = "" if first.simulated else ", and whether they are simulated"
+        unknown = "" if first.simulated else " or whether they are simulated"
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
-            "of this study, every report is one that its mechanisms can send, and all counts "
-            "agree. Nobody checked which mechanism and epsilon made the reports"
-            f"{unknown}: a database does not say it."
+            "made for this study, its mechanisms can send every report, and all counts agree. A "
+            f"database does not say which mechanism and epsilon made the reports{unknown}, so "
+            "nobody checked that."
         )
         if first.simulated:
             warn_of_simulation(path)
     if not totals:
-        raise EmptyError("--counts", "hold no reports: no table had rows")
+        raise EmptyError("--counts", "have no reports: no table had rows")
     return totals

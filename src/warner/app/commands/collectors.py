@@ -29,14 +29,14 @@ store_options = options(
     click.option(
         "--store",
         metavar="PATH",
-        help="Where counts and spent ids are kept: a SQLite file, or postgresql://HOST/DATABASE. "
-        "Default: a file beside the study, STUDY.counts.sqlite.",
+        help="Where the counts and the ids of counted reports are kept: a SQLite file, or "
+        "postgresql://HOST/DATABASE. Default: a file beside the study, STUDY.counts.sqlite.",
     ),
     click.option(
         "--ways",
         type=click.IntRange(1),
-        help="Also count joint reports: keep tables of all sets of this many attributes "
-        "(2: pairs). It cannot be changed later.",
+        help="Also count how the reports of several attributes occur together, for joint shares: 2 "
+        "for all pairs of attributes, 3 for all triples. Cannot be changed later.",
     ),
 )
 
@@ -50,28 +50,31 @@ address_options = options(
         type=click.IntRange(0, 65535),
         default=8000,
         show_default=True,
-        help="The port to listen on; 0 for one that is free.",
+        help="The port to listen on; 0 for any free port.",
     ),
 )
 
 owner_options = options(
     click.option(
-        "--new-token", is_flag=True, help="Make a new token for the owner. The old one ends."
+        "--new-token",
+        is_flag=True,
+        help="Make a new token for the owner. The old token stops working.",
     ),
     click.option(
         "--token-for",
         "new_names",
         metavar="NAME",
         multiple=True,
-        help="Make a token for somebody else, who can do all that the owner can. The live page "
-        "says whose token closed the survey. The name metrics is for Prometheus. May be repeated.",
+        help="Make a token for another person, who can then do all that the owner can. The live "
+        "page says whose token closed the survey. The token of the name metrics is for Prometheus "
+        "and reads only the metrics. May be repeated.",
     ),
     click.option(
         "--end-token",
         "ended",
         metavar="NAME",
         multiple=True,
-        help="End the token of NAME. May be repeated.",
+        help="Make the token of NAME stop working. May be repeated.",
     ),
 )
 
@@ -79,28 +82,32 @@ reach_options = options(
     click.option(
         "--url",
         metavar="URL",
-        help="The address by which people reach it, if it is not that of --host and --port.",
+        help="The address at which people reach the server, if it differs from --host and --port.",
     ),
     click.option(
         "--allowed-host",
         "hosts",
         metavar="NAME",
         multiple=True,
-        help="Answer only requests that name this host or this machine itself (localhost, "
-        "127.0.0.1). May be repeated. Default: the host of --url; without it, this machine where "
-        "it listens to itself alone, or else any.",
+        help="Answer only requests for this host name, or for this machine itself (localhost, "
+        "127.0.0.1). May be repeated. Default: the host of --url. Without --url: any host, or only "
+        "this machine if --host is 127.0.0.1 or localhost.",
     ),
     click.option(
-        "--root-path", default="", help="The path that a proxy takes away, such as /survey."
+        "--root-path",
+        default="",
+        help="The beginning of the path that a proxy removes, such as /survey.",
     ),
     click.option(
         "--proxy",
         metavar="ADDRESS,...",
-        help="Believe what proxies at these addresses say about the sender (X-Forwarded-For, "
-        "X-Forwarded-Proto). Default: nobody.",
+        help="Trust what proxies at these addresses say about the sender of a request "
+        "(X-Forwarded-For, X-Forwarded-Proto). Default: trust no proxy.",
     ),
-    click.option("--certificate", type=STUDY, help="The file of a certificate, to serve HTTPS."),
-    click.option("--key", type=STUDY, help="The file of the key of --certificate."),
+    click.option(
+        "--certificate", type=STUDY, help="The certificate file, to serve HTTPS. Needs --key."
+    ),
+    click.option("--key", type=STUDY, help="The file with the private key of --certificate."),
 )
 
 rate_options = options(
@@ -109,28 +116,29 @@ rate_options = options(
         type=click.FloatRange(0),
         default=20.0,
         show_default=True,
-        help="Reports a second from one address; 0 for no limit. The owner's token lifts it.",
+        help="How many reports a second one address may send; 0 for no limit. With the owner's "
+        "token there is no limit.",
     ),
     click.option(
         "--burst",
         type=click.IntRange(1),
         default=1_000,
         show_default=True,
-        help="Reports from one address at once, before --rate counts.",
+        help="How many reports one address may send at once before --rate limits it.",
     ),
     click.option(
         "--rate-of-all",
         type=click.FloatRange(0),
         default=20_000.0,
         show_default=True,
-        help="Reports a second from all addresses together; 0 for no limit.",
+        help="How many reports a second all addresses together may send; 0 for no limit.",
     ),
     click.option(
         "--log",
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="json: each line on standard error is one event in JSON, with its time.",
+        help="json: write each event as one line of JSON, with its time, on standard error.",
     ),
 )
 
@@ -166,8 +174,10 @@ class Access:
         if self.token is None and server is None:
             return None
         if url is None:
-            rule = "goes with the address of the running collector"
-            raise ArgumentError("the token", rule, None, "Give it with --server")
+            rule = "can be used only with a running collector"
+            raise ArgumentError(
+                "the token", rule, None, "Give the collector's address with --server"
+            )
         if store is not None or ways is not None:
             rule = "are known to the running collector"
             raise ArgumentError("--store and --ways", rule, None, "Leave them out")
@@ -192,13 +202,14 @@ def access_options(command: Command) -> Command:
         click.option(
             "--token-env",
             metavar="NAME",
-            help="A variable of the environment with the owner's token.",
+            help="The environment variable that contains the owner's token.",
         ),
         click.option(
             "--trust",
             type=click.Path(dir_okay=False),
             metavar="FILE",
-            help="A certificate that no authority vouches for: STUDY.lan.pem of serve --lan.",
+            help="Trust the certificate in this file, which no authority has signed, such as "
+            "STUDY.lan.pem, made by serve --lan.",
         ),
     )(with_access)  # type: ignore[return-value]
 
@@ -275,8 +286,8 @@ def listening(choices: Mapping[str, Any], url: str | None) -> ListenAddress:
 
 
 NEEDS_HTTPS = (
-    "Other devices cannot answer yet: browsers let the page work over HTTPS only, but on this "
-    "machine. Give --certificate and --key, or --url https://... of a proxy that speaks HTTPS."
+    "Other devices cannot answer yet: except on this machine, browsers let the page work only over "
+    "HTTPS. Give --certificate and --key, or the --url https://... of a proxy that serves HTTPS."
 )
 
 
@@ -332,8 +343,8 @@ def _checked_names(
             raise ArgumentError("--token-for", rule, name)
     for name in ended:
         if not owners.get(name) or name == "":
-            others = ", ".join(sorted(filter(None, owners))) or "nobody"
-            raise ArgumentError("--end-token", f"must be one of: {others}", name)
+            others = ", ".join(sorted(filter(None, owners))) or "no name has one"
+            raise ArgumentError("--end-token", f"must be a name that has a token ({others})", name)
     return new
 
 
@@ -368,5 +379,5 @@ def read_token(path: str | None, variable: str | None) -> str | None:
     token = next(iter(text.split()), "")
     if not token or not token.isascii():
         source = f"the variable {variable}" if path is None else str(path)
-        raise ArgumentError(source, "holds no token")
+        raise ArgumentError(source, "contains no token", None, "Put the owner's token into it")
     return token.rpartition("token=")[2]

@@ -62,13 +62,14 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     type=click.IntRange(2),
     default=20,
     show_default=True,
-    help="Number of tallies that are simulated from the estimate, or from each --truth. From each "
-    "other plausible truth it is a third of them.",
+    help="How many tallies are simulated from the estimate, or from --truth. From each other "
+    "plausible truth, a third of this number is simulated.",
 )
 @click.option(
     "--truth",
     metavar="VALUES",
-    help="Of a study: a file of made-up or public answers, whose shares are the truth.",
+    help="If FILE is a study: a file of made-up or public answers, whose shares are taken as the "
+    "truth.",
 )
 @click.option(
     "--mechanism",
@@ -76,14 +77,15 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     multiple=True,
     metavar="NAME",
     help='With --truth: a mechanism to compare, such as UnaryEncoding or "UnaryEncoding '
-    "variant='oue'\". May be repeated. Default: that of the study.",
+    "variant='oue'\". May be repeated. Default: the mechanism of the study.",
 )
 @click.option(
     "--epsilon",
     "epsilons",
     type=click.FloatRange(0, min_open=True),
     multiple=True,
-    help="With --truth: a budget of each mechanism. May be repeated. Default: that of the study.",
+    help="With --truth: an epsilon for each mechanism. May be repeated. Default: the epsilon of "
+    "the study.",
 )
 @click.option(
     "--people",
@@ -91,23 +93,26 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     multiple=True,
     default=(10_000,),
     show_default="10000",
-    help="With --truth: a number of people. May be repeated.",
+    help="With --truth: how many people answer. May be repeated.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, help="With --truth: of all random numbers."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    help="With --truth: the seed of all random numbers.",
 )
 @click.option(
     "--store",
     metavar="FILE",
-    help="With --truth: keep each finished run in this file. Started again, only what is missing "
-    "is done.",
+    help="With --truth: save each finished run in this file. The same command, run again, does "
+    "only the missing runs.",
 )
 @click.option(
     "--processes",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="With --truth: the number of processes.",
+    help="With --truth: how many processes compute at the same time.",
 )
 @written
 @click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the errors: {FORMATS}.")
@@ -117,17 +122,17 @@ def benchmark(
 ) -> None:
     """Rank estimators, or mechanisms with estimators, by their error on simulated tallies.
 
-    FILE is a tally: estimators are compared on tallies that are simulated from an estimate of it.
-    Several files are of different people, as for warner estimate.
+    If FILE is a tally, estimators are compared on tallies that are simulated from an estimate of
+    it. Several files must be from different people, as for warner estimate.
 
     \b
         warner benchmark tally.json --plot ranking.png
         warner benchmark tally.json -m mle -m eb -m em:auto --loss l1
         warner benchmark tally.json --all
 
-    Or FILE is a study, and --truth has answers that are no secret: mechanisms are compared with
-    estimators on reports of people who are drawn from these answers. warner.benchmark in Python
-    takes several truths and losses.
+    If FILE is a study, --truth names a file of answers that are no secret. Mechanisms, each with
+    several estimators, are compared on reports of people who are drawn from these answers. In
+    Python, warner.benchmark takes several truths and losses.
 
     \b
         warner benchmark study.toml --truth public.csv --only smokes --people 5000 \\
@@ -224,8 +229,8 @@ def _of_study(
         )
     if plot_path is not None:
         if len(results) > 1:
-            rule = "shows one attribute"
-            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
+            rule = "shows one attribute at a time"
+            raise ArgumentError("--plot", rule, ", ".join(results), "Choose one with --only")
         next(iter(results.values())).plot(plot_path)
         say_written(plot_path)
     _write(results, output)
@@ -235,6 +240,6 @@ def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
     """A function that makes the mechanism of an attribute, with its options, at any budget."""
     table = draft.data["attributes"].get(name)
     if table is None:
-        rule, remedy = "is randomised together with others", "Name mechanisms by --mechanism"
+        rule, remedy = "is randomised together with others", "Choose its mechanisms by --mechanism"
         raise ArgumentError(name, rule, None, remedy)
     return partial(mechanism_of, name, {k: v for k, v in table.items() if k != "reports"})

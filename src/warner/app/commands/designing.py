@@ -80,15 +80,15 @@ from warner.studies.study import Study
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="A wanted expected error, in the unit of --loss: no standard error, and no width of an "
-    "interval, which --width is. The table then says how many people it needs, with the unbiased "
-    "estimate and with the one that warner estimate makes.",
+    help="The expected error that you want, in the unit of --loss; it is not a standard error. For "
+    "the width of an interval use --width. The table then says how many people this needs, with "
+    "the unbiased estimate (right on average) and with the estimate of warner estimate.",
 )
 @click.option(
     "--difference",
     type=Below1("Write 0.02 for 2 points"),
-    help="A difference of a share between groups, such as 0.02, to detect by a test of size 5 %. "
-    "The table then says how many people it needs in all groups.",
+    help="A difference between the shares of groups, such as 0.02, that a test at the 5 % level "
+    "should detect. The table then says how many people this needs in all groups together.",
 )
 @click.option(
     "--groups",
@@ -107,38 +107,39 @@ from warner.studies.study import Study
 @click.option(
     "--loss",
     type=Loss(("l1", "l2", "w1"), elsewhere="kl js cdf"),
-    help="l2: sum of squared errors. l1: sum of absolute errors, twice the total variation. "
-    "w1: Wasserstein-1 distance, for numbers and places. Default: w1 for numbers and places, "
-    "l2 for labels.",
+    help="How errors are measured. l2: sum of squared errors. l1: sum of absolute errors, twice "
+    "the total variation. w1: Wasserstein-1 distance, for numbers and places. Default: w1 for "
+    "numbers and places, l2 for labels.",
 )
 @click.option(
     "--runs",
     type=click.IntRange(2),
     default=12,
     show_default=True,
-    help="Number of simulated tallies for w1, of mechanisms that may be the best.",
+    help="How many tallies are simulated for w1, with each mechanism that may be the best.",
 )
 @click.option(
     "--share",
     type=Below1("Write 0.1 for 10 %"),
     default=0.1,
     show_default=True,
-    help="For a draft: the share of people whose interval is judged. With --design the default is "
-    "0.5, where intervals are about the widest.",
+    help="For a draft or --design: the share, such as 0.1 for 10 %, for which the width of the "
+    "interval is computed. With --design the default is 0.5, where intervals are about the widest.",
 )
 @click.option(
     "--width",
     type=Below1("Write 0.06 for \N{PLUS-MINUS SIGN}3 points"),
     default=DEFAULT_WIDTH,
     show_default=True,
-    help="For a draft or --design: the wanted width of the interval of a share, 0.06 for "
-    "\N{PLUS-MINUS SIGN}3 points. Says how many people it needs.",
+    help="For a draft or --design: how wide the interval of a share may be, 0.06 for "
+    "\N{PLUS-MINUS SIGN}3 points. The command says how many people this needs.",
 )
 @click.option(
     "--sizes",
     metavar="N,N,...",
-    help="For a draft or --design: numbers of people in groups, whose intervals are then listed "
-    "too. Default: --people in --groups equal groups, or in those of the study's public columns.",
+    help="For a draft or --design: how many people are in each group. The intervals of these groups "
+    "are then listed too. Default: --people in --groups equal groups, or in the groups of the "
+    "study's public columns.",
 )
 @click.option(
     "--write",
@@ -151,68 +152,69 @@ from warner.studies.study import Study
     type=click.FloatRange(0, 1),
     default=0.1,
     show_default=True,
-    help="For a pilot: the least Cramer's V that joins two groups of attributes.",
+    help="For a pilot: how strongly attributes must depend on each other (Cramer's V) to be put "
+    "into one group.",
 )
 @click.option(
     "--largest",
     type=click.IntRange(1),
     default=100,
     show_default=True,
-    help="For a pilot: the most combinations of values in a group of attributes.",
+    help="For a pilot: how many combinations of values a group of attributes may have at most.",
 )
 @click.option(
     "--level",
     type=float,
     default=0.95,
     show_default=True,
-    help="For a pilot: the probability that independent attributes stay apart. A pair is joined "
-    "only if a test of independence, corrected for all pairs, rejects.",
+    help="For a pilot: the probability that no attributes are put into one group if in truth none "
+    "depends on another. It holds for any number of attributes.",
 )
 @click.option(
     "--shuffled",
     is_flag=True,
-    help="For a complete study: also say what its mechanisms promise against who sees only the "
-    "published counts of --people people.",
+    help="For a study that is no draft: also say how well its mechanisms protect against somebody "
+    "who sees only the published counts of --people people.",
 )
 @click.option(
     "--plot",
     "plot_path",
     metavar="FILE",
-    help="Draw the width of the interval of a share (--share) by the number of people, with a line "
-    f"for each epsilon: {FORMATS}. The dashed lines are --people and --width.",
+    help="Draw how wide the interval of the share --share is for any number of people, with a line "
+    f"for each epsilon: {FORMATS}. The dashed lines show --people and --width.",
 )
 @written
 def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices: Any) -> None:
-    """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
+    """Propose mechanisms and epsilons for a draft, or rank mechanisms for a STUDY that has them.
 
-    A draft is a study file in which questions lack a mechanism or an epsilon. Both are proposed,
-    and it says how wide the intervals of warner estimate will be, how many people a width needs,
-    and what epsilon means in odds. A budget of the draft is split over the questions. --write
-    writes the completed study.
+    A draft is a study file in which questions lack a mechanism or an epsilon. The command proposes
+    both, and says how wide the intervals of warner estimate will be, how many people --width needs,
+    and what epsilon means in odds. If the draft has a budget, it is split over the questions.
+    --write writes the study with the proposals in it.
 
     \b
         warner plan draft.toml --people 2000 --write study.toml
         warner plan draft.toml --people 2000 --plot people.svg
 
-    In a complete study only the mechanisms are varied; epsilon and sensitive values stay.
-    Labels are ranked by the error of the unbiased estimate, where all values are equally frequent.
-    Beside it stands the error of the estimate that warner estimate makes, which is mostly smaller:
-    it is simulated at shares like those of a typical question. Numbers and places are ranked by
-    that error; mechanisms of numbers and of places are then compared too. In Python, warner.plan
-    takes a guess of the shares.
+    If the study lacks nothing, other mechanisms are compared for the same epsilon and sensitive
+    values. Mechanisms for labels are ranked by the error of the unbiased estimate, which is right
+    on average, if all values are equally common. Beside it is the error of warner estimate, which
+    is usually smaller and is simulated with shares like those of a typical question. Mechanisms for
+    numbers and places are ranked by this simulated error. In Python, warner.plan takes your own
+    guess of the shares.
 
     With --difference, mechanisms are sorted by the number of people that a test needs, and a second
-    table says what other budgets buy.
+    table shows this number for other epsilons.
 
-    STUDY may also be the tally of a pilot study, made with warner tally --ways 2. Then attributes
-    that depend on each other are grouped, to be randomised together. Each line is a group; groups
-    of two and more go to [[joint]] tables of the study file.
+    STUDY may also be the tally of a pilot, made with warner tally --ways 2. Attributes that depend
+    on each other are then put into groups, to be randomised together. Each line printed is a group.
+    Write each group of two or more into the study file, as a table [[joint]].
 
     \b
         warner tally pilot.parquet --ways 2 -o pairs.json
         warner plan pairs.json
 
-    Before there is a study, --design says what a question on paper needs.
+    Before there is a study, --design says how many people a question on paper needs.
 
     \b
         warner plan --design crosswise:1/4 --people 300 --width 0.06
@@ -220,11 +222,13 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
     if (study is None) == (not designs):
-        rule = "is one of a study file and --design"
-        raise ArgumentError("STUDY", rule, None, "For example warner plan --design crosswise:1/4")
+        rule = "must be given, or else --design, but not both"
+        raise ArgumentError(
+            "STUDY", rule, None, "For example, run: warner plan --design crosswise:1/4"
+        )
     plot_path = choices["plot_path"]
     if plot_path is not None and (designs or is_tally_file(str(study))):
-        rule = "is for a study file or a draft, whose questions may spend other epsilons"
+        rule = "works only with a study file or a draft, not with --design or a tally"
         raise ArgumentError("--plot", rule)
     if study is None:
         _plan_on_paper(designs, output, choices)
@@ -235,13 +239,13 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         return
     draft = Draft.load(study)
     if draft.missing and choices["shuffled"]:
-        rule = "is for a complete study, and this draft lacks mechanisms or epsilons"
+        rule = "needs a study, but this draft lacks mechanisms or epsilons"
         raise ArgumentError("--shuffled", rule, None, "Complete it with --write first")
     if draft.missing:
         _propose(draft, output, choices)
         return
     if choices["write"] is not None:
-        rule = "is for a draft: every attribute has a mechanism and an epsilon"
+        rule = "is only for drafts, but this study lacks no mechanism and no epsilon"
         raise ArgumentError("--write", rule, None, "Leave it out")
     chosen, people = dict(grouped_mechanisms(draft.study)), dict[str, int]()
     draws = {n: m for n, m in chosen.items() if isinstance(m, OneOf | HiddenQuestion)}
@@ -350,8 +354,8 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
 def _on_paper(text: str, share: float, choices: Mapping[str, Any]) -> OnPaper:
     """What to expect of one design for paper."""
     if name_of(text) in NAMES_OF_GROUPS:
-        rule = "has several groups of people, whose numbers of people are not planned"
-        raise ArgumentError("--design", rule, text, "Plan a design of one card, such as warner:2/3")
+        rule = "must be a design with one card for everybody"
+        raise ArgumentError("--design", rule, text, "For example --design warner:2/3")
     design = from_text(text)
     has_share = _is_given("share")
     if has_share and design.domain.size != 2:
@@ -446,7 +450,7 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
         Study.parse(text, path)
         write_whole(path, text.encode())
-        terminal.say(f"{path}: the study with {', '.join(planned)} completed")
+        terminal.say(f"{path}: the study, with the proposals for {', '.join(planned)}")
 
 
 def _sizes(stated: str | None, people: int, groups: int) -> list[int]:
@@ -477,7 +481,7 @@ def _planned(
     loss = choices["loss"]
     guarantee, domain = mechanism.guarantee, mechanism.domain
     if guarantee.epsilon == float("inf"):
-        rule = "is not protected, so there is nothing to choose"
+        rule = "is not protected (its epsilon is infinite), so no mechanisms can be compared"
         raise ArgumentError(f"attributes.{attribute}", rule)
     if loss is None:
         loss = loss_of(domain, choices["difference"])
@@ -485,7 +489,8 @@ def _planned(
         about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
     elif loss != "w1" and not guarantee.bounds_all_pairs:
         about = (
-            f"its guarantee is {guarantee}, and the mechanisms compared by {loss} give LDP or ULDP"
+            f"its guarantee is {guarantee}, but the mechanisms that {loss} compares give LDP "
+            "or ULDP"
         )
     else:
         near = loss == "w1"
@@ -513,35 +518,37 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 @click.option(
     "--samples",
     type=click.IntRange(1000),
-    help="Also draw this many reports per value, for a lower bound of epsilon from samples.",
+    help="Also draw this many reports for each value, and say from them how large epsilon is at "
+    "least.",
 )
 @click.option(
     "--shuffled",
     "people",
     type=click.IntRange(2),
     metavar="PEOPLE",
-    help="Also say what is promised against who sees only the published counts of so many people.",
+    help="Also say how well people are protected against somebody who sees only the published "
+    "counts of this many people.",
 )
 @click.option(
     "--delta",
     type=float,
-    help="With --shuffled: how probable it may be that the promise does not hold. Default: one in "
-    "a million, or less where there are more people.",
+    help="With --shuffled: how probable it may be that this protection fails. Default: one in a "
+    "million, or less if there are more people.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="With --shuffled: how often the same people report.",
+    help="With --shuffled: how many times the same people send a report.",
 )
 @smallest_group
 @click.option(
     "--plot",
     "plot_path",
     metavar="FILE",
-    help="Draw for a consent form, of 100 people with an answer, how many send the report that "
-    f"speaks for it: {FORMATS}. Questions of labels have such a picture.",
+    help="Draw a picture for a consent form: of 100 people with an answer, how many send the "
+    f"report that speaks for it ({FORMATS}). Only for questions with labels.",
 )
 @written
 def audit(
@@ -556,11 +563,11 @@ def audit(
 ) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
-    It also lists the public columns, which no epsilon protects, and warns where their values make
-    groups so small that they can point at a person.
+    It also lists the public columns, which no epsilon protects, and warns if they make groups so
+    small that a group can point at a person.
 
-    The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
-    are simulated with a seed.
+    The exit status is 1 if any mechanism spends more epsilon than was requested, or if the reports
+    in FILE are simulated with a seed.
 
     \b
         warner audit study.toml
@@ -573,10 +580,10 @@ def audit(
         if rounds > 1:
             option = "--rounds"
             remedy = (
-                f"Without it, {rounds:,} reports of a person that are randomised anew spend "
-                f"{rounds:,} times the epsilon of one; a table [repeat] in the study bounds that"
+                f"Without it, {rounds:,} new reports of a person spend {rounds:,} times the "
+                "epsilon of one; a table [repeat] in the study limits that"
             )
-        raise ArgumentError(option, "goes with --shuffled", None, remedy)
+        raise ArgumentError(option, "needs --shuffled", None, remedy)
     if delta is None:
         delta = min(_DELTA, 0.1 / (people or 1))
     audited = mechanisms_of(file)
@@ -631,7 +638,7 @@ def audit(
         )
         if most > 1:
             terminal.show(
-                f"These are of one row of answers. A person with {most:,} rows spends {most:,} "
+                f"This is for one row of answers. A person with {most:,} rows spends {most:,} "
                 "times as much."
             )
         if served:
@@ -664,7 +671,8 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     drawn = {name: each for name, each in examples.items() if each is not None}
     if not drawn:
         rule = (
-            "has no picture of odds: no report of these questions stands for one of a few answers"
+            "cannot show these questions, because none of their reports stands for one of a "
+            "few answers"
         )
         raise ArgumentError("--plot", rule, ", ".join(examples))
     if Path(file).suffix == ".toml":
@@ -677,7 +685,8 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     say_written(path)
     if without := [name for name, each in examples.items() if each is None]:
         click.echo(
-            f"Not in the picture: {', '.join(without)}. No single report shows their odds.",
+            f"Not in the picture: {', '.join(without)}. For such questions, no single report shows "
+            "the odds.",
             err=True,
         )
 
@@ -698,11 +707,14 @@ def _group_attributes(
     for tally in tallies.values():
         mechanism = from_header(tally.header)
         if isinstance(mechanism, OneOf | HiddenQuestion):
-            rule = "is of people who were asked different questions, so that groups are not found"
-            remedy = 'Let the people of a pilot answer all: [ask] each = "all", tally --ways 2'
+            rule = "has people who were asked different questions, so no groups can be found"
+            remedy = (
+                'Ask everybody all questions in a pilot: write each = "all" into [ask]. Then run: '
+                "warner tally --ways 2"
+            )
             raise ArgumentError(path, rule, None, remedy)
         if not mechanism.attribute_domains:
-            rule = "has no joint reports of pairs of attributes"
+            rule = "does not say how the reports of two attributes occur together"
             raise ArgumentError(path, rule, None, "Make it with warner tally --ways 2")
     groups = {
         name: find_clusters(tally, threshold, largest, level) for name, tally in tallies.items()

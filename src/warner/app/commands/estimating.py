@@ -117,7 +117,9 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
             is_known = False
         if not is_known:
             kinds = ", ".join(self._kinds)
-            self.fail(f"{value!r} is not one of {kinds}, or anytime:N with N reports.", param, ctx)
+            self.fail(
+                f"{value!r} is not one of {kinds}, or anytime:N for N planned reports.", param, ctx
+            )
         return value
 
 
@@ -187,8 +189,8 @@ class EstimateRequest:
         if self.plot_path is None:
             return
         if len(results) > 1:
-            rule = "shows one attribute"
-            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
+            rule = "shows one attribute at a time"
+            raise ArgumentError("--plot", rule, ", ".join(results), "Choose one with --only")
         ((name, result),) = results.items()
         question, labels = self.texts(name)
         title = self.title or question or name
@@ -239,7 +241,9 @@ class EstimateRequest:
         way = "--compare-groups" if self.compare_groups else "--by" if self.by else None
         for name, needed in _OF_GROUPS.items():
             if is_given(name) and way != needed:
-                rule = f"goes with {needed}" + (f", and not with {way}" if way is not None else "")
+                rule = f"needs {needed}" + (
+                    f", and does not go with {way}" if way is not None else ""
+                )
                 remedy = None
                 if way is None and name == "time":
                     remedy = f"Write --by {self.time} --pool path --time {self.time}"
@@ -253,8 +257,8 @@ class EstimateRequest:
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
         self.paper.check(is_given("tallies"))
         if self.group is not None and (self.counts or not self.paper.is_of_groups):
-            rule = "goes with a table of a design of two groups"
-            raise ArgumentError("--group", rule, None, "As in --design cheating:1/4,3/4")
+            rule = "needs a table of answers and a design of two groups"
+            raise ArgumentError("--group", rule, None, "For example --design cheating:1/4,3/4")
         if self.paper.is_of_groups:
             for name in (
                 "kind",
@@ -275,7 +279,7 @@ class EstimateRequest:
                     raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)
         for name in ("top", "title", "with_reports"):
             if is_given(name) and self.plot_path is None:
-                raise ArgumentError(str(names[name]), "goes with --plot")
+                raise ArgumentError(str(names[name]), "needs --plot")
         inputs = [group_and_file(text)[1] if way else text for text in self.tallies]
         margins = [self.margins] if self.margins else []
         self.output.check(*inputs, *margins, plot=self.plot_path)
@@ -297,28 +301,29 @@ class EstimateRequest:
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Estimate the groups of people by these public columns of a tally of groups; groups are "
-    "coarser where it has more columns. file: a group for each TALLY, which is called NAME, or as "
-    "its file: tally.north.json is north.",
+    help="Estimate groups of people, by these public columns of a tally of groups. Its other "
+    "columns are then ignored, so that groups are larger. file: each TALLY is a group, called NAME "
+    "or as its file: tally.north.json is north.",
 )
 @click.option(
     "--pool",
     type=click.Choice(POOLS),
-    help="With --by. partial: each group is drawn towards the mean as the reports warrant. path: "
-    "towards the groups before and after in time. none, the default: each alone.",
+    help="With --by. none, the default: each group is estimated by itself. partial: each group is "
+    "moved towards the mean of all groups, further if its reports tell less. path: towards the "
+    "groups before and after it in time.",
 )
 @click.option("--time", metavar="NAME", help="The public column with the time, for --pool path.")
 @click.option(
     "--margins",
     metavar="FILE",
-    help="With --by: numbers of the population, to weight groups by. A CSV file with the columns "
-    "value,number or column,value,number.",
+    help="With --by: how many people of the population have each value, to weight the groups. A "
+    "CSV file with the columns value,number or column,value,number.",
 )
 @click.option(
     "--compare-groups",
     is_flag=True,
-    help="Compare the groups, those of --by or all. Each difference has an interval and a p-value, "
-    "which is also corrected by Holm's method for all comparisons of the table.",
+    help="Compare the groups of --by, or all groups. Each difference has an interval, a p-value, "
+    "and a p-value that allows for the number of comparisons in the table (Holm's method).",
 )
 @click.option(
     "--reference",
@@ -330,34 +335,34 @@ class EstimateRequest:
     "--of",
     "quantity",
     metavar="shares|numbers|mean|Q",
-    help="With --compare-groups: the shares of all values; of numbers the mean, the quantile Q, "
-    "0.5 for the median, or numbers: mean, median, quartiles and bands. Default: numbers where "
-    "values are bins or more than 12 numbers, else shares.",
+    help="With --compare-groups, what is compared. shares: the share of each value. For numbers "
+    "also mean; Q, the quantile, such as 0.5 for the median; or numbers: mean, median, quartiles "
+    "and bands. Default: numbers where values are bins or more than 12 numbers, else shares.",
 )
 @click.option(
     "--same-people",
     is_flag=True,
-    help="With --compare-groups: the two groups are rounds that the same people have answered. "
-    "Shows how much surer a difference is if they answered alike.",
+    help="With --compare-groups: the two groups are two rounds that the same people answered. "
+    "Shows how much surer a difference is if each person answered alike in both.",
 )
 @survey_design
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="The study, whose table [design] says how people were drawn, and which has the texts of "
-    "questions and answers for --plot.",
+    help="The study file. Its table [design] says how people were drawn, and --plot shows its "
+    "texts of questions and answers.",
 )
 @of_intervals
 @click.option(
     "--interval",
     "kind",
     type=IntervalKind(),
-    help="What the intervals hold: score each share, also the largest ones; wald each share by "
-    "itself, around its unbiased estimate; likelihood each share, by the likelihood ratio; "
-    "average 95 % of all shares, on average; simultaneous all shares together; anytime:N each "
-    "share, mean and quantile even if you look again and again while reports arrive (N: the "
-    "planned number). Charts have anytime:N or the default. Default: posterior for smooth "
-    "numbers, likelihood for designs on paper, else score.",
+    help="What the intervals are sure of. score: each share, also the largest ones. wald: each "
+    "share by itself, around its unbiased estimate (right on average). likelihood: each share, by "
+    "the likelihood ratio. average: 95 % of all shares, on average. simultaneous: all shares "
+    "together. anytime:N: each share, mean and quantile, even if you look again and again while N "
+    "planned reports arrive. Default: posterior for smooth numbers, likelihood for designs on "
+    "paper, else score. --plot takes anytime:N or the default.",
 )
 @summary
 @written
@@ -366,28 +371,29 @@ class EstimateRequest:
     "plot_path",
     metavar="FILE",
     help=f"Draw the shares, or with --compare-groups the differences: {FORMATS}. A page (.html) "
-    "has the numbers in a table below. With --study, questions and answers have their texts.",
+    "also has a table of the numbers. With --study, questions and answers are shown by their "
+    "texts.",
 )
 @click.option(
     "--with-reports",
     is_flag=True,
-    help="With --plot: draw the share of the reports that name each value beside the estimate, "
-    "what was received beside what is concluded from it.",
+    help="With --plot: beside each estimate, also draw the share of the reports that name the "
+    "value: what was received beside what is concluded from it.",
 )
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help="With --plot: draw this many of the largest shares, and the others together. Default: "
-    "all, and 20 of more than 60 labels. With --by, the number of panels; with --compare-groups, "
-    "of differences in a panel.",
+    help="With --plot: draw only this many shares, the largest ones, and the sum of the others. "
+    "Default: all, but 20 if there are more than 60 labels. With --by: the number of panels. With "
+    "--compare-groups: the number of differences in a panel.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
     "--background",
     multiple=True,
     metavar="TAG=FILE",
-    help="The distribution of the values that people hide under a tag (or ATTRIBUTE.TAG): a CSV "
-    "file with the columns value,share.",
+    help="How common the values are that people hide under a tag (or ATTRIBUTE.TAG): a CSV file "
+    "with the columns value,share.",
 )
 @forged_part
 @additions
@@ -395,27 +401,27 @@ class EstimateRequest:
 def estimate(**choices: Any) -> None:
     """Estimate the shares of all values from TALLY, or from several together.
 
-    TALLY is a tally file or a report file; - is a tally on standard input, and the default.
+    TALLY is a tally file or a report file. Default: -, a tally on standard input.
 
-    Several files are of different people, whose budgets or mechanisms may differ. The values must
-    be the same: each person's report counts as its mechanism says.
+    Several files must be from different people. Their budgets and mechanisms may differ, but the
+    values must be the same.
 
     \b
         warner estimate low.json high.json
         warner estimate tally.*.json -o shares.csv
 
-    Answers that were randomised on paper need no study. TALLY may be a table of them, CSV or Excel:
-    counts of each word, in a column of their own or with the columns value and count, or a row for
-    each person. --by names the columns of groups.
+    Answers that were randomised on paper need no study. TALLY may be a CSV or Excel table of them,
+    with a row for each person, with the columns value and count, or with a column of counts for
+    each word. --by names the columns of groups.
 
     \b
         warner estimate --design crosswise:1/4 --counts same=680,different=320
         warner estimate counts.xlsx --design crosswise:1/4 --by age
         warner estimate people.csv --design smokes=crosswise:1/4 --by age --compare-groups
 
-    A tally of groups (warner tally --by) gives a table in which each group is estimated alone.
-    With --by the groups are estimated together, and --compare-groups says how they differ. Groups
-    can also be a file each.
+    A tally of groups (warner tally --by) gives a table in which each group is estimated by itself.
+    With --by the groups are estimated together, and --compare-groups says how they differ. Each
+    group can also come from its own file.
 
     \b
         warner estimate tally.json --by week --pool path --plot weeks.png
@@ -424,27 +430,30 @@ def estimate(**choices: Any) -> None:
         warner estimate before=spring.json after=autumn.json --compare-groups --of mean
         warner estimate tally.json --by ward --compare-groups --plot forest.svg
 
-    A picture can show what was received beside what is concluded from it.
+    A picture can show the reports that were received beside the shares that are concluded from
+    them.
 
     \b
         warner estimate tally.json --only smokes --study study.toml --plot smokes.html
         warner estimate tally.json --only smokes --plot smokes.svg --with-reports
 
-    Of a survey that is no simple random sample, --weights, --cluster and --strata name public
-    columns of the tally. Groups are then by its other public columns, or by those of --by.
+    If people were not drawn as a simple random sample, say how they were drawn: --weights,
+    --cluster and --strata name public columns of the tally. Groups are then made by its other
+    public columns, or by the columns of --by.
 
     \b
         warner tally reports.parquet --by w,school,region -o tally.json
         warner estimate tally.json --weights w --cluster school --strata region
 
-    With --summary, an attribute of numbers is shown by its summaries in place of its shares. Files
-    get both.
+    With --summary, numbers are shown by summaries, such as the mean, in place of their shares.
+    Files get both.
 
     \b
         warner estimate tally.json --only alcohol --summary mean,median,above:14
 
-    A second table spreads tags ("@home") over the real values: as --background says, or else in
-    proportion to the values that are not sensitive.
+    If people could hide values under a tag such as "@home", a second table spreads its share over
+    the real values: as --background says, or else in proportion to the values that are not
+    sensitive.
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
@@ -474,7 +483,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
     if not isinstance(design, LatentClasses):
         result = design.estimate(counts, request.method_name or "difference")
     elif request.method_name is not None:
-        rule = "is the maximum of the likelihood for a design of several groups"
+        rule = "does not go with this design, which is always estimated by maximum likelihood"
         raise ArgumentError("--method", rule, request.method_name, "Leave it out")
     else:
         result = design.estimate(counts, trusted=request.allow_implausible)
@@ -589,12 +598,15 @@ def _estimate_each_group(
     """Write and print the estimates of the groups of all attributes, each group alone."""
     if request.plot_path is not None:
         by = ",".join(next(iter(grouped.values()))[0].names)
-        rule = "does not go with groups that are each estimated alone"
+        rule = "does not go with groups that are each estimated by themselves"
         raise ArgumentError("--plot", rule, None, f"Add --by {by}")
     if request.background:
         raise ArgumentError("--background", "does not go with a tally of groups")
     if request.forged is not None:
-        rule, remedy = "does not go with a tally of groups", "Count all people: warner tally"
+        rule, remedy = (
+            "does not go with a tally of groups",
+            "Count all people together: run warner tally without --by",
+        )
         raise ArgumentError("--forged", rule, None, remedy)
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
@@ -632,8 +644,10 @@ def _estimate_survey(request: EstimateRequest) -> None:
     summaries_of = Wanted.of_options(request.summaries)
     _, grouped = apart(request.tallies_together())
     if not grouped:
-        rule = f"must be a tally by {', '.join(request.design.columns)}"
-        raise ArgumentError(", ".join(request.tallies), rule, None, "Use warner tally --by")
+        rule = f"must be a tally of groups by {', '.join(request.design.columns)}"
+        raise ArgumentError(
+            ", ".join(request.tallies), rule, None, "Make it with warner tally --by"
+        )
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
     results = {
         name: replace(
@@ -652,7 +666,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
         warn_of_simulation(", ".join(request.tallies))
     flat_results = [result for result in results.values() if not result.names]
     if request.kind is not None and len(flat_results) < len(results):
-        rule = "does not go with groups: their intervals are score intervals"
+        rule = "does not go with groups, whose intervals are always score intervals"
         raise ArgumentError("--interval", rule, request.kind)
     summaries_of.check(flat_results)
     level, target, kind = *request.intervals, request.kind

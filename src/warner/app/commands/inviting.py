@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("study", type=STUDY)
 @click.option(
-    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), help="How many new codes."
+    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), help="How many new codes to make."
 )
 @click.option(
     "--codes",
     "earlier",
     metavar="FILE",
-    help="Invite the people of an earlier round again: the CSV file of their codes.",
+    help="The CSV file with the codes of an earlier round, to invite the same people again.",
 )
-@click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
+@click.option("-o", "--output", required=True, help="The CSV file to write the codes to.")
 @click.option(
     "--url",
     metavar="URL",
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 @click.option(
     "--server",
     metavar="URL",
-    help="The address of the collector while it runs, which then keeps the codes' hashes. It needs "
-    "the owner's token. Default with a token: that of --url.",
+    help="The address of the running collector, which then keeps the hashes of the codes. Needs "
+    "the owner's token. Default, if a token is given: the address of --url.",
 )
 @access_options
 @store_options
@@ -78,24 +78,24 @@ def invite(
 ) -> None:
     """Make invitation codes for STUDY, each good for one report.
 
-    The study says access = "invited" in [collect]. Send each person one code, by a mail merge
-    for example. The store keeps only a hash of each code, and later that it was used, never
-    when. OUTPUT is the only place where the codes stand: who has it and one copy of the store
-    can tell which codes were used. Who has two copies, the store's log or the running server
-    can tell which report came with a code: then epsilon alone protects it.
+    The study must say access = "invited" in [collect]. Send each person one code, for example by
+    mail merge. The store keeps only a hash of each code, and later that the code was used, never
+    when. Only OUTPUT has the codes themselves: with it and one copy of the store, anyone can tell
+    which codes were used. With it and two copies, the store's log or the running server, anyone can
+    tell which report came with which code: then epsilon alone protects the answers.
 
-    With access = "tokens" the codes are for the issuer, warner collect issue, and the hashes stand
-    in its store, STUDY.codes.sqlite. Then no number of a report follows from a code.
+    With access = "tokens" the codes are for the issuer, warner collect issue, which keeps the
+    hashes in its own store, STUDY.codes.sqlite. No number in a report is then computed from a code.
 
-    In a link the code stands behind "#", which browsers do not send to servers.
+    In a link the code comes after "#". Browsers do not send this part to servers.
 
-    With --codes the people of an earlier round of a study with [repeat] are invited again, each by
-    the same code. Who has the codes can then tell which reports of several rounds are of one
-    person; [repeat] bounds what the reports tell together.
+    With --codes, the people of an earlier round of a study with [repeat] are invited again, each
+    with the same code. Anyone who has the codes can then tell which reports of several rounds come
+    from one person; [repeat] limits what these reports tell together.
 
-    While the server runs, give the owner's token: the running server keeps the hashes, whatever
-    its store is, and never sees the codes. Without a token the store is opened here. A file is
-    open in one process only, so the server must then be stopped; a database is not.
+    While the server runs, give the owner's token: the server then keeps the hashes, and never sees
+    the codes. Without a token, this command opens the store itself. If the store is a file, stop
+    the server first; if it is a database, the server may go on running.
 
     \b
         warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org
@@ -113,7 +113,7 @@ def invite(
     plan = Study.load(study)
     if not plan.collect.has_codes:
         rule = "does not invite people"
-        raise ArgumentError(study, rule, None, 'Say access = "invited" in [collect]')
+        raise ArgumentError(study, rule, None, 'Write access = "invited" into [collect]')
     base = None if url is None else checked_url(url)
     refuse_overwriting(output, study, *([] if earlier is None else [earlier]))
     if output != "-" and Path(output).exists():
@@ -133,7 +133,7 @@ def invite(
             raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
     _write_codes(codes, base, output)
     counted = plural(invited, "person is", "people are")
-    click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
+    click.echo(f"{counted} invited in all. The store keeps only hashes of the codes.", err=True)
 
 
 def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
@@ -148,17 +148,17 @@ def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
 @click.command()
 @click.argument("study", type=STUDY)
 @click.option(
-    "--codes", required=True, metavar="FILE", help="The CSV file that invite has written."
+    "--codes", required=True, metavar="FILE", help="The CSV file that warner collect invite wrote."
 )
-@click.option("-o", "--output", required=True, help="The CSV file of the unused codes to write.")
+@click.option("-o", "--output", required=True, help="The CSV file to write the unused codes to.")
 @click.option(
     "--url", metavar="URL", help="The address of the survey, for a link beside each code."
 )
 @click.option(
     "--server",
     metavar="URL",
-    help="The address of the collector while it runs. It needs the owner's token. Default with a "
-    "token: that of --url.",
+    help="The address of the running collector. Needs the owner's token. Default, if a token is "
+    "given: the address of --url.",
 )
 @access_options
 @store_options
@@ -174,9 +174,9 @@ def unused(
 ) -> None:
     """List the codes of STUDY that were not used yet, for reminders.
 
-    The list says who has not answered, and so who has. Whoever asks for it twice learns in which
-    time somebody has answered: ask rarely, and for all codes at once. What people answered stays
-    protected by epsilon.
+    The list shows who has not answered, and so also who has. Two lists show who answered in
+    between, so make them rarely, and for all codes at once. What people answered stays protected by
+    epsilon.
 
     \b
         warner collect unused study.toml --codes codes.csv -o unused.csv \\
@@ -205,7 +205,7 @@ def unused(
 
 
 _SERVED = (
-    "Invite through the server that runs: --server and --token-file. Or stop the other one first"
+    "Invite through the running server, with --server and --token-file. Or stop that server first"
 )
 
 
@@ -228,20 +228,21 @@ def _keeping_codes(
     "--issuer",
     metavar="URL",
     required=True,
-    help="The address at which warner collect issue will run, as devices reach it.",
+    help="The address at which people's devices will reach warner collect issue.",
 )
 @click.option(
-    "-o", "--output", required=True, help="The file of the private keys to write, for the issuer."
+    "-o", "--output", required=True, help="The file to write the private keys to, for the issuer."
 )
 def make_keys(study: str, issuer: str, output: str) -> None:
     """Make keys for STUDY, with which an issuer exchanges codes for tokens.
 
-    With tokens, no number of a report follows from an invitation code. The issuer signs each token
-    without seeing it. OUTPUT is for the issuer alone, which must be another process than the
-    collector, and another party: who runs both could compare when a code was exchanged and when a
-    report came. Who has OUTPUT can make tokens without codes.
+    With tokens, no number in a report is computed from an invitation code: the issuer signs each
+    token without seeing it. Give OUTPUT only to the issuer, because anyone who has it can make
+    tokens without codes. The issuer must be another process than the collector, and must be run by
+    somebody else: whoever runs both could compare when a code was exchanged and when a report came.
 
-    Printed is what STUDY is to say; the public keys are the same for everybody.
+    The command prints the lines to add to STUDY. The public keys in them are the same for
+    everybody.
 
     \b
         warner collect keys study.toml --issuer https://codes.example.org -o issuer.pem
@@ -252,8 +253,10 @@ def make_keys(study: str, issuer: str, output: str) -> None:
 
     plan, address = Study.load(study), checked_url(issuer)
     if plan.collect.tokens is not None:
-        rule = "has keys already, and tokens of other ones would not count"
-        raise ArgumentError(study, rule, None, "Take the table [collect.tokens] out first")
+        rule = "has keys already, and tokens from other keys would not count"
+        raise ArgumentError(
+            study, rule, None, "To make new keys, first delete the table [collect.tokens]"
+        )
     refuse_overwriting(output, study)
     if output == "-" or Path(output).exists():
         rule = "must be a new file: the keys are secret, and cannot be made again"
@@ -275,14 +278,14 @@ def make_keys(study: str, issuer: str, output: str) -> None:
     "path_of_keys",
     type=STUDY,
     required=True,
-    help="The file of private keys that warner collect keys has written.",
+    help="The file of private keys that warner collect keys wrote.",
 )
 @address_options
 @click.option(
     "--store",
     metavar="PATH",
-    help="Where hashes of codes are kept: a SQLite file, or postgresql://HOST/DATABASE. It must "
-    "not be that of the collector. Default: a file beside the study, STUDY.codes.sqlite.",
+    help="Where the hashes of codes are kept: a SQLite file, or postgresql://HOST/DATABASE. It "
+    "must not be the store of the collector. Default: a file beside the study, STUDY.codes.sqlite.",
 )
 @owner_options
 @reach_options
@@ -290,14 +293,14 @@ def make_keys(study: str, issuer: str, output: str) -> None:
 def issue(study: str, path_of_keys: str, **choices: Any) -> None:
     """Exchange the codes of STUDY for tokens, for a survey with access = "tokens".
 
-    It knows who is invited and which codes were exchanged, and sees no report. warner collect serve
-    counts the reports, and sees no code. A device exchanges its code for a token that is signed
-    here like a letter in a closed envelope, waits for a random while, and sends its report with
-    the token. Run the two at different addresses; only different parties make sure that nobody
-    compares when a code was exchanged and when a report came.
+    This command, the issuer, knows who is invited and which codes were exchanged, but sees no
+    report. warner collect serve counts the reports, but sees no code. A device exchanges its code
+    for a token, which the issuer signs without seeing it. The device then waits for a random time,
+    and sends its report with the token. Run the two commands at different addresses. Let different
+    people run them, so that nobody can compare when a code was exchanged and when a report came.
 
-    Invite people before or while it runs, with warner collect invite. The owner's token for that is
-    printed once.
+    To invite people before or while the issuer runs, run: warner collect invite. The owner's token
+    for that is printed only once.
 
     \b
         warner collect issue study.toml --keys issuer.pem --port 8001
@@ -320,12 +323,15 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
 
     stated = study.collect.tokens
     if stated is None:
-        rule, remedy = "has no tokens", "warner collect keys says what it must say"
+        rule = "has no table [collect.tokens]"
+        remedy = "To make keys and this table, run: warner collect keys"
         raise ArgumentError(path, rule, None, remedy)
     keys = keys_in(path_of_keys)
     if [key.public for key in keys] != keys_of(study):
-        rule = f"holds other keys than {path} states"
-        raise ArgumentError(path_of_keys, rule, None, "Take the file that was made with the table")
+        rule = f"has other keys than {path}"
+        raise ArgumentError(
+            path_of_keys, rule, None, "Take the file that was made with the study's keys"
+        )
     url = None if choices["url"] is None else checked_url(choices["url"])
     limits, listen = limits_of(choices), listening(choices, url)
     here = url or listen.url(listen.port)
@@ -333,8 +339,8 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
     is_here = is_of_this_machine(stated.issuer) and listen.port > 0
     if here != stated.issuer and (url or is_here):
         option = "--url" if url else "--port" if is_of_this_machine(here) else "--host"
-        rule = f"must make the address to which {path} sends devices, {stated.issuer}"
-        behind = None if url else f"Behind a proxy: --url {stated.issuer}"
+        rule = f"must give the address to which {path} sends devices, {stated.issuer}"
+        behind = None if url else f"If a proxy is at that address, add --url {stated.issuer}"
         raise ArgumentError(option, rule, here, behind)
     with collecting(path, study, choices["store"], None, issues=True) as collector:
         tokens = new_tokens(collector, choices)
@@ -353,7 +359,7 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
                 click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
             invited, _ = collector.invitations
             people = plural(invited, "person is", "people are")
-            click.echo(f"{people} invited. The study sends devices to {stated.issuer}.", err=True)
+            click.echo(f"{people} invited. Their devices get tokens at {stated.issuer}.", err=True)
             if listen.host not in LOOPBACK and not listen.is_secure:
                 click.echo(NEEDS_HTTPS, err=True)
             click.echo("Ctrl-C ends it.", err=True)

@@ -76,9 +76,9 @@ several_reports = click.option(
     "--reports-per-person",
     type=click.IntRange(1, MOST_PER_PERSON),
     metavar="T",
-    help="Each person sent up to T reports, about different values; intervals for the population "
-    "then count people, not reports. Reports made with rows_per_person in the study say so "
-    "themselves.",
+    help="Each person sent up to T reports, about different answers. Intervals for the population "
+    "then count people, not reports. Not needed if the study had rows_per_person: its reports say "
+    "so themselves.",
 )
 smallest_group = click.option(
     "--smallest-group",
@@ -86,8 +86,8 @@ smallest_group = click.option(
     metavar="N",
     default=SMALLEST_GROUP,
     show_default=True,
-    help="Warn of groups by public columns that have fewer people than this: they can point at a "
-    "person.",
+    help="Warn if public columns make groups of fewer people than this: such a group can point at "
+    "a person.",
 )
 level = click.option(
     "--level",
@@ -95,7 +95,7 @@ level = click.option(
     callback=lambda _context, _option, level: confidence_level(level),
     default=0.95,
     show_default=True,
-    help="Coverage of the intervals.",
+    help="Coverage of the intervals: at 0.95, 95 % of such intervals contain the true value.",
 )
 of_intervals = options(
     level,
@@ -104,14 +104,15 @@ of_intervals = options(
         type=click.Choice(["population", "respondents"]),
         default="population",
         show_default=True,
-        help="Intervals for the population that people were drawn from, or for these respondents.",
+        help="Intervals for the population that people were drawn from, or only for the people who "
+        "answered.",
     ),
 )
 additions = options(
     click.option(
         "--allow-equal",
         is_flag=True,
-        help="Add inputs with equal counts: they are of different people.",
+        help="Add files with equal counts: you know that they are from different people.",
     ),
     click.option(
         "--allow-simulated",
@@ -123,24 +124,26 @@ survey_design = options(
     click.option(
         "--weights",
         metavar="NAME",
-        help="The public column with the weight of a person: for how many people he or she stands, "
-        "up to a factor.",
+        help="The public column with the weight of each person: how many people the person stands "
+        "for, up to a common factor.",
     ),
     click.option(
         "--cluster",
         metavar="NAME",
-        help="The public column with what was drawn first, such as the school.",
+        help="The public column with the unit that was drawn first, such as the school.",
     ),
     click.option(
         "--strata",
         metavar="NAME",
-        help="The public column with the strata, in each of which people or clusters were drawn.",
+        help="The public column with the strata: the parts of the population from each of which "
+        "people or clusters were drawn.",
     ),
 )
 allow_implausible = click.option(
     "--allow-implausible",
     is_flag=True,
-    help="Take counts that no answers make by chance, as of answers that were not randomised.",
+    help="Accept counts that randomised answers hardly ever give, such as counts of answers that "
+    "were not randomised.",
 )
 attributes = options(
     click.option(
@@ -156,8 +159,9 @@ attributes = options(
         "--joint",
         metavar="NAME,NAME,...",
         multiple=True,
-        help="Joint shares of these attributes, whose reports are counted together: made with "
-        "tally --ways, or of a study that asks pairs. May be repeated.",
+        help="Joint shares of these attributes: how common each combination of their answers is. "
+        "Needs a tally made with --ways, or a study that asks or randomises them together. May be "
+        "repeated.",
     ),
 )
 
@@ -206,7 +210,7 @@ class Output:
         )
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
         for path in self.paths:
-            require_ending(path, *ends, remedy=f"Name it {' or '.join(ends)}{text}")
+            require_ending(path, *ends, remedy=f"Let its name end in {' or '.join(ends)}{text}")
             if path.lower().endswith(".xlsx"):
                 imported("openpyxl", "an Excel file")
 
@@ -248,7 +252,7 @@ class Output:
                         write_text(text.getvalue(), path)
 
 
-_BY_ENDING = "Name both files with -o: their endings state their forms"
+_BY_ENDING = "To get both, name a .json and a .csv file with -o"
 
 
 def written(command: Command) -> Command:
@@ -273,8 +277,9 @@ def written(command: Command) -> Command:
             "output_paths",
             metavar="FILE",
             multiple=True,
-            help="Write the result to this file: the form is that of .json, .csv or .xlsx, or else "
-            "what a terminal shows. May be repeated. Default: standard output.",
+            help="Write the result to this file. Its ending, .json, .csv or .xlsx, sets the form; "
+            "otherwise the file has what a terminal shows. May be repeated. Default: standard "
+            "output.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
@@ -387,13 +392,15 @@ class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since cl
         try:
             return float(chance("forged", value))
         except ArgumentError:
-            self.fail(f"{value!r} is no part of the reports, such as 1% or 0.01.", param, ctx)
+            self.fail(
+                f"{value!r} is not a part of the reports. Write for example 1% or 0.01.", param, ctx
+            )
 
 
 forged_part = click.option(
     "--forged",
     type=Percentage(),
     metavar="PART",
-    help="Also bound each share if up to this part of the reports was made up in any way, such as "
-    "1%.",
+    help="Also show how low and how high each share can be if up to this part of the reports, such "
+    "as 1%, was made up in any way.",
 )

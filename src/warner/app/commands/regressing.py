@@ -54,16 +54,16 @@ from warner.studies.study import Study
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="Refuse reports that were not made as this study file says. Its table [design] says how "
-    "people were drawn.",
+    help="The study file. Reports that were not made as it says are refused. Its table [design] "
+    "says how people were drawn.",
 )
 @click.option(
     "--design",
     "said_by",
     metavar="DESIGN",
     multiple=True,
-    help="REPORTS is a table of what people said on paper, and how they were asked: "
-    "crosswise:1/4. Of several answers NAME=DESIGN, repeated.",
+    help="For answers on paper: how people were asked, such as crosswise:1/4. REPORTS is then a "
+    "table of what people said. For several questions, repeat it as NAME=DESIGN.",
 )
 @group_option
 @click.option(
@@ -75,21 +75,22 @@ from warner.studies.study import Study
 @click.option(
     "--hidden",
     metavar="FORMULA",
-    help="Where the hidden answer is a predictor: the columns that its own share depends on, "
+    help="If a hidden answer is a predictor: the columns that its own share depends on, such as "
     "smokes ~ age, or smokes ~ 1 for none. Default: the other columns of FORMULA.",
 )
 @click.option(
     "--random",
     metavar="NAME",
-    help="The public column of groups, such as schools, whose people are alike: each has a random "
-    "intercept.",
+    help="The public column of groups whose people are alike, such as schools. Each group has a "
+    "random intercept.",
 )
 @click.option(
     "--link",
     type=click.Choice(LINKS),
     default="logit",
     show_default=True,
-    help="What makes a share of the sum of coefficients times columns, of two answers.",
+    help="For two answers: the function that turns the sum of coefficients times columns into a "
+    "share.",
 )
 @click.option(
     "--correlation",
@@ -101,15 +102,16 @@ from warner.studies.study import Study
     "references",
     metavar="VALUE",
     multiple=True,
-    help="The answer that odds are against; COLUMN=VALUE is the label of a column with which its "
-    "others are compared. Repeat it for several. Default: the first answer of the attribute, and "
-    "the first label of the alphabet.",
+    help="The answer with which the odds compare the others; COLUMN=VALUE names the label with which "
+    "the other labels of a column are compared. Can be repeated. Default: the first answer of the "
+    "attribute, and the first label in the alphabet.",
 )
 @click.option(
     "--errors",
     type=click.Choice(["observed", "sandwich"]),
     help="Standard errors from the observed information, the default, or from the sandwich "
-    "formula, which holds also where the model is wrong. A survey design has its own errors.",
+    "formula, which also holds if the model is wrong. With a survey design, standard errors follow "
+    "the design.",
 )
 @survey_design
 @level
@@ -136,32 +138,33 @@ def regress(
     """Regress the hidden answer to a question on public columns of a report file.
 
     REPORTS is a report file with public columns, which the study declares and nothing protects.
-    FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone takes all public columns. Labels become
-    a column for each value but the first of the alphabet, with which the others are compared. Write
-    backticks around a name with a space, and single quotes around FORMULA: 'smokes ~ `age group`'.
-    Products, powers and functions need the package formulaic (the extra 'formula').
+    FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone uses all public columns. For labels,
+    each value is compared with the first value in the alphabet. Write backticks around a name with
+    a space, and single quotes around FORMULA: 'smokes ~ `age group`'. Products, powers and
+    functions need the package formulaic (the extra 'formula').
 
     \b
         warner regress reports.parquet "smokes ~ hospital"
         warner regress reports.parquet "smokes ~ hospital + age:hospital" -o odds.csv
         warner regress reports.parquet "units ~ age" --mean
 
-    With a public column on the left, hidden answers on the right are predictors. Nobody's answer is
-    known, so the shares of the answers at each report stand for it.
+    With a public column on the left, hidden answers on the right are predictors. Nobody's true
+    answer is known. In its place stands the probability of each answer, given the person's report.
 
     \b
         warner regress reports.parquet "income ~ smokes + age" -o table.tex
         warner regress reports.parquet "smokes ~ age" --random school
         warner regress reports.parquet "smokes + drinks + income" --correlation
 
-    What people said on paper is read from a table of words, with --design.
+    With --design, REPORTS is a table of what people said on paper.
 
     \b
         warner regress said.csv "smokes ~ age" --design crosswise:1/4
         warner regress said.csv "smokes ~ age" --design cheating:1/4,3/4 --group card
 
-    Of a survey in clusters, from strata or with unequal weights, errors are from the sums over
-    clusters. The columns that say so are no covariates, unless FORMULA names them.
+    If people were drawn in clusters, from strata or with unequal weights, standard errors are
+    computed from sums over clusters. The columns that say how people were drawn explain the answer
+    only if FORMULA names them.
 
     \b
         warner regress reports.parquet "smokes ~ age" --weights w --cluster school --strata region
@@ -224,7 +227,10 @@ def regress(
             answers, attribute = people.question(left)
             if both := people.hidden_in(left, right):
                 rule = "has hidden answers on both sides"
-                remedy = f"Write '{left} + {both[0]}' --correlation, or take another outcome"
+                remedy = (
+                    f"For their correlation, write '{left} + {both[0]}' --correlation. Or put a "
+                    "public column on the left"
+                )
                 raise ArgumentError("FORMULA", rule, f"{left} and {both[0]}", remedy)
             if mean:
                 goes = "--mean", "--reference"
@@ -268,7 +274,7 @@ class _People:
         if name not in self.questions:
             listed = list(self.questions)
             rule = f"must begin with one of {', '.join(listed)}, or have one as a predictor"
-            remedy = meant(name, listed) or "As in smokes ~ ward, or income ~ smokes"
+            remedy = meant(name, listed) or "For example smokes ~ ward, or income ~ smokes"
             raise ArgumentError("FORMULA", rule, repr(name), remedy)
         return self.questions[name]
 
@@ -296,8 +302,8 @@ class _People:
             return {name: reports for name, (reports, _) in zip(names, chosen, strict=True)}
         first = chosen[0][0]
         if any(reports is not first for reports, _ in chosen):
-            rule = "names answers of which some are asked together with others"
-            raise ArgumentError("FORMULA", rule, ", ".join(names), "Take one of them")
+            rule = "has several hidden answers, of which some are asked together with others"
+            raise ArgumentError("FORMULA", rule, ", ".join(names), "Use only one of them")
         return first
 
 
@@ -362,8 +368,8 @@ def _of_paper(
             places = {entry: i for i, entry in enumerate(entries, 1)}
             keys = [str(key).strip().removesuffix(".0") for key in columns[column].tolist()]
             if lacking := sum(key not in places for key in keys):
-                rule = f"must hold {' or '.join(entries)}, of the first and the second group"
-                got = f"others in {lacking:,} of {len(keys):,} rows"
+                rule = f"must have {' or '.join(entries)}, for the first and the second group"
+                got = f"other entries in {lacking:,} of {len(keys):,} rows"
                 remedy = f"Say which is which: --group {column}=FIRST,SECOND"
                 raise ArgumentError(f"column {column!r}", rule, got, remedy)
             answers: Any = design.said(said, [places[key] for key in keys])
@@ -424,12 +430,12 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
     if lacking:
         words = " or ".join(design.report_words)
         rule, got = (
-            f"must hold what people said, {words}",
-            f"others in {lacking} of {len(made)} rows",
+            f"must have what people said, {words}",
+            f"other entries in {lacking} of {len(made)} rows",
         )
         others = [look(word) for word in said if codes[word] is None]
         remedy = f"{remedy_of_words(others, len(said), design)}. "
-        remedy += "If another column does, write --design NAME=DESIGN"
+        remedy += "If their words are in another column, write --design NAME=DESIGN"
         raise ArgumentError(f"column {name!r}", rule, got, remedy)
     return [code for code in made if code is not None]
 
@@ -448,7 +454,10 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
         stated_name, design = with_name(text)
         name, left = stated_name or _sides(formula)[0], formula.partition("~")[0]
         if stated_name is None and (len(stated) > 1 or len(names_of_sum(left) or ()) != 1):
-            rule = "must say which answer it is of, where FORMULA does not begin with it"
+            rule = (
+                "must name its question, unless there is one design and FORMULA begins with its "
+                "question"
+            )
             raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
         short_name = design.partition(":")[0].strip().lower()
         names = [*BY_NAME, *NAMES_OF_GROUPS]
@@ -458,8 +467,8 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
         chosen = groups_from_text(design) if short_name in NAMES_OF_GROUPS else from_text(design)
         if isinstance(chosen, ListExperiment):
             rule, remedy = (
-                "is no card",
-                "In Python, regress_list of warner.regression.lists does it",
+                "must be a card, not a list of items",
+                "In Python, use regress_list of warner.regression.lists",
             )
             raise ArgumentError("--design", rule, repr(design), remedy)
         designs[name] = chosen
@@ -471,7 +480,7 @@ def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
     names = names_of_sum(formula)
     if not names or len(names) < 2:
         rule = "must be a sum of names, with --correlation"
-        raise ArgumentError("FORMULA", rule, repr(formula), "As in smokes + drinks + income")
+        raise ArgumentError("FORMULA", rule, repr(formula), "For example smokes + drinks + income")
     listed = [*people.questions, *people.public]
     for name in names:
         if name not in listed:
@@ -480,7 +489,8 @@ def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
     hidden = [name for name in names if name in people.questions]
     if not hidden:
         rule = "must have a hidden answer among its names"
-        raise ArgumentError("FORMULA", rule, repr(formula), ", ".join(people.questions))
+        listed_hidden = ", ".join(people.questions)
+        raise ArgumentError("FORMULA", rule, repr(formula), f"Hidden answers: {listed_hidden}")
     columns = {
         name: people.public[name] for name in (*names, *roles.values()) if name not in hidden
     }

@@ -61,17 +61,18 @@ _SHOWN = 10  # names of groups in a message
     "--output",
     required=True,
     metavar="FILE",
-    help="The report to write: .html or .pdf; - is HTML on standard output.",
+    help="The report file to write, .html or .pdf; - is HTML on standard output.",
 )
 @click.option(
-    "--study", metavar="FILE", help="The study, for its title and the texts of questions."
+    "--study", metavar="FILE", help="The study file, for its title and the texts of questions."
 )
 @paper_options()
-@click.option("--title", metavar="TEXT", help="The title. Default: that of the study.")
+@click.option("--title", metavar="TEXT", help="The title. Default: the title of the study.")
 @click.option(
     "--date",
     metavar="TEXT",
-    help="A date to print, or today. Default: none, so that the same tallies give the same file.",
+    help="A date to print; the word today prints the date of today. Default: none, so that the "
+    "same tallies give the same file.",
 )
 @summary
 @method_option
@@ -79,7 +80,7 @@ _SHOWN = 10  # names of groups in a message
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Some public columns of a tally of groups, for coarser groups. Default: all.",
+    help="Make groups by these public columns of a tally of groups. Default: by all its columns.",
 )
 @click.option(
     "--reference",
@@ -91,14 +92,15 @@ _SHOWN = 10  # names of groups in a message
     type=click.IntRange(1, 10_000),
     default=1,
     show_default=True,
-    help="How often the same people send fresh reports, for the privacy of all rounds together.",
+    help="How many times the same people send new reports: the file then tells the privacy of all "
+    "rounds together.",
 )
 @click.option(
     "--top",
     type=click.IntRange(1),
     default=20,
     show_default=True,
-    help="The most answers in one table.",
+    help="How many answers one table shows at most.",
 )
 @of_intervals
 @forged_part
@@ -127,12 +129,13 @@ def report(
     allow_simulated: bool,
     allow_implausible: bool,
 ) -> None:
-    """Write a report for readers from TALLY, as one HTML or PDF file.
+    """Turn TALLY into a report for readers, as one HTML or PDF file.
 
-    It says for each question how many people answered, the shares with their intervals, and mean
-    and median of numbers. It compares groups where the tally has them (warner tally --by). It says
-    in plain words what a report tells of a person, how the numbers were made, and what they do not
-    say. The file needs no network, no script and no other file. PDF needs the extra 'report'.
+    For each question, the file shows how many people answered, the shares with their intervals, and
+    mean and median of numbers. If the tally has groups (warner tally --by), it compares them. It
+    says in plain words what a sent report tells about a person, how the numbers were made, and what
+    they do not say. The file needs no network, no script and no other file. PDF needs the extra
+    'report'.
 
     \b
         warner report all.json --study study.toml -o report.html
@@ -142,7 +145,8 @@ def report(
     paper = OnPaper(on_paper, counts)
     paper.check(bool(tallies))
     if paper.is_of_groups:
-        rule, remedy = "has no report page", "Its table is printed by warner estimate"
+        rule = "must be a design with one card for everybody"
+        remedy = "To print the table of this design, run: warner estimate"
         raise ArgumentError("--design", rule, on_paper, remedy)
     if not tallies and not paper.counts:
         raise click.UsageError("Missing argument 'TALLY...'.")
@@ -212,7 +216,9 @@ def _check_reference(reference: str, groups: Mapping[str, Tally]) -> None:
             if str(value) == reference
         ]
         remedy = (
-            f"For groups by {columns[0]!r} alone add --by" if columns else meant(reference, names)
+            f"For groups by {columns[0]!r} alone, add --by {columns[0]}"
+            if columns
+            else meant(reference, names)
         )
         raise ArgumentError("--reference", rule, reference, remedy)
 
@@ -228,7 +234,9 @@ def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> 
     """The study, refused where it does not have the questions of the tallies."""
     if study.design is not None:
         rule = f"says that people are {study.design.text}, which a report page cannot show"
-        raise ArgumentError(path, rule, None, "Use warner estimate --study, and --plot or -o")
+        raise ArgumentError(
+            path, rule, None, "Run: warner estimate --study STUDY, with --plot or -o"
+        )
     domains: dict[str, list[str]] = {}
     for group_study in study.by_group.values():
         for name, mechanism in group_study.mechanisms.items():

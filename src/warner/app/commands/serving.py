@@ -59,7 +59,7 @@ _brand = options(
     click.option(
         "--colours",
         metavar="LIGHT,DARK",
-        help="Two colours of buttons and marks, on light and on dark screens: "
+        help="Two colours for buttons and marks, one for light and one for dark screens, such as "
         '"#0b5c63,#6fd0d0". Colours that are hard to read are refused.',
     ),
 )
@@ -69,7 +69,8 @@ _own_words = click.option(
     type=STUDY,
     metavar="LANGUAGE.json",
     multiple=True,
-    help="Words of the page itself in a language, of warner collect words. May be repeated.",
+    help="A file with the page's own words in one language, from warner collect words. May be "
+    "repeated.",
 )
 
 
@@ -84,36 +85,38 @@ def collect() -> None:
 @click.option(
     "--lan",
     is_flag=True,
-    help="For the people in one room: serve HTTPS at this machine's address in the local network, "
-    "with a certificate made here, STUDY.lan.pem, about which browsers warn; show a QR code.",
+    help="For people in one room: serve HTTPS at this machine's address in the local network, and "
+    "show a QR code. The certificate is made here, STUDY.lan.pem, and browsers warn about it.",
 )
 @store_options
 @click.option(
-    "--people", type=click.IntRange(1), help="The planned number of people. Default: the study's."
+    "--people",
+    type=click.IntRange(1),
+    help="The planned number of people. Default: the number in the study.",
 )
 @click.option(
     "--step",
     type=click.IntRange(1),
-    help="The live page shows a new result after so many reports. Default: the study's. 1 is for "
-    "trials: whoever watches the page then sees what each single report changes. It must not be "
-    "smaller than before in the same store.",
+    help="After how many reports the live page shows a new result. Default: the number in the "
+    "study. Use 1 only for trials: whoever watches the page then sees what each single report "
+    "changes. With the same store, it must not become smaller.",
 )
 @click.option(
     "--preview",
     is_flag=True,
-    help="Try the page: nothing is counted, the page says so, and the store goes when this ends.",
+    help="Try the page: nothing is counted, the page says so, and the store is deleted at the end.",
 )
 @click.option(
     "--new-texts",
     is_flag=True,
-    help="Other words of questions or choices than before mean the same, as after a corrected "
-    "typing error. Otherwise a store with answers refuses them.",
+    help="Say that changed words of questions or choices mean the same as before, for example "
+    "after correcting a typing error. Without this, a store with answers refuses changed words.",
 )
 @click.option(
     "--restored",
     is_flag=True,
-    help="Go on with a store that is a backup or another copy, and lacks the reports that were "
-    "accepted after it was made. Their people can answer again.",
+    help="Go on with a store that is a backup or another copy. It lacks the reports that were "
+    "accepted after it was made, and the people who sent them can answer again.",
 )
 @_brand
 @_own_words
@@ -124,26 +127,26 @@ def collect() -> None:
     type=click.IntRange(1024),
     default=4 << 20,
     show_default=True,
-    help="The largest body of a request, in bytes.",
+    help="The largest body of a request that is accepted, in bytes.",
 )
 @rate_options
 def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count the answers of real people.
 
-    Two addresses are printed: one of the survey, and one of the owner's live page, which ends in
-    the owner's token. The token is printed once, when it is made. Only its SHA-256 is kept.
+    Two addresses are printed: the survey, and the owner's live page. The address of the live page
+    ends in the owner's token. The token is printed once, when it is made. Only its SHA-256 is kept.
 
-    Answers are randomised in the browser. What is kept of the reports: counts, and the random ids
-    of the reports that are counted. Neither reports, nor addresses, nor times, nor an order are
-    kept, and requests are not logged. To limit abuse, a salted hash of each address is kept in
+    Answers are randomised in the browser. Of the reports, the server keeps only counts, and the
+    random ids of the reports that are counted. It keeps no reports, no addresses, no times and no
+    order, and does not log requests. To limit abuse, a salted hash of each address is kept in
     memory for ten minutes.
 
-    Ctrl-C or SIGTERM ends it, after all requests were answered. It goes on where it stopped when it
-    is started again, also after a crash. Once somebody has answered, the words of questions and
-    choices must stay as they are, or --new-texts says that they mean the same.
+    Ctrl-C or SIGTERM stops the server, after it has answered all requests. Started again, it goes
+    on where it stopped, also after a crash. Once somebody has answered, do not change the words of
+    questions and choices, unless they mean the same and you say --new-texts.
 
-    Browsers offer what the survey page needs on this machine's own address and over HTTPS only.
-    Give --certificate and --key, or put it behind a proxy that speaks HTTPS.
+    Browsers let the survey page work only over HTTPS, or on this machine itself. For other devices,
+    give --certificate and --key, or put the server behind a proxy that serves HTTPS.
 
     \b
         warner collect serve study.toml
@@ -186,7 +189,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     if study.collect.access is None:
         # It decides whether one person can answer twice, so no default decides it.
         rule = "must say who may answer"
-        remedy = "Write one of these into the table [collect], at the end of the file for example"
+        remedy = (
+            "Write one of these lines into the table [collect], for example at the end of the file"
+        )
         raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
     own_words = dict(map(read_words, choices["words"]))
     brand = brand_files(choices["logo"], choices["colours"])
@@ -196,8 +201,14 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     limits, listen = limits_of(choices), listening(choices, url)
     tokens_of, reached = study.collect.tokens, url or listen.url(listen.port)
     if tokens_of and is_of_this_machine(tokens_of.issuer) and not is_of_this_machine(reached):
-        rule = "is an address of this machine, and other devices exchange their codes there"
-        remedy = "Make keys for one that they reach: warner collect keys --issuer https://..."
+        rule = (
+            "is an address that only this machine reaches, but other devices must exchange their "
+            "codes there"
+        )
+        remedy = (
+            "Make keys for an address that they reach. Run: warner collect keys --issuer "
+            "https://..."
+        )
         raise ArgumentError(f"{path}: issuer", rule, tokens_of.issuer, remedy)
     served_at, preview = url, choices["preview"]
     if preview and choices["store"] is not None:
@@ -240,11 +251,13 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
             _say_ready(served_at, tokens, collector, study)
             if preview:
                 click.echo(
-                    "Preview: no report is counted, and all of it goes at the end.", err=True
+                    "Preview: no report is counted, and everything is deleted at the end.", err=True
                 )
                 if study.collect.tokens is not None:
                     click.echo(
-                        "The page needs warner collect issue, and codes of its own.", err=True
+                        "The page also needs warner collect issue to run, and codes made for this "
+                        "trial.",
+                        err=True,
                     )
                 if study.collect.access == "invited":
                     codes = new_codes(3)
@@ -264,8 +277,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 click.echo(about_small_steps(study.collect.step), err=True)
             for name, size in too_large(study).items():
                 click.echo(
-                    f"No live estimate of {name}: {about_many_values(size)}. "
-                    "Load its tally, and use warner estimate.",
+                    f"No live estimate of {name}: {about_many_values(size)}. To estimate it, fetch "
+                    "the tally with warner collect pull, then run: warner estimate",
                     err=True,
                 )
 
@@ -280,16 +293,17 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:
         click.echo(
-            "The ids that tell repeats are still there. They are dropped when it has run for an "
-            "hour after closing, or when you close the survey on the live page.",
+            "The ids by which repeated reports are recognised are still kept. They are deleted "
+            "when the server has run for an hour after closing, or when you close the survey on "
+            "the live page.",
             err=True,
         )
 
 
 _ACCESS = """
-  access = "invited"  # people with a code of "warner collect invite", which counts once
+  access = "invited"  # people with a code from "warner collect invite"; each code counts once
   access = "open"     # everyone with the address; one person can send several reports
-  access = "tokens"   # people exchange codes for tokens: warner collect keys says more"""
+  access = "tokens"   # people exchange codes for tokens; to begin, run: warner collect keys"""
 
 
 def _take_lan(path: str, choices: dict[str, Any]) -> str:
@@ -299,7 +313,7 @@ def _take_lan(path: str, choices: dict[str, Any]) -> str:
     for option in ("host", "certificate", "key", "url"):
         source = click.get_current_context().get_parameter_source(option)
         if source is ParameterSource.COMMANDLINE:
-            rule = f"chooses what --{option} states"
+            rule = f"chooses --{option} itself"
             raise ArgumentError("--lan", rule, None, "Leave one of the two out")
     address = local_address()
     file = certificate_file(str(Path(path).with_suffix(".lan.pem")), address)
@@ -326,12 +340,12 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
         words = ["warner", "collect", "pull", url, "--token-file", "token.txt", *trusted]
         pull = shlex.join([*words, "-o", "tally.json"])
         click.echo(
-            f"The survey is closed. The tally: start {again} again, and {pull}, where token.txt "
-            "holds the owner's token.",
+            "The survey is closed. To fetch the tally, put the owner's token into token.txt, start "
+            f"the server again:\n  {again}\nand run in another terminal:\n  {pull}",
             err=True,
         )
     else:
-        click.echo(f"It goes on where it stopped with: {again}", err=True)
+        click.echo(f"To go on where it stopped, run: {again}", err=True)
 
 
 def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:
@@ -341,7 +355,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     click.echo(f"Survey:      {url}/")
     if "" not in tokens:
         click.echo(f"Live result: {url}/live (with the token of the first start)")
-        click.echo("--new-token makes another token.", err=True)
+        click.echo("If that token is lost, --new-token makes another one.", err=True)
     for name, token in tokens.items():
         of_whom = f" of {name}" if name else ""
         if name == METRICS:
@@ -360,16 +374,19 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
 
 @collect.command()
 @click.option(
-    "--language", default="en", show_default=True, help="The language of the words to start from."
+    "--language",
+    default="en",
+    show_default=True,
+    help="The language of the texts that the file starts with.",
 )
 @click.option("-o", "--output", required=True, help="The file to write, named LANGUAGE.json.")
 def words(language: str, output: str) -> None:
     """Write the survey page's own words to a file, for a translator or a reader who checks them.
 
-    The file holds a text for each key. Translate the texts, and leave the keys and what stands in
-    {braces} as they are. Where words must agree with a number, {"by": "count", "one": "...",
-    "other": "..."} takes a text's place. No sentence about protection may promise more than the
-    English one. "read_by" is the place for the name of a native speaker who has read the file.
+    The file has a text for each key. Translate the texts; do not change the keys, nor anything in
+    {braces}. Where words depend on a number, write {"by": "count", "one": "...", "other": "..."} in
+    place of the text. No sentence about protection may promise more than the English one. In
+    "read_by", write the name of a native speaker who has read the file.
 
     \b
         warner collect words -o sw.json
@@ -392,7 +409,7 @@ def words(language: str, output: str) -> None:
 def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> None:
     """Make a poster of STUDY, which is served at URL: a page to print, with a QR code.
 
-    It has the title, the address, and what happens to answers, in all languages of the study.
+    The page has the title, the address, and what happens to answers, in all languages of the study.
 
     \b
         warner collect poster study.toml https://survey.example.org -o poster.html
@@ -405,8 +422,12 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
 
     plan, address = Study.load(study), checked_url(url)
     if plan.collect.has_codes:
-        rule = "invites people, and each of them has a link of their own"
-        raise ArgumentError(study, rule, None, "Send the links of warner collect invite --url")
+        rule = "invites people, and each invited person has a link of their own"
+        remedy = (
+            "To make the links, run: warner collect invite --url ADDRESS. Then send each person "
+            "their link"
+        )
+        raise ArgumentError(study, rule, None, remedy)
     refuse_overwriting(output, study)
     survey_bytes(plan)  # refused before anybody reads of it
     write_text(poster(plan, f"{address}/", dict(map(read_words, words))), output)
@@ -419,28 +440,28 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     "path",
     type=STUDY,
     metavar="STUDY",
-    help="The study that URL is to serve, if known.",
+    help="The study file that should be served at URL, if you have it.",
 )
 @click.option(
     "--draws",
     type=click.IntRange(1_000, 10**8),
     default=1_000_000,
     show_default=True,
-    help="How many reports are drawn in the page, in all.",
+    help="How many reports are drawn in the page, for all questions together.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify_survey(url: str, path: str | None, draws: int, as_json: bool) -> None:
-    """Check the survey that runs at URL, as a stranger can.
+    """Check the survey that runs at URL, as anybody can.
 
-    Chromium opens the survey and answers it twice, with different answers. Nothing that it would
-    send reaches the collector: it is taken and looked at. The page must be one of warner, with the
-    scripts of this version, which are compared byte for byte. The odds of every question must be
-    those of its integers. The page may ask for nothing else, and keep nothing else. What it sends
-    must be as long for any answers. Reports that are drawn in the page must have the law of the
-    integers.
+    Chromium opens the survey and answers it twice, with different answers. What it would send is
+    caught and checked, and never reaches the collector. The page must be a page of warner, with
+    exactly the scripts of this version. It must load nothing else and keep nothing else. The odds
+    that it states for each question must agree with the integers that its reports are drawn with,
+    and so must reports that are drawn in the page. What it sends must have the same length for all
+    answers.
 
-    The check is of what was served now and here: a collector can serve something else to others.
-    The exit status is 1 where anything is wrong. Playwright and Chromium are needed.
+    Only what was served here and now is checked: a collector can serve something else to others.
+    The exit status is 1 if anything is wrong. Playwright and Chromium are needed.
 
     \b
         warner collect verify https://survey.example.org --study study.toml
@@ -478,13 +499,16 @@ for _command in (invite, unused, make_keys, issue):
 @click.argument("url")
 @tally_output
 @access_options
-@click.option("--by", metavar="NAME", help="A tally of the groups of people by this public column.")
+@click.option(
+    "--by", metavar="NAME", help="Fetch a tally of groups of people, by this public column."
+)
 def pull(url: str, output: str, access: Access, by: str | None) -> None:
-    """Fetch the tally of the collector at URL: the counts of its last published step.
+    """Fetch the tally of the collector at URL, with the counts up to the last published step.
 
-    It needs the owner's token, in a file or in a variable of the environment, so that it stands in
-    no list of processes. Several collectors of one study are added by warner merge. Close a survey
-    before its last tally is fetched: everything that was counted is then published.
+    The command needs the owner's token, in a file or an environment variable: on the command line,
+    lists of processes would show it. To add the tallies of several collectors of one study, run:
+    warner merge. Close the survey before you fetch its last tally: everything that was counted is
+    then published.
 
     \b
         warner collect pull https://survey.example.org --token-file token.txt -o tally.json
@@ -500,9 +524,9 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
 def close(url: str, access: Access) -> None:
     """Close the survey of the collector at URL: everything that was counted is then published.
 
-    It needs the owner's token. Reports that come later are refused. Where the study drops the ids
-    that tell repeats, they are dropped, and the survey cannot be opened again; else the live page
-    has a button for that.
+    The command needs the owner's token. Reports that come later are refused. If the study deletes
+    the ids by which repeated reports are recognised, they are deleted now, and the survey cannot be
+    opened again. Otherwise the live page has a button to open it again.
 
     \b
         warner collect close https://survey.example.org --token-file token.txt
@@ -517,11 +541,11 @@ def close(url: str, access: Access) -> None:
 @click.option(
     "--server",
     metavar="URL",
-    help="The address of the collector while it runs. It needs the owner's token.",
+    help="The address of the running collector. Needs the owner's token.",
 )
 @access_options
 @store_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program that watches.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a monitoring program.")
 def status(
     study: str,
     server: str | None,
@@ -530,12 +554,12 @@ def status(
     ways: int | None,
     as_json: bool,
 ) -> None:
-    """Say how the collector of STUDY is: its survey, its store and its last backup.
+    """Show how the collector of STUDY is doing: its survey, its store and its last backup.
 
-    A file that a server has open is read by that server alone: give --server and the owner's token.
-    A database is read beside its servers. Of people it says what the live page says: how many are
-    counted, and how many of them are published. The minute of the last report is known to a running
-    server only, which forgets it at its end.
+    If a running server has the store file open, give --server and the owner's token. A store in a
+    database can be read while servers use it. About people, the command says only what the live
+    page says: how many are counted, and how many of them are published. Only a running server knows
+    the minute of the last report, and forgets it when it stops.
 
     \b
         warner collect status study.toml
@@ -559,7 +583,7 @@ def status(
         except Refused as error:
             if error.name != "store_in_use":
                 raise
-            remedy = "Ask the server that has it: --server and --token-file"
+            remedy = "Ask the running server, with --server and --token-file"
             raise error.with_remedy(remedy) from None
     click.echo(answer.to_json() if as_json else "\n".join(answer.lines()), nl=not as_json)
 
@@ -570,20 +594,24 @@ def status(
 def backup(url: str, access: Access) -> None:
     """Copy the store of the collector at URL while it runs.
 
-    It needs the owner's token. The collector writes the copy beside its store, with -backup at the
-    end of the name, in place of the copy before: take it from there to another disk. It is whole,
-    and of one moment. It never travels: the store has what the live page does not show yet.
+    The command needs the owner's token. The collector writes the copy beside its store, with
+    -backup at the end of the name, and replaces the copy before. Move the copy to another disk. It
+    is complete, and shows one moment. It is not sent to you, because the store has what the live
+    page does not show yet.
 
-    Keep few copies. Two of them, of different times, show what was counted in between.
+    Keep few copies: two copies from different times show what was counted in between.
 
-    A database is backed up by its own tools: pg_dump.
+    Back up a database with its own tool, pg_dump.
 
     \b
         warner collect backup https://survey.example.org --token-file token.txt
         warner collect restore study.counts.sqlite-backup study.counts.sqlite
     """
     name = access.as_owner("collect backup", url).backup()
-    click.echo(f"{visible(name)} is a copy of the store, beside it on its machine.", err=True)
+    click.echo(
+        f"{visible(name)} is the copy. It is beside the store, on the collector's machine.",
+        err=True,
+    )
 
 
 @collect.command()
@@ -592,10 +620,11 @@ def backup(url: str, access: Access) -> None:
 def restore(backup: str, store: str) -> None:
     """Make the file STORE from BACKUP, a copy of a store, and check it.
 
-    Nothing is replaced: move the files of the old store away. The reports that were accepted after
-    the copy was made are not in it. Their people had a reply, so their devices do not send again.
-    With invitations they can answer again, and a person's two reports tell together as much as
-    twice the epsilon. So serve refuses the store until --restored says that you know.
+    Nothing is replaced: move the files of the old store away first. Reports that were accepted
+    after the copy was made are not in it, and devices do not send them again, because they got a
+    reply. With invitations, the people who sent them can answer again. A person's two reports
+    together then tell as much as one report with twice the epsilon. So warner collect serve refuses
+    the store until you say --restored.
 
     \b
         warner collect restore study.counts.sqlite-backup study.counts.sqlite
@@ -608,8 +637,8 @@ def restore(backup: str, store: str) -> None:
         raise ArgumentError("STORE", rule, None, remedy)
     SQLiteStore(store).restore(backup)
     click.echo(
-        f"{store} is whole. It lacks what was accepted after the copy was made: warner collect "
-        "serve goes on without that, with --restored.",
+        f"{store} is made and undamaged. It lacks the reports that were accepted after the copy "
+        "was made. To go on without them, run: warner collect serve STUDY --restored",
         err=True,
     )
 
@@ -622,7 +651,7 @@ def restore(backup: str, store: str) -> None:
     "--start",
     type=click.IntRange(0),
     default=0,
-    help="Leave out so many rows, which an earlier run sent.",
+    help="Skip this many rows, which an earlier run has sent.",
 )
 @click.option("--allow-simulated", is_flag=True, help="Send reports that were made with a seed.")
 def push(
@@ -634,9 +663,10 @@ def push(
 ) -> None:
     """Send the reports in the file REPORTS to the collector at URL, 1,000 at a time.
 
-    The id of each report follows from the checksum of the file and its row. So the same file counts
-    once, however often it is sent, and whether or not replies were lost. The rows of a file are in
-    random order already. The owner's token lifts the collector's limits of rates.
+    The id of each report is computed from the checksum of the file and the row. So each report is
+    counted once, however often you send the same file, even if replies were lost. The rows of a
+    file are already in random order. With the owner's token, the collector's rate limits do not
+    apply.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -665,6 +695,6 @@ def push(
 def _sent(sent: int, n: int) -> str:
     """What became of an upload that ended early."""
     return (
-        f"{sent:,} of {plural(n, 'report was', 'reports were')} accepted; the same command goes on "
-        f"with --start {sent}, and without it counts nothing twice"
+        f"{sent:,} of {plural(n, 'report was', 'reports were')} accepted; to go on, run the same "
+        f"command with --start {sent}. Without it, nothing is counted twice either"
     )

@@ -77,34 +77,35 @@ def _joined(
     metavar="NAME,NAME,...",
     multiple=True,
     callback=_joined,
-    help="Columns that travel in the clear beside the reports, such as a ward or a week. May be "
-    "repeated.",
+    help="Columns that are written beside the reports without protection, such as a ward or a "
+    "week. May be repeated.",
 )
 @click.option("--title", help="The name of the study.")
 @click.option(
     "--label",
     metavar="NAME=TEXT",
     multiple=True,
-    help="The text of a question. May be repeated, as the options below.",
+    help="The text of a question. May be repeated, like the options below.",
 )
 @click.option(
     "--values",
     metavar="NAME=A,B,C",
     multiple=True,
-    help="All labels that can be answered, as in smokes=never,sometimes,often.",
+    help="All answers that people can choose from, as in smokes=never,sometimes,often.",
 )
 @click.option(
     "--range",
     metavar="NAME=LOW:HIGH",
     multiple=True,
-    help="The limits of numbers, as in units=0:60. units=0:60:30 has 30 bins.",
+    help="The smallest and the largest number, as in units=0:60. units=0:60:30 divides them into "
+    "30 bins.",
 )
 @click.option(
     "--grid",
     metavar="NAME=ROWSxCOLUMNS",
     multiple=True,
-    help="The grid of places whose cells are row,column, as in home=24x16 or home=24x16:0.5 "
-    "with the side of a cell.",
+    help="A grid of places: its numbers of rows and columns, as in home=24x16, or home=24x16:0.5 "
+    "with the side of a cell. An answer is a cell, written row,column.",
 )
 @click.option(
     "--kind",
@@ -117,9 +118,9 @@ def _joined(
     "--design",
     metavar="NAME=DESIGN",
     multiple=True,
-    help="The design by which people randomise the answer themselves, on paper, as in "
-    "smokes=crosswise:1/4, in place of a mechanism and an epsilon. Counts alone need no study: "
-    "warner estimate --design.",
+    help="For a question on paper: the design by which people randomise their answers themselves, "
+    "as in smokes=crosswise:1/4. It replaces mechanism and epsilon. If you have only counts, you "
+    "need no study: run warner estimate --design.",
 )
 @click.option(
     "--values-from-data",
@@ -130,31 +131,32 @@ def _joined(
 @click.option(
     "--copy",
     metavar="NAME,NAME,...",
-    help="As --values-from-data, for these columns alone.",
+    help="Like --values-from-data, but only for these columns.",
 )
 @click.option(
     "--rounded",
     is_flag=True,
-    help="Round limits that are copied outwards, such as 3 and 57 to 0 and 60.",
+    help="Round the copied limits outwards, such as 3 and 57 to 0 and 60.",
 )
 @click.option(
     "--epsilon",
     type=click.FloatRange(0, 700, min_open=True),
     default=1.0,
     show_default=True,
-    help="The budget of each question. Two questions cost twice as much; with three or more, each "
-    "person is asked one of them, and spends it once.",
+    help="The epsilon of each question. With two questions, each person spends it twice; with "
+    "three or more, each person is asked one of them, and spends it once.",
 )
 @click.option(
     "--people",
     type=click.IntRange(1),
-    help="How many people will answer. The mechanisms are then those that warner plan proposes, "
-    "which takes seconds for each question. Default: by a simple rule.",
+    help="How many people will answer. Mechanisms are then chosen as by warner plan, which takes "
+    "seconds for each question. Default: they are chosen by a simple rule.",
 )
 @click.option(
     "--ask/--no-ask",
     default=None,
-    help="Ask on the terminal for what is not stated. Default: where there is a terminal.",
+    help="Ask on the terminal for what the options do not say. Default: ask if there is a "
+    "terminal.",
 )
 @force
 def new(
@@ -174,16 +176,16 @@ def new(
 ) -> None:
     """Write a first study file, with comments on what to decide.
 
-    It looks at the file ANSWERS, one that warner randomize reads, and asks on a terminal. Without
-    ANSWERS and --secret it asks for everything.
+    The command looks at ANSWERS, a file for warner randomize, and asks questions on the terminal.
+    Without ANSWERS and --secret it asks for everything.
 
     No answer is copied into the study or a message, unless you say --values-from-data or --copy.
-    The study states the kind of each column: labels, whole numbers, numbers, dates, cells. A
-    column is of a kind if 9 in 10 of its cells are: one odd cell does not change that. With --kind
-    the column is not looked at.
+    The study states the kind of each column: labels, whole numbers, numbers, dates, cells. The kind
+    is that of at least 9 in 10 cells, so that one odd cell changes nothing. With --kind the column
+    is not looked at.
 
-    Labels and limits are stated with --values and --range, or asked on the terminal. Otherwise
-    the study says TO DECIDE there, and warner audit names the lines.
+    Give labels and limits with --values and --range, or on the terminal. Otherwise the study says
+    TO DECIDE in their place, and warner audit lists the lines.
 
     \b
         warner new answers.csv -o study.toml --secret smokes,units --public hospital
@@ -248,7 +250,7 @@ def refuse_existing(output: str, answers: str | None, force: bool) -> None:
 
 def _refuse_without_file(answers: str | None, copies: bool) -> None:
     if copies and answers is None:
-        rule = "go with a file of answers, and none is named"
+        rule = "need a file of answers, and none is named"
         raise ArgumentError("--values-from-data, --copy and --rounded", rule)
 
 
@@ -256,19 +258,20 @@ def _refuse_unknown(copy: list[str], names: list[str]) -> None:
     """Refuse to copy from a column that is neither secret nor public."""
     for name in copy:
         if name not in names:
-            rule = f"must name some of {', '.join(names)}"
+            rule = f"must name columns of --secret or --public, {', '.join(names)}"
             raise ArgumentError("--copy", rule, repr(name), meant(name, names))
 
 
 def _refuse_no_names(secret: list[str], public: list[str]) -> None:
     """Refuse a study without a question, and a column that is both secret and public."""
     if not secret:
-        rule, remedy = "must name the columns whose answers are protected", "As in --secret smokes"
+        rule = "must name the columns whose answers are protected"
+        remedy = "For example --secret smokes"
         raise ArgumentError("--secret", rule, None, remedy)
     both = [name for name in public if name in secret]
     if both:
         rule = f"names {', '.join(both)}, which --secret names too"
-        raise ArgumentError("--public", rule, None, "A column is secret or public")
+        raise ArgumentError("--public", rule, None, "A column is either secret or public")
 
 
 def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:
@@ -289,7 +292,7 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
     if study.undecided:
         said.append(
             f"Still to be decided: the values of {listed(study.undecided)}. Write them where "
-            "the study says TO DECIDE; warner audit names the lines."
+            "the study says TO DECIDE; warner audit lists the lines."
         )
     if study.untranslated:
         said.append(
@@ -319,7 +322,7 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Repeatable randomness, instead of that of the operating system.",
+    help="The same seed gives the same results again. Default: randomness of the operating system.",
 )
 def demo(output: str, seed: int | None) -> None:
     """Run all steps on real answers.
@@ -335,7 +338,7 @@ def demo(output: str, seed: int | None) -> None:
 
 @click.group(cls=GroupInWholeSentences)
 def study() -> None:
-    """Check a study file, print a sheet of it, and files for other programs and your own page."""
+    """Check a study file, print a paper sheet of it, or make files for programs and web pages."""
 
 
 @study.command()
@@ -344,17 +347,18 @@ def study() -> None:
     "--rows",
     "shows_rows",
     is_flag=True,
-    help="Print the rows of each Optimal, as lines for the study, and nothing else.",
+    help="Print only the rows of each mechanism Optimal, as lines to put into the study.",
 )
 @written
 def check(study: str, output: Output, shows_rows: bool) -> None:
     """Check a study file, and show what it means: questions, values, mechanisms, budgets.
 
-    All mistakes are named with their lines. A draft may lack mechanisms and epsilons, which warner
+    All mistakes are listed with their lines. A draft may lack mechanisms and epsilons, which warner
     plan proposes. warner audit computes what the mechanisms spend.
 
-    Two kinds of processors can find other rows for Optimal that are as good, and their reports do
-    not add up. Where several computers use the study, put the lines of --rows into it.
+    Computers with different processors can find different rows for Optimal. These are equally good,
+    but their reports cannot be added. If several computers use the study, put the lines of --rows
+    into it.
 
     \b
         warner study check study.toml
@@ -380,17 +384,19 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
 @click.option(
     "--counts",
     metavar="FILE.csv",
-    help="Also write the table that takes the counts, without its numbers.",
+    help="Also write an empty table, to fill in with the counts.",
 )
 @click.option(
     "--draw",
     "draws",
     metavar="[NAME=]DEVICE",
     multiple=True,
-    help=f"What people draw with: {', '.join(DEVICES)}; with NAME= at this question. May be "
-    "repeated. Default: the first of them that has the chances of the design.",
+    help=f"What people draw with: {', '.join(DEVICES)}. NAME= sets it for one question. May be "
+    "repeated. Default: the first in this list that has the chances of the design.",
 )
-@click.option("--language", metavar="TAG", help="The language of the study's own texts.")
+@click.option(
+    "--language", metavar="TAG", help="The language in which the study's texts are printed."
+)
 @force
 def sheet(
     study: str,
@@ -400,11 +406,12 @@ def sheet(
     language: str | None,
     force: bool,
 ) -> None:
-    """Write a questionnaire on paper, with which people randomise themselves by dice or coins.
+    """Write a paper questionnaire, with which people randomise their answers by dice or coins.
 
-    The study states a design for each question, such as design = "crosswise:1/4". The sheet has the
-    instructions for exactly its chances, boxes to tick, and in numbers of people what a box tells.
-    The last page is for the interviewer: what to bring, how to count, and the commands to run.
+    The study must state a design for each question, such as design = "crosswise:1/4". The sheet has
+    instructions with exactly the chances of the design, boxes to tick, and, in numbers of people,
+    what a tick tells about a person. The last page is for the interviewer: what to bring, how to
+    count, and the commands to run.
 
     \b
         warner study sheet study.toml -o form.pdf --counts counts.csv
@@ -419,7 +426,9 @@ def sheet(
     for path in filter(None, [output, counts]):
         refuse_existing(path, study, force)
     if counts is not None:
-        require_ending(counts, ".csv", remedy="Name it .csv; Excel opens and saves it")
+        require_ending(
+            counts, ".csv", remedy="Let its name end in .csv; Excel opens and saves such files"
+        )
     stated = Study.load(study)
     chosen = choice("--language", language or stated.languages[0], stated.languages)
     devices = {}
@@ -448,15 +457,15 @@ def sheet(
     type=click.FloatRange(0, 700, min_open=True),
     default=1.0,
     show_default=True,
-    help="The budget of questions that are marked without one.",
+    help="The epsilon of marked questions for which the form states none.",
 )
 @click.option(
     "--language",
     "languages",
     metavar="NAME=TAG",
     multiple=True,
-    help="The tag of a language that the form names without one, as in Swahili=sw. Texts without "
-    "a language are default=TAG. May be repeated.",
+    help="The tag of a language that the form names without a tag, as in Swahili=sw. For texts "
+    "without a language, write default=TAG. May be repeated.",
 )
 @force
 def from_xlsform(
@@ -464,16 +473,17 @@ def from_xlsform(
 ) -> None:
     """Make a study from an XLSForm of ODK or KoboToolbox (.xlsx, .xls, .csv or .md).
 
-    Columns of the sheet survey mark the questions that are to be randomised: warner_epsilon, the
-    budget; warner_mechanism; warner_reports, warner_missing, warner_unit and options of the
+    Columns that you add to the form's sheet survey mark the questions to randomise: warner_epsilon,
+    the budget; warner_mechanism; warner_reports, warner_missing, warner_unit and options of the
     mechanism, such as warner_variant. warner_public = yes marks a public column.
 
-    Taken are select_one, integer, decimal and range, with labels, hints and choices in all
-    languages. Limits come from constraints such as . >= 18 and . <= 99. Without them the study says
-    TO DECIDE. A question that is not required has missing = "answer": nonresponse is protected too.
+    The study takes questions of the types select_one, integer, decimal and range, with labels,
+    hints and choices in all languages. Limits come from constraints such as . >= 18 and . <= 99;
+    without constraints the study says TO DECIDE. A question that is not required gets missing =
+    "answer", so that "no answer" is protected too.
 
-    All other questions are left out, and named with the reason. They stay in the form. A question
-    that goes through warner must not stay there: the form would store the answer itself.
+    All other questions are left out, and listed with the reason. They stay in the form. Delete from
+    the form each question that the study asks, or the form would store the true answer.
 
     \b
         warner study from-xlsform form.xlsx -o study.toml
@@ -485,7 +495,7 @@ def from_xlsform(
         name, sign, tag = text.rpartition("=")
         if not (name and sign and tag):
             rule = "must be NAME=TAG"
-            raise ArgumentError("--language", rule, show(text), "As in Swahili=sw")
+            raise ArgumentError("--language", rule, show(text), "For example Swahili=sw")
         tags[name] = tag
     form_read = read_form(form, tags)
     first = form_read.study(epsilon)
@@ -493,17 +503,18 @@ def from_xlsform(
     notes = [f"Left out, {reason}: {listed(names)}." for reason, names in form_read.left.items()]
     if form_read.always_asked:
         notes.append(
-            "Asked of everybody in the study, and not in the form: "
-            f"{listed(form_read.always_asked)}. Whom a question is asked would show other answers."
+            "Asked of everybody in the study, but not of everybody in the form: "
+            f"{listed(form_read.always_asked)}. Who is asked such a question would show that "
+            "person's other answers."
         )
     if form_read.must_answer:
         notes.append(
             f"Everybody must answer {listed(form_read.must_answer)}: the mechanism has no value "
-            "for nonresponse."
+            "for a missing answer."
         )
     names = listed([question.name for question in first.secret])
     notes.append(
-        f"Take {names} out of the form, or it stores the answers themselves beside the reports."
+        f"Take {names} out of the form, or the form stores the true answers beside the reports."
     )
     tell(first, output, form, notes)
 
@@ -515,12 +526,12 @@ def from_xlsform(
 )
 @force
 def embed(study: str, output: str, force: bool) -> None:
-    """Write what a page of your own needs to randomise answers in the browser.
+    """Write the files that a page of your own needs to randomise answers in the browser.
 
-    study.json holds the questions, and warner.js is the device's half. A page of a survey tool
-    loads both, writes the text of a report into a hidden field, and never the answer. The command
-    prints what the page must state, so that it runs with these two files and no others. Then
-    export the answers of the tool, and count the column:
+    study.json has the questions, and warner.js randomises answers on people's devices. A page of a
+    survey tool loads both, and writes the text of a report into a hidden field, never the answer.
+    The command prints the lines to put into the page, so that it works only with exactly these two
+    files. Afterwards export the reports from the tool, and count the column:
 
     \b
         warner study embed study.toml -o page

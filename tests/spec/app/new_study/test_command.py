@@ -111,7 +111,10 @@ def test_some_columns_can_be_copied_alone(here: Path) -> None:
     text = Path("study.toml").read_text()
     assert 'values = ["North", "South"]' in text and text.count('= "TO DECIDE"') == 3
     refused = run("new", "answers.csv", *ASKED, "--copy", "hospitl", ok=False).stderr
-    assert "--copy: must name some of smokes" in refused and "Is 'hospital' meant?" in refused
+    assert (
+        "--copy: must name columns of --secret or --public, smokes" in refused
+        and "Is 'hospital' meant?" in refused
+    )
 
 
 def test_the_mechanism_follows_the_values_and_the_budget(here: Path) -> None:
@@ -184,7 +187,7 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
     refused = run("new", "--secret", "a.b", "--values", "a.b=x,y", "--no-ask", ok=False).stderr
     assert "attributes.a.b: names must not be empty or contain '.'" in refused
     refused = run("new", "--secret", "a", "--values-from-data", ok=False).stderr
-    assert "go with a file of answers, and none is named" in refused
+    assert "need a file of answers, and none is named" in refused
 
 
 def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:

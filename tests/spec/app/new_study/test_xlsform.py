@@ -112,8 +112,8 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out, a place; ask for a cell of a grid: spot.",
         "Left out, it is in a repeat, which one person answers several times: nights.",
         "Left out, not marked by a column warner_epsilon, warner_mechanism or warner_public: remark",
-        "Asked of everybody in the study, and not in the form: weight.",
-        "Everybody must answer place: the mechanism has no value for nonresponse.",
+        "Asked of everybody in the study, but not of everybody in the form: weight.",
+        "Everybody must answer place: the mechanism has no value for a missing answer.",
         "Take smokes, age, weight, place, pain, fives, open, many out of the form",
         "Still to be decided: the values of open.",
     ):

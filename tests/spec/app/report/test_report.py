@@ -392,7 +392,7 @@ def test_a_reference_by_one_of_two_columns_is_told_how(here: Path) -> None:
     run("tally", "two.parquet", "--by", "ward,age_group", "-o", "two.json")
     said = run("report", "two.json", "-o", "r.html", "--reference", "north", ok=False).stderr
     assert "groups north, 18-39; south, 40+; got north" in said
-    assert "For groups by 'ward' alone add --by" in said
+    assert "For groups by 'ward' alone, add --by ward" in said
     run("report", "two.json", "-o", "r.html", "--reference", "north", "--by", "ward")
 
 

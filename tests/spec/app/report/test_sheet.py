@@ -151,7 +151,10 @@ def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
         (["class.toml", "-o", "f.docx"], "must end in .pdf or .html"),
         (["class.toml", "-o", "f.html", "--language", "de"], "--language"),
         (["class.toml", "-o", "class.toml"], "must end in"),
-        (["class.toml", "-o", "f.html", "--counts", "c.xlsx"], "Name it .csv; Excel opens"),
+        (
+            ["class.toml", "-o", "f.html", "--counts", "c.xlsx"],
+            "Let its name end in .csv; Excel opens",
+        ),
     ):
         assert re.search(words, run("study", "sheet", *arguments, ok=False).stderr), words
     run("study", "sheet", "class.toml", "-o", "f.html")

@@ -148,7 +148,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     again = run(*made, "-o", "issuer.pem", ok=False)
     assert "cannot be made again" in again.stderr
     early = run("collect", "issue", "study.toml", "--keys", "issuer.pem", ok=False)
-    assert "has no tokens" in early.stderr
+    assert "has no table [collect.tokens]" in early.stderr
     unready = run("collect", "serve", "study.toml", ok=False)
     assert "prints the table [collect.tokens]" in unready.stderr
     study.write_text(study.read_text() + done.stdout)
@@ -163,7 +163,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     Path("other.toml").write_text(TEXT)
     run("collect", "keys", "other.toml", *made[3:], "-o", "wrong.pem")
     wrong = run("collect", "issue", "study.toml", "--keys", "wrong.pem", ok=False)
-    assert "holds other keys than study.toml states" in wrong.stderr
+    assert "has other keys than study.toml" in wrong.stderr
     run("collect", "serve", "study.toml")
     swapped = run(
         "collect",
@@ -201,9 +201,12 @@ def test_an_issuer_that_devices_do_not_reach_is_refused(
     study.write_text(study.read_text() + table)
     issue = ("collect", "issue", "study.toml", "--keys", "issuer.pem")
     for options, said in [
-        (("--port", "8002"), "--port: must make the address to which study.toml sends devices"),
-        (("--host", "0.0.0.0", "--port", "8002"), f"Behind a proxy: --url {here}"),
-        (("--url", "https://codes.example.org"), "--url: must make the address"),
+        (("--port", "8002"), "--port: must give the address to which study.toml sends devices"),
+        (
+            ("--host", "0.0.0.0", "--port", "8002"),
+            f"If a proxy is at that address, add --url {here}",
+        ),
+        (("--url", "https://codes.example.org"), "--url: must give the address"),
     ]:
         assert said in run(*issue, *options, ok=False).stderr
     run(*issue, "--port", "8001")

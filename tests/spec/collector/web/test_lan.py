@@ -107,5 +107,5 @@ def test_the_command_listens_on_the_network_and_says_what_browsers_warn_of(
     assert "vouches" in done.stderr and "study.toml --lan" in done.stderr
     assert all(len(line) <= 80 for line in lan.what_people_see("study.lan.pem").splitlines())
     for option, value in (("--host", "0.0.0.0"), ("--url", "https://a.example")):
-        assert f"chooses what {option} states" in _serve("--lan", option, value).output
+        assert f"chooses {option} itself" in _serve("--lan", option, value).output
     assert len(heard) == 1
