@@ -182,8 +182,8 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
             first, other = seen.setdefault(file.place, (path, file.name))
             if first != path:
                 got = f"{redacted_address(first)} and {redacted_address(path)}"
-                rule = f"is part of both {got}, and would be counted twice"
-                raise ArgumentError(file.name, rule, None, "Leave one of the two out")
+                rule = f"is named by both {got}, and would be counted twice"
+                raise ArgumentError(file.name, rule, None, "Name it once")
             if other != file.name:
                 rule = f"is the same file as {other}, and would be counted twice"
                 raise ArgumentError(file.name, rule, None, "Remove one of the names")

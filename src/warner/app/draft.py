@@ -297,7 +297,7 @@ class Draft:
         return text
 
 
-_TABLES = "Write each attribute as a table of its own, such as [attributes.age]"
+_TABLES = "Write each attribute as a table of its own, [attributes.name]"
 
 
 def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[str, float]:

@@ -122,14 +122,14 @@ def test_what_does_not_go_together_is_refused_in_words(here: Path) -> None:
     run("tally", "r.North.csv", "r.South side.csv", "-o", "t.json")
     said = run("merge", "t.North.json", "t.South side.json", ok=False).stderr
     assert "warner estimate t.North.json 't.South side.json'" in said
-    assert "added twice" in run("estimate", "t.North.json", "t.North.json", ok=False).stderr
+    assert "given only once" in run("estimate", "t.North.json", "t.North.json", ok=False).stderr
     Path("copy.json").write_bytes(Path("t.North.json").read_bytes())
     assert "--allow-equal" in run("estimate", "t.North.json", "copy.json", ok=False).stderr
     run("estimate", "t.North.json", "copy.json", "--allow-equal", "--only", "smokes")
     study = Study.parse(STUDY)
     smokes = study.groups["North"].mechanisms["smokes"]
     for name, mechanism, rule in (
-        ("fewer", {"smokes": smokes}, "different attributes"),
+        ("fewer", {"smokes": smokes}, "must have the same attributes"),
         (
             "other",
             {

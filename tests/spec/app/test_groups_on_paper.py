@@ -36,7 +36,7 @@ def test_lists_are_estimated_from_their_counts() -> None:
     ("words", "said"),
     [
         ([*CHEATING, *FIRST], "each of 2 groups; got 1"),
-        (CHEATING, "goes with --counts"),
+        (CHEATING, "needs --counts"),
         ([*CHEATING, *FIRST, *SECOND, "--group", "card"], "goes with a table of a design of two"),
         ([*CHEATING, *FIRST, "--counts", "same=1,no=2"], "each of 'no', 'yes' once"),
         ([*CHEATING, *SECOND, *FIRST], "--allow-implausible"),

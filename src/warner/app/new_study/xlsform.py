@@ -32,7 +32,7 @@ from warner.studies.study import Study
 from warner.studies.texts import DEFAULT_LANGUAGE, is_language
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".csv", ".md")
-NOT_MARKED = "nothing in the columns warner_epsilon, warner_mechanism or warner_public"
+NOT_MARKED = "it has nothing in the columns warner_epsilon, warner_mechanism or warner_public"
 _PLAIN = "default"  # pyxform's name of the language of texts without one
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _AFTER = re.compile(rf"\.\s*(<=|>=|<|>)\s*({_NUMBER})")

@@ -550,7 +550,7 @@ def _in_short(source: Source, settings: Settings) -> Section:
     """The first section: one sentence for each question."""
     points = Points(tuple(question.in_short() for question in source.questions))
     hidden = (
-        "chance hides the answers of single people, so each number"
+        "the answers of single people are hidden by chance, so each number"
         if _hidden(source) is Strength.STRONG
         else "each number"
     )
