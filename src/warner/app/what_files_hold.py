@@ -117,7 +117,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     listed = list(groups)
     keys = {file_name_key(str(group)): group for group in listed}
     if len(keys) < len(listed):
-        rule = "must have names that differ by more than capitals, because files get these names"
+        rule = "name files, so their names must differ by more than upper and lower case"
         raise ArgumentError("groups", rule, ", ".join(map(str, listed)))
     return {group: of_group(path, group if len(listed) > 1 else None) for group in listed}
 
@@ -181,7 +181,8 @@ def refuse_repeated(paths: Sequence[str]) -> None:
     """Refuse a file that is named twice."""
     places = [str(Path(path).resolve()) for path in paths]
     if len(set(places)) < len(places):
-        raise ArgumentError("tallies", "each must be given only once", ", ".join(paths))
+        rule, remedy = "must not be added twice", "Name each file once"
+        raise ArgumentError("tallies", rule, ", ".join(paths), remedy)
 
 
 def _of_one_origin(

@@ -132,7 +132,7 @@ def test_nothing_is_counted_twice(here: Path) -> None:
     Path("copy.csv").write_bytes(Path("r.csv").read_bytes())
     assert "counted twice" in run("tally", "r.csv", "copy.csv", ok=False).stderr
     run("tally", "r.csv", "-o", "t.json")
-    assert "given only once" in run("merge", "t.json", "./t.json", ok=False).stderr
+    assert "added twice" in run("merge", "t.json", "./t.json", ok=False).stderr
 
 
 @pytest.fixture
