@@ -64,7 +64,7 @@ class PlainErrors(click.Command):
         except MemoryError:
             remedy = "Use fewer values, seeds or attributes"
             raise click.ClickException(
-                message("memory", "this task needs more than there is", None, remedy)
+                message("memory", "this task needs more than this computer has", None, remedy)
             ) from None
         except BrokenPipeError:
             sys.stderr.close()
@@ -156,7 +156,7 @@ def _commands_of(command: click.Command) -> Iterable[str]:
     is_eager=True,
     expose_value=False,
     callback=lambda context, option, quiet: be_quiet(quiet),
-    help="Print only results, warnings and errors. Stands before the name of the command.",
+    help="Print only results, warnings and errors. Write -q before the name of the command.",
 )
 def main(plug_ins: tuple[str, ...]) -> None:
     """Learn how common sensitive answers are, without collecting them.
@@ -216,7 +216,8 @@ def help_of(context: click.Context, names: tuple[str, ...]) -> None:
     for name in names:
         group = page.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"There is no command {name!r}. To list all: warner help", page)
+            rule = f"There is no command {name!r}. To list all commands, run: warner help"
+            raise click.UsageError(rule, page)
         inner = group.resolve_command(page, [name])[1]
         assert inner is not None
         command = inner.whole() if isinstance(inner, _Later) else inner

@@ -635,7 +635,7 @@ class Checkpoint:
             many = "1 file that is" if len(left) == 1 else f"{len(left):,} files that are"
             first = min(entry["file"] for entry in left.values())
             rule = f"holds counts of {many} not named now (the first is {first})"
-            remedy = f"Put files back that were moved, and name all as before. {_ANEW}"
+            remedy = f"Were files removed or moved? Put them back, or name them as before. {_ANEW}"
             raise ArgumentError(self._path, rule, None, remedy)
 
     def knows(self, file: DataFile) -> bool:

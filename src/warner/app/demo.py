@@ -113,8 +113,8 @@ def _about_one_report(mechanism: Mechanism) -> str:
     label = mechanism.domain.labels[1]
     return (
         f'What one report gives away: of 100 people whose answer is "{label}", {of_them} report '
-        f'"{label}". So do {of_others} of 100 with any other answer. Nobody '
-        "can tell who is who."
+        f'"{label}". So do {of_others} of 100 with any other answer. So the '
+        "report alone does not tell the answer."
     )
 
 

@@ -283,7 +283,9 @@ class Draft:
         """The text of the study with the proposed lines, all else as it was."""
         if self.text.lstrip().startswith("{"):
             remedy = "Write the study as TOML"
-            raise StudyError("study", "cannot be completed where it is JSON", None, remedy)
+            raise StudyError(
+                "study", "is JSON, and only a study in TOML can be completed", None, remedy
+            )
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
         for attribute, proposed in planned.items():
             data["attributes"][attribute] |= proposed.added

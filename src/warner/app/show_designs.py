@@ -120,7 +120,7 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
             spent += f" in each round, and {in_all}"
         notes.append(f"{spent}{' in all' * (rounds == 1)}{limit}.")
     elif any(row["lacks"] for row in questions):
-        notes.append("This is a draft. For proposals of what it lacks, run: warner plan")
+        notes.append("This is a draft. To get proposals for what it lacks, run: warner plan")
     for row in questions:
         if row["yes"] not in (None, "yes"):
             notes.append(f'{row["attribute"]}: "yes" on the card means {as_text(row["yes"])}.')
@@ -443,7 +443,7 @@ def show_proposals(
     has_rounds: bool = False,
 ) -> None:
     """Print what is proposed for each attribute, and what epsilon means in odds."""
-    of_rounds = "in each round (for all rounds, run: warner audit)"
+    of_rounds = "in each round (to see all rounds, run: warner audit)"
     when = of_rounds if has_rounds else "in all"
     for attribute, one in planned.items():
         _show(attribute, one, sizes)
@@ -520,7 +520,7 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
         cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
         if 0 < len(cover) < len(mechanism.blocks):
             notes.append(
-                f"Or replace the line of each in [ask] by {len(cover)} blocks of questions. They "
+                f"Or replace the key each in [ask] by {len(cover)} blocks of questions. They "
                 f"hold every pair once, and about {people // len(cover):,} people are asked each "
                 "block:"
             )

@@ -199,7 +199,7 @@ def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
     tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
-    title = f"{attribute}: people with a tag ({tags}) are counted at the values behind the tag"
+    title = f"{attribute}: people with a tag ({tags}) are spread over the values behind the tag"
     note = (
         "If your knowledge of the values behind a tag is wrong, the absolute errors of all values "
         f"together grow by at most {100 * result.worst_case:.2f} points.\n"

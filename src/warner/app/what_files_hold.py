@@ -117,7 +117,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     listed = list(groups)
     keys = {file_name_key(str(group)): group for group in listed}
     if len(keys) < len(listed):
-        rule = "name files, so their names must differ by more than upper and lower case"
+        rule = "files are named after them, so names must differ by more than upper and lower case"
         raise ArgumentError("groups", rule, ", ".join(map(str, listed)))
     return {group: of_group(path, group if len(listed) > 1 else None) for group in listed}
 

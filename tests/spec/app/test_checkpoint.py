@@ -143,7 +143,7 @@ def test_checkpoints_without_real_paths_are_read(lake: Path) -> None:
     Path("lake/c.parquet").unlink()
     done = tally("lake", *KEEP, ok=False)
     said = "c.jsonl: holds counts of 1 file that is not named now (the first is"
-    assert said in done.stderr and "Put files back" in done.stderr
+    assert said in done.stderr and "Put them back" in done.stderr
     pq.write_table(rows(6), "lake/c.parquet")
     assert "was changed after it was counted" in tally("lake", *KEEP, ok=False).stderr
     Path("c.jsonl").unlink()

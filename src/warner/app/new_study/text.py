@@ -201,7 +201,7 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
     if not is_good or (bins and not re.fullmatch("[1-9][0-9]{0,7}", bins)):
         rule = "must be two limits, the smaller one first, such as 0:60"
         got = None if is_copied else show(text)
-        remedy = "A third number sets how many parts shares are estimated for: 0:60:30"
+        remedy = "A third number sets the number of parts to estimate: 0:60:30"
         raise ArgumentError(question.name, rule, got, remedy)
     limits = (_as_toml(low), _as_toml(high))
     return replace(question, limits=limits, bins=int(bins) if bins else None, is_copied=is_copied)
@@ -360,8 +360,8 @@ class FirstStudy:
             )
             return
         yield from _comment(
-            "All reports of one person together change the odds between any answers by at most a "
-            f"factor of e^budget, which is {_factor(self.budget)} for {self.budget}. The budget is "
+            "All reports of one person together change the odds between any two answers by at most "
+            f"a factor of e^budget, which is {_factor(self.budget)} for {self.budget}. The budget is "
             "the sum of the epsilons below. Asking the same people again spends the budget again."
         )
         yield f"budget = {self.budget}"
@@ -375,8 +375,8 @@ class FirstStudy:
             'on each question. "pair" asks each person two questions, to see how their answers go '
             'together; the questions then state no mechanism. "all" asks everybody all questions, '
             "with an epsilon for each question.",
-            "The report of one person changes the odds between any answers by at most a factor of "
-            f"e^epsilon, which is {_factor(self.budget)} for {self.budget}. Asking the same people "
+            "The report of one person changes the odds between any two answers by at most a "
+            f"factor of e^epsilon, which is {_factor(self.budget)} for {self.budget}. Asking the same people "
             "again spends epsilon again.",
         )
         yield "[ask]"
@@ -415,7 +415,8 @@ class FirstStudy:
             yield f"Whether everybody may know of each person: {names}. These are not protected."
         if self.copied:
             names = listed(self.copied)
-            yield f"Whether everybody may see the values of {names}: copied from answers. {COPIED}"
+            values = f"the values of {names}, which are copied from answers"
+            yield f"Whether everybody may see {values}. {COPIED}"
 
     def _attribute(self, question: Question) -> Iterator[str]:
         yield ""
@@ -428,7 +429,7 @@ class FirstStudy:
         yield from _comment(*_about(question))
         yield question.domain
         if "design" in question.options:
-            yield f"design = {toml(question.options['design'])}  # for the draw: warner study sheet"
+            yield f"design = {toml(question.options['design'])}  # the draw: run warner study sheet"
             return
         epsilon = self.epsilon_of(question)
         by_rule = question.mechanism(float(epsilon))

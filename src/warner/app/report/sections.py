@@ -731,7 +731,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
     ]
     return Section(
         "What the numbers say, and what they do not",
-        ("They say:", Points(tuple(says)), "They do not say:", Points(tuple(says_not))),
+        ("They say:", Points(tuple(says)), "Keep in mind:", Points(tuple(says_not))),
     )
 
 
@@ -771,8 +771,8 @@ def _method(source: Source, settings: Settings) -> Section:
             "epsilon follows from the chances on the card"
         )
     blocks: list[Block] = [
-        f"{how}. Epsilon limits how sure somebody can be, as said above: of two answers that were "
-        "equally likely before, at most e^epsilon / (1 + e^epsilon) sure of one.",
+        f"{how}. Epsilon limits how sure somebody can be, as said above: at most "
+        "e^epsilon / (1 + e^epsilon) sure of one of two answers that were equally likely before.",
         Table(head, listed, title="How reports were randomised"),
     ]
     notes: dict[str, list[str]] = {}

@@ -60,7 +60,10 @@ def questions_of(
             the chances of a design, or birthdays in two questions.
     """
     if study.groups:
-        rule, remedy = "must not have groups for a sheet", "Write a study file for each group"
+        rule, remedy = (
+            "has groups, but a sheet is for all people",
+            "Write a study file for each group",
+        )
         raise ArgumentError(path, rule, ", ".join(study.groups), remedy)
     questions = []
     for name, mechanism in study.mechanisms.items():
@@ -84,7 +87,7 @@ def _check_birthdays(questions: list[Question], path: str) -> None:
     """Refuse the same person's birthday in two questions: their boxes would tell more together."""
     names = [each.name for each in questions if "mother's birthday" in " ".join(each.card.steps)]
     if len(names) > 1:
-        rule = "uses the same person's birthday for several questions, which tells how they differ"
+        rule = "uses the same person's birthday for several questions, so boxes tell more"
         remedy = f"Use --draw {names[-1]}=spinner, or chances of dice or coins"
         raise ArgumentError(path, rule, " and ".join(names), remedy)
 
@@ -210,7 +213,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
     groups = list(study.public)
     count = (
         "For each question, put aside the sheets with no tick or several ticks: they do not count "
-        "for it. Count the sheets on which each box is ticked, and write the numbers here."
+        "for this question. Count the sheets on which each box is ticked. Write the numbers here."
     )
     if groups:
         count += f" Count them separately for each {' and '.join(groups)}."
