@@ -361,8 +361,8 @@ class FirstStudy:
             return
         yield from _comment(
             "All reports of one person together change the odds between any two answers by at most "
-            f"a factor of e^budget, which is {_factor(self.budget)} for {self.budget}. The budget is "
-            "the sum of the epsilons below. Asking the same people again spends the budget again."
+            f"a factor of e^budget, which is {_factor(self.budget)} for {self.budget}. The budget "
+            "is the sum of the epsilons below. Asking the same people again spends it again."
         )
         yield f"budget = {self.budget}"
 
@@ -376,8 +376,8 @@ class FirstStudy:
             'together; the questions then state no mechanism. "all" asks everybody all questions, '
             "with an epsilon for each question.",
             "The report of one person changes the odds between any two answers by at most a "
-            f"factor of e^epsilon, which is {_factor(self.budget)} for {self.budget}. Asking the same people "
-            "again spends epsilon again.",
+            f"factor of e^epsilon, which is {_factor(self.budget)} for {self.budget}. Asking the "
+            "same people again spends epsilon again.",
         )
         yield "[ask]"
         yield 'each = "one"'
@@ -399,7 +399,9 @@ class FirstStudy:
             f"{which} epsilon: a smaller one protects more, a larger one makes intervals narrower. "
             "To see which intervals to expect and which mechanisms fit, run: warner plan"
         )
-        drop = '; missing = "drop" leaves the person out, and the collector sees it. Without either'
+        drop = (
+            '; missing = "drop" leaves the person out, and the collector sees that. Without either'
+        )
         yield (
             'What an empty answer means. In the table of a question, missing = "answer" makes "no '
             f'answer" one more answer, protected too{". Without it" if self.asks_one else drop}, a '
