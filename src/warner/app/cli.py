@@ -58,13 +58,13 @@ class PlainErrors(click.Command):
             name, context = error.option_name, error.ctx
             here = _OPTION_HERE.get(name)
             if here and context and any(here in p.opts for p in context.command.params):
-                rule = f"No such option {name!r}. It is: {here}"
+                rule = f"There is no option {name!r}. Did you mean {here}?"
                 raise click.UsageError(rule, context) from None
             raise
         except MemoryError:
             remedy = "Use fewer values, seeds or attributes"
             raise click.ClickException(
-                message("memory", "is not enough for this task", None, remedy)
+                message("memory", "this task needs more than this computer has", None, remedy)
             ) from None
         except BrokenPipeError:
             sys.stderr.close()
@@ -103,7 +103,7 @@ _CALLED_HERE = {
     "init": "new",
     "validate": "study check",
     "version": "--version",
-    "completion": "--help, whose last lines say how a shell completes commands",
+    "completion": "--help (its last lines are about completion)",
 }
 
 
@@ -123,7 +123,8 @@ class _Group(PlainErrors, click.Group):
             )
             here = _CALLED_HERE.get(name) or next((f"{each} {name}" for each in inner), None)
             if here is not None:
-                raise click.UsageError(f"No such command {name!r}. It is: warner {here}", ctx)
+                rule = f"There is no command {name!r}. Did you mean: warner {here}?"
+                raise click.UsageError(rule, ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -133,9 +134,10 @@ def _commands_of(command: click.Command) -> Iterable[str]:
 
 @click.group(
     cls=_Group,
-    epilog="Exit status: 0 done; 1 an error, or an audit that fails; 2 a wrong command line; 130 "
-    'Ctrl-C. For completion in bash: eval "$(_WARNER_COMPLETE=bash_source warner)"; in zsh and '
-    "fish zsh_source and fish_source.",
+    epilog="Exit status: 0 when all is done; 1 after an error or a failed audit; 2 for a wrong "
+    "command line; 130 after Ctrl-C. To complete commands with the Tab key, run in bash: "
+    'eval "$(_WARNER_COMPLETE=bash_source warner)". In zsh or fish, write zsh_source or '
+    "fish_source in place of bash_source.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(None, "-V", "--version", package_name="warner")
@@ -144,8 +146,8 @@ def _commands_of(command: click.Command) -> Iterable[str]:
     "plug_ins",
     metavar="FILE.py",
     multiple=True,
-    help="Run this file of Python first: it registers mechanisms and estimators of your own "
-    "(warner.register). Also the name of a module. May be repeated.",
+    help="A Python file, or the name of a module, to run first. It can register mechanisms and "
+    "estimators of your own (warner.register). May be repeated.",
 )
 @click.option(
     "-q",
@@ -154,16 +156,16 @@ def _commands_of(command: click.Command) -> Iterable[str]:
     is_eager=True,
     expose_value=False,
     callback=lambda context, option, quiet: be_quiet(quiet),
-    help="Before a command: print results, warnings and errors, and nothing else.",
+    help="Print only results, warnings and errors. Write -q before the name of the command.",
 )
 def main(plug_ins: tuple[str, ...]) -> None:
-    """Learn the distribution of sensitive answers without collecting them.
+    """Learn how common sensitive answers are, without collecting them.
 
     \b
     values --randomize--> reports --tally--> tally --estimate--> shares with intervals
     counts of sheets of paper --estimate --design--> shares with intervals
 
-    A study file (TOML) names the attributes, their domains, mechanisms and budgets.
+    A study file (TOML) says what is asked, which answers are possible and how they are randomised.
     """
     load_all(plug_ins)
 
@@ -208,13 +210,14 @@ for _command in _LATER.values():
 @click.argument("names", metavar="[COMMAND]...", nargs=-1)
 @click.pass_context
 def help_of(context: click.Context, names: tuple[str, ...]) -> None:
-    """Show the help of a command, or this list."""
+    """Show the help of a command, or the list of all commands."""
     page = context.parent
     assert page is not None
     for name in names:
         group = page.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"No such command {name!r}.", page)
+            rule = f"There is no command {name!r}. To list all commands, run: warner help"
+            raise click.UsageError(rule, page)
         inner = group.resolve_command(page, [name])[1]
         assert inner is not None
         command = inner.whole() if isinstance(inner, _Later) else inner

@@ -75,7 +75,7 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
     _refuse_alike(members)
     _refuse_repeated(paths, members)
     if checkpoint is not None and "-" in members:
-        rule, remedy = "does not go with standard input", "Name a file"
+        rule, remedy = "cannot be used with standard input", "Name a file to count"
         raise ArgumentError("--checkpoint", rule, None, remedy)
     files_to_count = [file for files_of_path in members.values() for file in files_of_path]
     states = {file.path: (0, 0) if file.path == "-" else file.state() for file in files_to_count}
@@ -153,9 +153,9 @@ def _files(path: str) -> list[DataFile]:
     if left_out:
         name = in_one_line(redacted_address(path))
         many = plural(len(left_out), "file was", "files were")
-        whose = "its ending" if len(left_out) == 1 else "their endings"
+        whose = "the ending of its name" if len(left_out) == 1 else "the endings of their names"
         first = in_one_line(redacted_address(left_out[0]))
-        click.echo(f"{name}: {many} left out because of {whose}, the first is {first}.", err=True)
+        click.echo(f"{name}: {many} left out because of {whose}. The first is {first}.", err=True)
     return members
 
 
@@ -165,15 +165,16 @@ def _refuse_alike(sources: Mapping[str, Sequence[DataFile]]) -> None:
         named: dict[str, str] = {}
         for path in paths:
             if named.setdefault(redacted_address(path), path) != path:
-                rule = "is the name of several addresses, but for queries and passwords"
-                raise ArgumentError(redacted_address(path), rule, None, "Count them apart")
+                rule = "stands for several addresses that differ only in a query or a password"
+                remedy = "Count each address in a run of its own"
+                raise ArgumentError(redacted_address(path), rule, None, remedy)
 
 
 def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFile]]) -> None:
     """Refuse a file that is named twice: by one argument, by two, or under two names."""
     for path in sources:
         if paths.count(path) > 1:
-            rule = "is named twice, and is not counted twice"
+            rule = "is named twice, and would be counted twice"
             raise ArgumentError(redacted_address(path), rule, None, "Name it once")
     seen: dict[str, tuple[str, str]] = {}
     for path, members in sources.items():
@@ -181,10 +182,10 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
             first, other = seen.setdefault(file.place, (path, file.name))
             if first != path:
                 got = f"{redacted_address(first)} and {redacted_address(path)}"
-                rule = f"is named by two arguments, {got}, and is not counted twice"
+                rule = f"is named by both {got}, and would be counted twice"
                 raise ArgumentError(file.name, rule, None, "Name it once")
             if other != file.name:
-                rule = f"is the same file as {other}, and is not counted twice"
+                rule = f"is the same file as {other}, and would be counted twice"
                 raise ArgumentError(file.name, rule, None, "Remove one of the names")
 
 
@@ -213,8 +214,8 @@ class DuplicateCheck:
         """Refuse a file that does not go with those before it."""
         other = self.seals.setdefault(counted.seal, name)
         if other != name:
-            rule = f"has the same content as {other}, and is not counted twice"
-            raise ArgumentError(name, rule, None, "Remove one of them")
+            rule = f"has the same content as {other}, and would be counted twice"
+            raise ArgumentError(name, rule, None, "Leave one of the two files out")
         first, tallies = self.firsts.setdefault(counted.group, (path, counted.tallies))
         if first != path and (counted.group, path) not in self.checked:
             self.checked.add((counted.group, path))
@@ -231,8 +232,8 @@ class DuplicateCheck:
             return
         chance = min(t.total().chance_of_a_twin for t in counted.tallies.values())
         if (both and alone) or chance * self.many * (self.many - 1) / 2 < _NO_CHANCE:
-            got = f"{other} and {name}, whose counts are equal"
-            remedy = "Leave one out; if they are of different people, say --allow-equal"
+            got = f"{other} and {name}, which have equal counts"
+            remedy = "Leave one out, or add --allow-equal if they are from different people"
             raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
 
@@ -322,15 +323,18 @@ class GroupTotals:
             return
         if sums.keys() != counted.tallies.keys():
             got = f"{', '.join(sums)} in {first}, {', '.join(counted.tallies)} in {path}"
-            rule, remedy = "are of different attributes", "Count them apart"
+            rule, remedy = "must have the same attributes", "Count them in separate runs"
             raise MismatchError("files", rule, got, remedy)
         for name, tally in counted.tallies.items():
             require_same(sums[name].header, tally.header, f"{name!r} in {first} and in {path}")
             marks = {sums[name].simulated, tally.simulated}
             if len(marks) > 1 and not self.allow_simulated:
-                rule = f"hold simulated reports beside real ones; got {first} and {path}"
-                remedy = "Count them apart, or say --allow-simulated to count all as simulated"
-                raise MismatchError("files", rule, None, remedy)
+                rule = "must not mix simulated and real reports"
+                remedy = (
+                    "Count them in separate runs, or add --allow-simulated to count all as "
+                    "simulated"
+                )
+                raise MismatchError("files", rule, f"{first} and {path}", remedy)
             sums[name] = sums[name].marked(any(marks)) + tally.marked(any(marks))
 
 
@@ -359,13 +363,13 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
         name, sign, column = text.partition("=")
         attribute, dot, inner = name.partition(".")
         if not (sign and attribute and column):
-            rule = "must name an attribute and a column"
+            rule = "must be ATTRIBUTE=COLUMN"
             raise ArgumentError("--column", rule, show(text), "For example age=report")
         stated_before = columns.setdefault(attribute, {} if dot else column)
         if dot and isinstance(stated_before, dict) and inner not in stated_before:
             stated_before[inner] = column
         elif dot or text != f"{attribute}={stated_before}" or stated.count(text) > 1:
-            raise ArgumentError("--column", "names an attribute twice", show(text))
+            raise ArgumentError("--column", "must name each attribute once", show(text))
     return columns
 
 
@@ -380,7 +384,7 @@ def count_foreign(
 ) -> CountedFile:
     """The tallies of a file that another program wrote."""
     if plan.groups:
-        rule = "does not tell which group of the study sent its rows"
+        rule = "does not say which group of the study each row is from"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(source.name, rule, None, remedy)
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
@@ -410,9 +414,9 @@ def count_foreign(
     for name, column in texts.items():
         if name in opened.names and name != column:
             click.echo(
-                f"WARNING: {source.name} has a column {name!r} beside the reports on it. If it "
-                "holds the answers, nothing protects them: the question must not be one of that "
-                "program.",
+                f"WARNING: {source.name} has a column {name!r} beside the reports on {name!r}. If "
+                "this column holds the true answers, nothing protects them: the other program must "
+                "not ask this question itself.",
                 err=True,
             )
     others = {name: m for name, m in plan.mechanisms.items() if name not in texts}
@@ -426,8 +430,8 @@ def _say(sums: Sequence[GroupTotals]) -> None:
     simulated = []
     for one in sums:
         if one.empty:
-            many = plural(len(one.empty), "file without rows adds", "files without rows add")
-            click.echo(f"{one.path}: {many} nothing, the first is {one.empty[0]}.", err=True)
+            many = plural(len(one.empty), "file has no rows", "files have no rows")
+            click.echo(f"{one.path}: {many}. The first is {one.empty[0]}.", err=True)
         marked = any(t.simulated for tallies in one.totals.values() for t in tallies.values())
         if one.foreign:
             foreign.setdefault(("" if one.named else one.codes, marked), []).append(one)
@@ -461,29 +465,29 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     rows = sum(sum(one.foreign.values()) for one in sums)
     if codes and sums[0].by_card:
         people = plural(rows, "person", "people")
-        say(f"{_few([one.path for one in sums])}: what {people} said by {sums[0].by_card}.")
+        say(f"{_few([one.path for one in sums])}: what {people} said with {sums[0].by_card}.")
         return
     files_read = sum(len(one.foreign) for one in sums)
     report_counts = [n for one in sums for n in one.own]
     where = f" in {files_read:,} files" if files_read > 1 else ""
     whole, they = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
-    checked = "" if codes else "is of this study and "
+    checked = "" if codes else "belongs to this study and "
     unknown = [
-        *(["which mechanism and epsilon made them"] if codes else []),
-        *([] if marked else ["whether they are simulated"]),
-        f"whether {whole} whole",
+        *(["which mechanism and epsilon made the reports"] if codes else []),
+        *([] if marked else ["whether the reports are simulated"]),
+        f"whether {whole} complete",
     ]
     made = " and ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
-    counted_as = f" They are counted as {codes}." if codes else ""
+    counted_as = f" The reports are counted as {codes}." if codes else ""
     beside = ""
     if many := len(report_counts):
-        is_are = "is 1 report file" if many == 1 else f"are {many:,} report files"
-        beside = f" Beside {'them' if files_read > 1 else 'it'} {is_are} of warner with "
-        beside += f"{plural(sum(report_counts), 'report', 'reports')}."
+        own = plural(many, "report file", "report files")
+        reports = plural(sum(report_counts), "report", "reports")
+        beside = f" Also counted: {own} of warner with {reports}."
     say(
         f"{_few([one.path for one in sums])}: written by another program, "
         f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
-        f"mechanisms can send. Not checked, because the {they} not say: {made}.{counted_as}"
+        f"mechanisms can send. The {they} not say {made}, so this was not checked.{counted_as}"
         f"{beside}"
     )
 
@@ -495,7 +499,7 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
 _FORMAT = "warner-checkpoint"
 _SCHEMA = 1
 _START = b'{"asked":'
-_ANEW = "Delete the checkpoint to count all files anew"
+_ANEW = "To count all files again, delete the checkpoint"
 _OPTIONS = {"by": "--by", "columns": "--column", "ways": "--ways", "keep_reports": "--keep-reports"}
 
 
@@ -541,8 +545,9 @@ class Checkpoint:
             return
         except OSError:
             pass
-        rule = "is in use by another process"
-        raise ArgumentError(self._path, rule, None, "Wait for it, or name another file")
+        rule = "is in use by another run of warner"
+        remedy = "Wait until that run ends, or name another file"
+        raise ArgumentError(self._path, rule, None, remedy)
 
     def _read(self, request: Mapping[str, Any]) -> None:
         """Read all whole lines, and cut off what follows them."""
@@ -574,11 +579,11 @@ class Checkpoint:
         self._file.truncate(sum(len(line) + 1 for line in lines))
 
     def _altered(self) -> FileError:
-        return FileError(self._path, "is a checkpoint that was altered", None, _ANEW)
+        return FileError(self._path, "is a checkpoint that was changed or damaged", None, _ANEW)
 
     def _other_file(self) -> FileError:
-        remedy = "Name another file, or one that does not exist"
-        return FileError(self._path, "is no checkpoint of warner", None, remedy)
+        remedy = "Name a checkpoint, or a file that does not exist yet"
+        return FileError(self._path, "is not a checkpoint of warner", None, remedy)
 
     def _otherwise(self, head_read: Mapping[str, Any], request: Mapping[str, Any]) -> ArgumentError:
         """The error of a checkpoint of another study or of other options."""
@@ -587,12 +592,14 @@ class Checkpoint:
         if head_read.get("schema") != _SCHEMA:
             rule, remedy = "was written by another version of warner", _ANEW
         elif there.get("study") != request["study"]:
-            rule, remedy = "is of another study", "Name another checkpoint"
+            rule, remedy = "was made with another study", "Name another checkpoint"
             if None in (there.get("study"), request["study"]):
-                rule = f"was made {'with' if request['study'] is None else 'without'} --study"
+                with_study = "with --study, and this run has none"
+                without = "without --study, and this run has one"
+                rule = f"was made {with_study if request['study'] is None else without}"
         else:
             others = [name for key, name in _OPTIONS.items() if there.get(key) != request[key]]
-            rule = f"was made with another {', '.join(others)}"
+            rule = f"was made with other values of {', '.join(others)}"
         return ArgumentError(self._path, rule, None, remedy)
 
     def _parsed(self, line: bytes) -> dict[str, Any]:
@@ -627,8 +634,8 @@ class Checkpoint:
         if left:
             many = "1 file that is" if len(left) == 1 else f"{len(left):,} files that are"
             first = min(entry["file"] for entry in left.values())
-            rule = f"has counted {many} not named now, the first is {first}"
-            remedy = f"Were they removed or moved? Put them back, or name them as before. {_ANEW}"
+            rule = f"holds counts of {many} not named now (the first is {first})"
+            remedy = f"Were files removed or moved? Put them back, or name them as before. {_ANEW}"
             raise ArgumentError(self._path, rule, None, remedy)
 
     def knows(self, file: DataFile) -> bool:

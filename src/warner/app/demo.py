@@ -47,7 +47,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     example = (data / "adult.toml").read_bytes()
     standing = [folder / name for name in _FILES if (folder / name).exists()]
     if standing and not (standing[0].name == _FILES[0] and standing[0].read_bytes() == example):
-        rule = "must be a new folder, or one of an earlier demonstration"
+        rule = "must be a new folder, or the folder of an earlier demonstration"
         raise ArgumentError("--output", rule, str(folder), "Choose another name")
     (folder / "reports.parquet").unlink(missing_ok=True)
     write_whole(folder / "study.toml", example)
@@ -68,15 +68,15 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     _save(estimates, truths, folder)
     show(
         f"{estimates[0].n:,} people of the US census answer two questions. Their answers are "
-        "randomised at epsilon 1 each before anybody counts them. The true answers are known here, "
-        "so the estimates can be judged.",
+        "randomised with epsilon 1 each before anybody counts them. The true answers are known "
+        "here, so the estimates can be compared with them.",
         "",
     )
     education, status = zip(estimates, truths, strict=True)
     show(_table(*status), "")
     show(
-        f"Of the {len(education[1])} intervals for education "
-        f"{held(*education)} contain the truth; all its shares are in estimate.csv.",
+        f"For education, {held(*education)} of {len(education[1])} intervals contain the truth; "
+        "the shares are in estimate.csv.",
         "",
         _about_one_report(study.mechanisms["marital_status"]),
         "",
@@ -113,7 +113,8 @@ def _about_one_report(mechanism: Mechanism) -> str:
     label = mechanism.domain.labels[1]
     return (
         f'What one report gives away: of 100 people whose answer is "{label}", {of_them} report '
-        f'"{label}". So do {of_others} of 100 with any other answer. Nobody can tell which.'
+        f'"{label}". So do {of_others} of 100 with any other answer. So the '
+        "report alone does not tell the answer."
     )
 
 

@@ -185,8 +185,8 @@ class Draft:
             if name not in free
         )
         if not left > 0:
-            rule = "is spent by the attributes that have an epsilon"
-            raise ArgumentError("budget", rule, repr(budget), "Raise it")
+            rule = "is used up by the attributes that have an epsilon"
+            raise ArgumentError("budget", rule, repr(budget), "Raise the budget")
         if len(free) == 1:
             return {free[0]: _rounded_down(left)}
         curves = {}
@@ -254,8 +254,8 @@ class Draft:
         """The values of an attribute, with the placeholders of tags."""
         mechanism = asked_mechanisms(self.study)[attribute]
         if "keys" in self.data["attributes"][attribute]:
-            rule = "takes keys, for which no mechanism is proposed"
-            remedy = "State mechanism = 'KeyValue' and an epsilon"
+            rule = "has keys with values, for which warner plan proposes no mechanism"
+            remedy = "Write mechanism = 'KeyValue' and an epsilon"
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         return mechanism.domain
 
@@ -284,7 +284,9 @@ class Draft:
         """The text of the study with the proposed lines, all else as it was."""
         if self.text.lstrip().startswith("{"):
             remedy = "Write the study as TOML"
-            raise StudyError("study", "in JSON cannot be completed as text", None, remedy)
+            raise StudyError(
+                "study", "is JSON, and only a study in TOML can be completed", None, remedy
+            )
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
         for attribute, proposed in planned.items():
             data["attributes"][attribute] |= proposed.added
@@ -294,7 +296,7 @@ class Draft:
             data["ask"]["epsilon"] = self.total(planned)
             text = _with_lines(text, ("ask",), {"epsilon": data["ask"]["epsilon"]}, [])
         if json.loads(json.dumps(tomllib.loads(text), default=str)) != data:
-            raise StudyError("study", "cannot be completed as text", None, _TABLES)
+            raise StudyError("study", "the missing lines cannot be added", None, _TABLES)
         return text
 
 
@@ -460,7 +462,7 @@ def _with_lines(
     if start is None:
         inner = next((i for i, path in heads if path[:2] == table_path), None)
         if inner is None:
-            raise StudyError(where, "is no table", None, _TABLES)
+            raise StudyError(where, "is not a table", None, _TABLES)
         before = [f"[{'.'.join(map(toml_key, table_path))}]", *lines, ""]
         return newline.join([*old[:inner], *before, *old[inner:]]) + newline
     stop = next((i for i, _ in heads if i > start), len(old))
@@ -471,7 +473,7 @@ def _with_lines(
         new = newline.join([*old[:line_number], *lines, *old[line_number:]]) + newline
         if _adds(text, new, table_path, added):
             return new
-    raise StudyError(where, "cannot be completed", None, _TABLES)
+    raise StudyError(where, "the missing lines cannot be added", None, _TABLES)
 
 
 def _adds(text: str, new: str, table_path: tuple[str, ...], added: Mapping[str, Any]) -> bool:

@@ -27,9 +27,9 @@ from warner.studies.study import Study
 
 _FORMAT = "warner-ledger"
 _NOTE = (
-    "Keep this file with the answers, as secret as they are, and delete it with them: whoever has "
-    "it can test a guess of all of them. warner randomize needs it to notice answers that were "
-    "randomised before."
+    "Keep this file with the answers, as secret as the answers, and delete both together: whoever "
+    "has this file can test a guess at all the answers. warner randomize needs the file to notice "
+    "answers that were randomised before."
 )
 _BITS = 64.0  # of surprise: no equal answers by chance, and none that are found by trying
 _FEWEST = 17  # people: of fewer, no answers can hold that many bits
@@ -82,14 +82,15 @@ class Ledger:
             if not before:
                 continue
             spent, many = sum(before.values()), max(before)
-            those = "answers" if many == n else f"{many:,} answers, the first of {n:,},"
+            those = "answers" if many == n else f"the first {many:,} of {n:,} answers,"
             in_all = spent + studies[group].epsilon
-            remedy = "Use the reports of them" if many == n else "Keep only the new ones"
+            remedy = "Use the earlier reports" if many == n else "Keep only the new answers"
             raise ArgumentError(
                 "standard input" if self._answers == "-" else self._answers,
                 "must not hold answers that were randomised before",
-                f"{those} on which epsilon = {spent:.10g} was spent, as {self._path} says",
-                f"{remedy}. --again makes new reports, and spends epsilon = {in_all:.10g} in all",
+                f"{those} on which epsilon = {spent:.10g} was spent, according to {self._path}",
+                f"{remedy}. With --again there are new reports, and each person spends "
+                f"epsilon = {in_all:.10g} in all",
             )
 
     def _groups(self) -> list[str | None]:
@@ -188,8 +189,8 @@ class Ledger:
                 self._key, self._runs = bytes.fromhex(head["key"]), runs
                 file.truncate(sum(len(line) + 1 for line in lines))
                 return
-        rule = "is no ledger of warner, or was altered"
-        remedy = "Put back the file as it was, or name another with --ledger"
+        rule = "is not a ledger of warner, or was changed"
+        remedy = "Put back the file as it was, or name another file with --ledger"
         raise FileError(self._path, rule, None, remedy)
 
 

@@ -19,17 +19,17 @@ _OF_ONE = (
     "mangat:2/3."
 )
 _OF_GROUPS = (
-    "Of two groups, with --counts for each or a table and --group: cheating:1/4,3/4, "
-    "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 "
-    "with the number of items, controls first."
+    "With --counts for each of two groups, or a table and --group: cheating:1/4,3/4, "
+    "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 (3 is the "
+    "number of items; give the control group first)."
 )
 group_option = click.option(
     "--group",
     metavar="NAME[=FIRST,SECOND]",
-    help="The column that says who is in which group of a design of two groups: 1 and 2, or the "
-    "entries of the first group and of the second, as in card=red,blue.",
+    help="For a design with two groups: the column that says who is in which group. Its entries "
+    "are 1 and 2, or those that you name, first group first: card=red,blue.",
 )
-COUNTS_BY_GROUP = "Counts by group: a table in place of --counts, such as counts.csv"
+COUNTS_BY_GROUP = "To give counts by group, use a table such as counts.csv in place of --counts"
 
 
 def paper_options(of_groups: bool = False) -> Callable[..., Any]:
@@ -38,20 +38,20 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         more, once = "", ""
         if of_groups:
-            more, once = f" {_OF_GROUPS}", " Once for each group of a design of several."
+            more, once = f" {_OF_GROUPS}", " If the design has several groups, once for each group."
         counts = click.option(
             "--counts",
             metavar="WORD=PEOPLE,...",
             multiple=True,
-            help="With --design: how many people said or ticked each word of the design, such as "
+            help="With --design: how many people said or ticked each answer on the card, such as "
             f"same=680,different=320 or yes=40,no=60.{once}",
         )
         design = click.option(
             "--design",
             "on_paper",
             metavar="NAME:CHANCES",
-            help="The design by which people randomised themselves on paper, with --counts or "
-            "where TALLY is a table of what they said; NAME=DESIGN also names the question. "
+            help="How people randomised their answers on paper; use it with --counts, or with a "
+            "table of what people said as TALLY. NAME=DESIGN also names the question. Designs: "
             f"{_OF_ONE}{more} See warner.designs.",
         )
         return design(counts(command))
@@ -96,7 +96,7 @@ class OnPaper:
     def check(self, has_files: bool) -> None:
         """Refuse a design without counts or a table of them, and counts without a design."""
         if self.counts and self.given is None:
-            rule, remedy = "goes with --design", "For example --design crosswise:1/4"
+            rule, remedy = "needs --design", "For example --design crosswise:1/4"
             raise ArgumentError("--counts", rule, None, remedy)
         if self.given is not None and not self.counts and not has_files:
             from warner.designs import from_text
@@ -104,13 +104,14 @@ class OnPaper:
             words = "each word"
             if not self.is_of_groups:
                 words = ", ".join(from_text(self.design).report_words)
-            rule = f"goes with --counts, the numbers of people who said {words}"
-            raise ArgumentError("--design", rule, None, "Or with a table of them: counts.csv")
+            rule = f"needs --counts, the numbers of people who said {words}"
+            remedy = "Or give a table of these numbers, such as counts.csv"
+            raise ArgumentError("--design", rule, None, remedy)
         if len(self.counts) > 1 and not self.is_of_groups:
-            rule, got = "is once for a design of one card", f"{len(self.counts)} times"
+            rule, got = "must be given once for this design", f"{len(self.counts)} times"
             raise ArgumentError("--counts", rule, got)
         if self.counts and has_files:
-            rule = "does not go with --design and --counts"
+            rule = "cannot be given with --design and --counts"
             raise ArgumentError("TALLY", rule, None, COUNTS_BY_GROUP)
 
     def tallies(
@@ -161,17 +162,20 @@ class OnPaper:
         """How many people of each group said each word, from --counts or from a table."""
         if self.counts:
             if len(self.counts) != len(words):
-                rule, got = f"must be given for each of {len(words)} groups", str(len(self.counts))
+                rule, got = (
+                    f"must be given once for each of {len(words)} groups",
+                    str(len(self.counts)),
+                )
                 raise ArgumentError("--counts", rule, got)
             return [counts_by_word(text, of) for text, of in zip(self.counts, words, strict=True)]
         from warner.io.counts_by_hand import read_said_in_groups
 
         if group is None:
-            rule = f"needs --group, the column of the groups of {self.design}"
+            rule = f"needs --group for {self.design}: the column that says who is in which group"
             raise ArgumentError("--design", rule, None, "Write --group NAME=FIRST,SECOND")
         if len(files) > 1:
-            rule, got = "of two groups takes one table", ", ".join(files)
-            raise ArgumentError("--design", rule, got, "Put them into one")
+            rule, got = "must have one table for both groups", ", ".join(files)
+            raise ArgumentError("--design", rule, got, "Put all rows into one table")
         column, entries = named_groups(group)
         with as_file(files[0]) as near:
             return read_said_in_groups(near, words, column, entries, self.name)
@@ -187,7 +191,7 @@ def named_groups(group: str) -> tuple[str, list[str]]:
     entries = [entry.strip() for entry in rest.split(",")] if sign else ["1", "2"]
     if len(entries) != 2 or len({*entries, ""}) < 3:
         rule = "must be a column, or NAME=FIRST,SECOND with its entries for the two groups"
-        raise ArgumentError("--group", rule, repr(group), "As in card=red,blue")
+        raise ArgumentError("--group", rule, repr(group), "For example card=red,blue")
     return column.strip(), entries
 
 
@@ -201,9 +205,11 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
             rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
             remedy = f"For example {example}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
-                remedy = "Write how many people they were in place of a share"
+                remedy = "Write a number of people in place of a share"
             raise ArgumentError("--counts", rule, repr(each), remedy)
         if word in counts:
-            raise ArgumentError("--counts", "has a word twice", repr(word), "Add its people up")
+            raise ArgumentError(
+                "--counts", "has a word twice", repr(word), "Add up its two numbers"
+            )
         counts[word] = int(number)
     return counts

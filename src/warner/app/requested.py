@@ -64,13 +64,14 @@ def asked_tallies(
     for text in joint:
         attributes = [attribute.strip() for attribute in text.split(",")]
         if unknown := [name for name in attributes if name not in names]:
-            rule = f"must be names among {', '.join(names)}"
+            rule = f"must be some of these names: {', '.join(names)}"
             raise ArgumentError("--joint", rule, ", ".join(unknown))
         # The tallies that have all of them; where none has, the first says why.
         fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
         if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
-            rule = "needs attributes whose reports are counted together"
-            raise ArgumentError("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
+            rule = "needs attributes that were counted together"
+            remedy = f"To count them together, run: warner tally --ways {len(attributes)}"
+            raise ArgumentError("--joint", rule, text, remedy)
         for name in fits or list(chosen)[:1]:
             yield " x ".join(attributes), chosen[name], attributes
 
@@ -211,10 +212,10 @@ def _shares(path: str, domain: Domain) -> np.ndarray:
                 raise KeyError
             shares[index] = float(row["share"])
     except (KeyError, TypeError, ValueError, csv.Error):
-        rule = "must have a value of the domain, once, and its share"
-        problem = message(f"{path}, line {line}", rule, None, "Columns: value,share")
+        rule = "must have a possible value that no other line has, and its share"
+        problem = message(f"{path}, line {line}", rule, None, "The columns are: value,share")
     if problem is None and line == 1:
-        problem = message(path, "holds no shares", None, "Columns: value,share")
+        problem = message(path, "holds no shares", None, "The columns are: value,share")
     if problem is not None:
         raise FileError(problem)  # outside the handler, whose exception would show a cell
     shares[np.isnan(shares)] = 0.0
@@ -231,7 +232,7 @@ summary = click.option(
     metavar="[NAME=]SUMMARY,...",
     multiple=True,
     help="Summaries of numbers, each with an interval: mean, median, variance, quantile:Q, "
-    "above:X, below:X, between:X:Y. With NAME= for this attribute only. May be repeated.",
+    "above:X, below:X, between:X:Y. NAME=SUMMARY is for the attribute NAME only. May be repeated.",
 )
 
 
@@ -273,7 +274,7 @@ class Wanted:
         names = list(dict.fromkeys(str(result.attribute) for result in results))
         for name, summaries in self.own.items():
             if name not in names:
-                rule = f"must be of one of {', '.join(names)}"
+                rule = f"must name one of {', '.join(names)}"
                 raise ArgumentError("--summary", rule, name)
             of_it = [result for result in results if result.attribute == name]
             for one in summaries:
@@ -297,6 +298,6 @@ method_option = click.option(
     "-m",
     "--method",
     "method_name",
-    help=f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: "
-    "em:100, em:auto, em:histogram. Default: the recommended one.",
+    help=f"How shares are estimated: {', '.join(METHODS)}. em can have a number of steps, auto or "
+    "a start: em:100, em:auto, em:histogram. Default: the recommended method.",
 )

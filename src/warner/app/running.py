@@ -154,7 +154,7 @@ def load(name: str) -> ModuleType:
     except Exception as problem:
         reason = _reason(problem)
     near = Path(f"{name}.py")
-    remedy = f"Is the file {near} meant?" if near.is_file() else None
+    remedy = f"Did you mean the file {near}?" if near.is_file() else None
     raise ArgumentError(f"--load {name}", "cannot be imported", reason, remedy)
 
 
@@ -172,7 +172,7 @@ def _file(path: Path) -> ModuleType:
     )
     spec = importlib.util.spec_from_file_location(name, real_path)
     if spec is None or spec.loader is None:
-        raise ImportError("not a file of Python")
+        raise ImportError("not a Python file")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -49,9 +49,10 @@ def in_people(weight: float | None) -> str:
 
 
 WEIGHT = (
-    "A liar is somebody who sends a made-up report. It adds at most so many people to the count "
-    "of one answer, and changes the counts of all answers by at most so many, by the method "
-    "inversion. The default method can move by more: warner estimate --forged 1% bounds shares."
+    'A liar is somebody who sends a made-up report. "a liar adds": the most people that this '
+    'report adds to the count of one answer. "a liar changes": the most that it changes the '
+    "counts of all answers together. Both are for the method inversion; the default method can "
+    "change by more. For limits of shares, run: warner estimate --forged 1%"
 )
 _MOST_LIARS = 3  # questions of which is said what a liar does
 
@@ -67,7 +68,7 @@ def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     """What somebody who lies can do to the counts of questions, the worst first.
 
     >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
-    ['Somebody who lies can add up to 5.3 people to an answer to age, 2.2 to smokes.']
+    ['One liar can add up to 5.3 people to the count of an answer to age, 2.2 to smokes.']
     """
     moved = sorted(((w, name) for name, w in weights.items() if w is not None), reverse=True)
     if not moved:
@@ -77,7 +78,7 @@ def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     less = ", and less to the others" if len(moved) > _MOST_LIARS else ""
     count = _few(first)
     people = f"{count} {'person' if count == '1' else 'people'}"
-    most = f"Somebody who lies can add up to {people} to an answer to {name}"
+    most = f"One liar can add up to {people} to the count of an answer to {name}"
     return [f"{most}{more}{less}."]
 
 
@@ -116,12 +117,11 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
         spent = f"A person spends at most epsilon = {meaning['epsilon']:.6g}"
         if (rounds := meaning["rounds"]) > 1:
             of_all = meaning["epsilon_of_rounds"]
-            spent += (
-                f" in each round, and {of_all:.6g} in all {rounds:,} rounds on answers that stay"
-            )
+            in_all = f"{of_all:.6g} in all {rounds:,} rounds if answers stay the same"
+            spent += f" in each round, and {in_all}"
         notes.append(f"{spent}{' in all' * (rounds == 1)}{limit}.")
     elif any(row["lacks"] for row in questions):
-        notes.append("This is a draft: warner plan proposes what it lacks.")
+        notes.append("This is a draft. To get proposals for what it lacks, run: warner plan")
     for row in questions:
         if row["yes"] not in (None, "yes"):
             notes.append(f'{row["attribute"]}: "yes" on the card means {as_text(row["yes"])}.')
@@ -284,14 +284,15 @@ def _about_design(planned: OnPaper, sizes: Sequence[int]) -> Iterator[str]:
             yield f"In a group of {size:,} it is about {_plus_minus(planned.width(size))}."
         yield (
             f"For {_plus_minus(planned.wanted)} about {needed:,} people are needed "
-            f"(--width {planned.wanted:.3g}). Four times as many halve it."
+            f"(--width {planned.wanted:.3g}). Four times as many people halve "
+            "the interval."
         )
     if ranking.best.mechanism is design:
         yield "No mechanism that protects as much has a smaller error than this design."
     else:
         yield (
-            f"{ranking.best.name} protects as much and errs less: the same epsilon with other "
-            "chances, or on a device."
+            f"{ranking.best.name} protects as much and has a smaller error: it has the same "
+            "epsilon, with other chances or on a device."
         )
 
 
@@ -303,29 +304,29 @@ def _about_ranking(
         yield from _about_design(*on_paper)
     if ranking.loss == "w1":
         yield (
-            "The error is in the unit of the values. In Python, warner.plan(theta=...) takes a "
-            "guess of the shares."
+            "The error is in the unit of the values. In Python, warner.plan(theta=...) takes your "
+            "guess at the shares."
         )
     elif not any(_is_own(result, chosen) for result in ranking.results):
         yield _about_own(chosen, ranking)
     if can_simulate(chosen.domain) and ranking.loss != "w1":
         yield (
-            "This ranks by the unbiased estimate of each share, which warner estimate does not "
-            "make of numbers and places. --loss w1 ranks by the estimate that it makes."
+            "This ranking is for unbiased estimates of shares, which are right on average. For "
+            "numbers and places, warner estimate uses another estimate; --loss w1 ranks by that."
         )
     elif ranking.loss == "l1" and ranking.results[-1].error > 2:
         yield (
-            "Two distributions differ by at most 2. A mechanism with a larger expected error gives "
-            "no useful estimate."
+            "Two sets of shares differ by at most 2 in this measure. A mechanism with a larger "
+            "expected error gives no useful estimate."
         )
 
 
 def _about_difference(aim: WantedDifference) -> str:
     """What the numbers of people are for, of a wanted difference."""
     return (
-        f"People needed, in {aim.groups} groups of equal size together: to detect, with "
-        f"probability {aim.power:.4g} and by a test of size 5 %, that the share of a value "
-        f"differs by {aim.difference:.4g} between two groups. All values are equally frequent."
+        f"People needed in all, in {aim.groups} groups of equal size, so that a test at the 5 % "
+        f"level finds with probability {aim.power:.4g} that the share of a value differs by "
+        f"{aim.difference:.4g} between two groups. All values are assumed equally frequent."
     )
 
 
@@ -349,17 +350,17 @@ def _about_own(chosen: Mechanism, ranking: Plan) -> str:
     """The line on the study's own mechanism where it is not one of those compared."""
     name = type(chosen).__name__
     if can_simulate(chosen.domain):
-        return f"The {name} of the study is not ranked by this loss."
+        return f"The mechanism of the study, {name}, is not ranked by this loss."
     uniform = np.full(chosen.domain.size, 1 / chosen.domain.size)
     try:
         error = expected_loss(chosen, uniform, ranking.n, ranking.loss)
     except IdentifiabilityError:
-        return f"The {name} of the study has no unbiased estimate of shares to compare."
+        return f"The mechanism of the study, {name}, has no unbiased estimate to compare."
     if len(several := {type(single).__name__ for single in chosen.single_reports}) == 1:
         (single,), count = several, len(chosen.single_reports)
         if count > 1:
-            return f"The {count} reports of {single} in the study have expected error {error:.4g}."
-    return f"The {name} of the study has expected error {error:.4g}."
+            return f"In the study, {count} reports of {single} have the expected error {error:.4g}."
+    return f"The mechanism of the study, {name}, has the expected error {error:.4g}."
 
 
 # Below the first, the odds of an answer change by less than 1 in 20; above the second, one report
@@ -378,13 +379,14 @@ def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[
     said = []
     if tiny:
         said.append(
-            f"{', '.join(tiny)}: an epsilon below {_TINY:g} tells almost nothing. warner plan says "
-            "how wide intervals are."
+            f"{', '.join(tiny)}: an epsilon below {_TINY:g} tells almost nothing. To see how "
+            "wide intervals are, run: warner plan"
         )
     if large:
         said.append(
-            f"{', '.join(large)}: an epsilon above {_LARGE:g} protects little. The reports of one "
-            f"person can change the odds of an answer {math.exp(_LARGE):.0f} times and more."
+            f"{', '.join(large)}: an epsilon above {_LARGE:g} protects little. The reports of "
+            f"one person can change the odds of an answer by a factor of {math.exp(_LARGE):.0f} or "
+            "more."
         )
     return [visible(line) for line in said]
 
@@ -423,22 +425,23 @@ def _about_permanent(mechanism: Permanent, rounds: int) -> str:
     one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
     tells = (
         "somebody who sees one report, and before thought two answers equally likely, can "
-        f"afterwards be at most {one} sure of one of them. After all {rounds:,} rounds it is "
-        f"{many} while the answer stays the same, and {ever} after any number of rounds."
+        f"afterwards be at most {one} sure of one of them. If the answer stays the same, it is at "
+        f"most {many} after all {rounds:,} rounds, and {ever} after any number of rounds."
     )
     each = of_ever.total
     if mechanism.values == 1:
         return (
-            f"{tells} A device reports on one answer: if it changes, nothing more is sent. "
-            f"values = 2 in [repeat] lets it change, and a person then spends up to epsilon "
-            f"{2 * each:.4g} in place of {each:.4g}; values = m spends up to m times as much."
+            f"{tells} A device reports on one answer: if the answer changes, nothing more is sent. "
+            f"To report on a second answer, write values = 2 in [repeat]; a person then spends up "
+            f"to epsilon {2 * each:.4g} in place of {each:.4g}. values = m spends up to m times as "
+            "much."
         )
     several = mechanism.of_values().total
     return (
         f"{tells} If the answer changes, a device reports on up to {mechanism.values} different "
-        f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. Of two "
-        "courses of answers that change in the same rounds, and before were equally likely, "
-        f"somebody can then be at most {certainty(several)} sure of one."
+        f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. If "
+        "two series of answers change in the same rounds and seemed equally likely before, "
+        f"somebody can then be at most {certainty(several)} sure of one of them."
     )
 
 
@@ -451,8 +454,8 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     said = [f"{', '.join(names)}: {text}" for text, names in alike.items()]
     if said:
         said.append(
-            "That an answer has changed, when, and whether it came back is not hidden in the long "
-            "run."
+            "In the long run, reports do not hide that an answer changed, when it changed, and "
+            "whether it changed back."
         )
     return said
 
@@ -465,12 +468,12 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
         delta = sum(crowd.delta for crowd in crowds.values())
         said.append(
             f"All {len(crowds)} questions together: epsilon {epsilon:.4g} (delta {delta:.0e}) "
-            "against who sees only the counts of each question."
+            "against somebody who sees only the counts of each question."
         )
     if crowds and public:
         said.append(
-            "Public columns are published beside the counts, so people hide among their own group "
-            "alone: these sentences hold for groups of that many people."
+            "Public columns are published with the counts, so people hide only among their own "
+            "group: the sentences above hold for groups of that many people."
         )
     return said
 
@@ -483,7 +486,9 @@ def _audited(
 ) -> dict[str, str]:
     """The row of an audit; of a mechanism that one in ``among`` people uses."""
     bound = result.sampled_lower_bound
-    sampled = "" if bound is None else f"; {samples:,} samples show at least {bound:.4f}"
+    sampled = (
+        "" if bound is None else f"; {samples:,} samples show that epsilon is at least {bound:.4f}"
+    )
     # A forged report says which block it is about, and fewer people are asked it.
     influence = None if result.influence is None else result.influence * among
     return {
@@ -521,8 +526,8 @@ def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "Intervals are of 95 %, those of many labels on average over the labels. Their widths are "
-    "averages over invented answers; yours will differ, mostly by less than a fifth."
+    "All intervals are 95 % intervals; for many labels, the 95 % holds on average over the labels. "
+    "The widths come from invented answers; yours will differ, mostly by less than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -536,7 +541,8 @@ def show_proposals(
     has_rounds: bool = False,
 ) -> None:
     """Print what is proposed for each attribute, and what epsilon means in odds."""
-    when = "in each round; warner audit says what all rounds spend" if has_rounds else "in all"
+    of_rounds = "in each round (to see all rounds, run: warner audit)"
+    when = of_rounds if has_rounds else "in all"
     for attribute, one in planned.items():
         _show(attribute, one, sizes)
     show(
@@ -555,9 +561,9 @@ def why_one(times: float, epsilons: Sequence[float], is_stated: bool) -> str:
         f"epsilon {most:.4g} in all"
     )
     if times <= 1:
-        return f"{said}. Nothing is gained by that here: leave out [ask]."
+        return f"{said}. Asking only one gains nothing here: leave out [ask]."
     said += (
-        f": the squared error of all shares is about {times:.2g} times less than with epsilon "
+        f": the squared error of all shares is about {times:.2g} times smaller than with epsilon "
         f"{most / many:.2g} on each question."
     )
     return said if is_stated else f'{said} To ask everybody everything, write each = "all".'
@@ -568,7 +574,7 @@ def show_gain(times: float, total: float) -> None:
     show(
         f"A person spends epsilon {total:.4g} in all. If each is asked one question, drawn by "
         f"chance, and spends all of it there, the squared error of all shares is about {times:.2g} "
-        f'times less: write [ask] with each = "one" and epsilon = {total:.4g}, or less.'
+        f'times smaller: write [ask] with each = "one" and epsilon = {total:.4g}, or less.'
     )
 
 
@@ -602,18 +608,19 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
     notes, more = [about_draw(mechanism, question)], len(asked_of) - len(rows)
     fewest, are_items = min(asked_of.values()), isinstance(mechanism.domain, Items)
     if more:
-        notes.insert(0, f"... and {more:,} more, of {fewest:,} people or more each.")
+        notes.insert(0, f"... and {more:,} more, each asked of {fewest:,} people or more.")
     if fewest < _FEW_PEOPLE and isinstance(mechanism, OneOf) and len(mechanism.blocks[0]) > 1:
         enough = -(-people * _FEW_PEOPLE // fewest)
         notes.append(
-            f"Fewer than {_FEW_PEOPLE} people tell little of a pair: ask {enough:,} in all, or "
-            f"fewer {'items' if are_items else 'questions'}."
+            f"Fewer than {_FEW_PEOPLE} people tell little about a pair: ask {enough:,} people in "
+            f"all, or use fewer {'items' if are_items else 'questions'}."
         )
         cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
         if 0 < len(cover) < len(mechanism.blocks):
             notes.append(
-                f"Or list {len(cover)} blocks in [ask], which hold every pair once and are asked "
-                f"of about {people // len(cover):,} people each, in place of each:"
+                f"Or replace the key each in [ask] by {len(cover)} blocks of questions. They "
+                f"hold every pair once, and about {people // len(cover):,} people are asked each "
+                "block:"
             )
             notes.append(f"blocks = {toml(cover)}")
     show(Table(columns, rows, notes))
@@ -654,8 +661,8 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
         Column("difference", "interval of a difference", "number"),
     ]
     note = (
-        "The last column is of the difference of that share between two such groups: smaller "
-        "differences than about half of it will not be seen. Each group is estimated alone."
+        "The last column is the interval of the difference in that share between two such groups: "
+        "differences below about half of it will not be seen. Each group is estimated alone."
     )
     show(Table(columns, rows, [note]))
 
@@ -668,20 +675,22 @@ def sentences(planned: PlannedAttribute) -> list[str]:
     of = "the largest values, which" if proposal.domain.answered.is_ordered else "a value that"
     out = []
     if expected.share is None:
-        out.append("The reports bound no share, so there will be no intervals.")
+        out.append("Different shares can lead to the same reports: there will be no intervals.")
     else:
         out.append(
             f"Expect a {level:.3g} % interval of {in_points(expected.share)} for the share of {of} "
             f"{share:.3g} % of the people have."
         )
         if share < 40:  # the variance of a share is largest at a half
-            out.append("A share near 50 % has a wider one: --share 0.5 plans for the worst case.")
+            out.append(
+                "A share near 50 % has a wider one. To plan for the worst case: --share 0.5."
+            )
     if expected.mean is not None:
         ((low, high),) = proposal.domain.answered.ends
         whose = "" if proposal.domain.nonresponse is None else " of those who answer"
         out.append(
-            f"Expect an interval {expected.mean:.3g} wide for the mean{whose}, of values from "
-            f"{low:.6g} to {high:.6g}."
+            f"Expect an interval {expected.mean:.3g} wide for the mean{whose}, where values go "
+            f"from {low:.6g} to {high:.6g}."
         )
     if best.people is not None:
         enough = best.people * planned.among
@@ -693,11 +702,14 @@ def sentences(planned: PlannedAttribute) -> list[str]:
             + (", or allow a larger epsilon." if few else ", or ask for fewer values.")
         )
         if expected.share is not None and expected.share > _TELLS_NOTHING:
-            out.append("They tell next to nothing: a study of this size is not worth its budget.")
+            out.append(
+                "Such intervals tell next to nothing: a study of this size is not worth the "
+                "privacy that it costs."
+            )
     if planned.times > 1:
         out.append(
-            f"This is of one report of each person. A person sends {planned.times:,}, which share "
-            "the epsilon."
+            f"This is for one report of each person. A person sends {planned.times:,} reports, "
+            "which share the epsilon."
         )
     out += in_odds(best.odds.of_all(planned.times), planned.times)
     return out
@@ -709,22 +721,22 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
     sure = f"{100 * odds.surer():.3g} %"
     which = "a sensitive one" if odds.of_sensitive else "one of them"
     out = [
-        f"A neighbour who sees {seen}, and thought two answers equally likely, can be {sure} sure "
-        f"of {which} at most."
+        f"A neighbour who sees {seen}, and thought two answers equally likely, can be at most "
+        f"{sure} sure of {which}."
     ]
     if odds.of_sensitive:
-        out.append("An answer that is not sensitive can be shown.")
+        out.append("An answer that is not sensitive can become known.")
     if odds.delta:
         out = [
             f"A neighbour who sees {seen}, thought two answers equally likely and guesses between "
-            f"them, is right in {sure} of cases at most. With delta = {odds.delta:.3g} rare "
-            "reports can tell much more."
+            f"them, is right in at most {sure} of cases. Rare reports (delta = "
+            f"{odds.delta:.3g}) can tell much more."
         ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)
         out.append(
             f"Of 100 people who answer {as_text(odds.answer)}, {sent} send the report that points "
-            f"to it; so do {by_other} of 100 who answer {as_text(odds.other)}."
+            f"to this answer; so do {by_other} of 100 who answer {as_text(odds.other)}."
         )
     return out
 
@@ -736,8 +748,8 @@ def about_epsilon() -> list[str]:
         odds = odds_of(RandomizedResponse(Categorical(["yes", "no"]), epsilon))
         out.append(f"  epsilon {epsilon:g}: {_explained(odds)}")
     out.append(
-        "Epsilons of several questions add up, and so do those of repeated surveys. No later "
-        "computation makes the odds larger."
+        "The epsilons of several questions add up, and so do the epsilons of repeated surveys. No "
+        "later computation makes the odds larger."
     )
     return out
 
@@ -747,9 +759,9 @@ def _explained(odds: Odds) -> str:
     assert odds.sent is not None and odds.sent_by_other is not None
     return (
         f"of 100 people who answer yes, {odds.sent:.0f} report yes; of 100 who answer no, "
-        f"{odds.sent_by_other:.0f}. Who thought 50:50 can be {100 * odds.surer():.0f} % sure at "
-        f"most, who thought 1 in 100 {100 * odds.surer(0.01):.2g} %: {odds.factor:.2g} times the "
-        "odds."
+        f"{odds.sent_by_other:.0f} report yes. Somebody who thought 50:50 can be at most "
+        f"{100 * odds.surer():.0f} % sure, somebody who thought 1 in 100 at most "
+        f"{100 * odds.surer(0.01):.2g} %: {odds.factor:.2g} times the odds."
     )
 
 

@@ -81,7 +81,9 @@ def _chances_in_words(design: PaperDesign, counts: np.ndarray) -> str:
         f"{of_hundred(float(share))} of 100 people whose answer is {as_text(label)}"
         for share, label in zip(law[1], design.domain.labels, strict=True)
     )
-    return f"By the card, {no} say {words[1]}, and {yes}. {design.mirrored(counts)}".rstrip()
+    return (
+        f"With the card, {no} say {words[1]}, and so do {yes}. {design.mirrored(counts)}".rstrip()
+    )
 
 
 def show_items(
@@ -163,10 +165,10 @@ def show_groups(
     is_marked = any(row["mark"] for row in rows)
     notes = [
         about_intervals("own", target),
-        f"{SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
+        f"{SHRUNK} For estimates without this step, add -o FILE.csv." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
-        "All people together: in the report of warner report, or from a tally made without --by.",
+        "For all people together, run warner report, or make a tally without --by.",
     ]
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]
     if any(result.data.simulated for _, result in of_groups):
@@ -197,10 +199,10 @@ def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
     tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
-    title = f"{attribute}: people with a tag ({tags}) are given back to the values behind it"
+    title = f"{attribute}: people with a tag ({tags}) are spread over the values behind the tag"
     note = (
-        "Wrong knowledge of the values under a tag adds at most "
-        f"{100 * result.worst_case:.2f} points to the sum of absolute errors.\n"
+        "If your knowledge of the values behind a tag is wrong, the absolute errors of all values "
+        f"together grow by at most {100 * result.worst_case:.2f} points.\n"
     )
     show(Table([Column("value"), _SHARE], result.rows(), [note], title))
 
@@ -215,8 +217,8 @@ def show_group_estimates(name: str, result: Estimate, level: float, target: str)
     note, *notes = table.notes
     if result.groups is not None and result.interval_kind(target) == "posterior":
         note = (
-            f"Intervals {result.groups.average_text}. A group unlike the others is missed more "
-            "often; --pool none has intervals that hold for every group."
+            f"Intervals {result.groups.average_text}. For a group unlike the others, the interval "
+            "misses more often; with --pool none, the intervals hold for every group."
         )
     reports = reports_of(result.n, result.data.simulated)
     pooled = "" if result.pool == "none" else f", pool {result.pool}"

@@ -50,13 +50,13 @@ def read_tallies(path: str) -> dict[str, Tally]:
         return parse_tallies(_standard_input().read(), "standard input")
     if Path(path).is_file() and not is_tally_file(path):
         if formats.is_report_file(path):
-            rule = "is no tally, but has the ending of reports or answers"
-            remedy = f"{RANDOMISE_FIRST}. Reports are counted by 'warner tally'"
+            rule = "is not a tally: its name has the ending of reports or answers"
+            remedy = f"{RANDOMISE_FIRST}. To count reports, run: warner tally"
             raise FileError(path, rule, None, remedy)
         with contextlib.suppress(StudyError):
             study_data(study_text(path), path)
-            rule = "is a study file, which says how answers are randomised, and holds no counts"
-            remedy = "Pass the tally that 'warner tally' wrote from the reports of this study"
+            rule = "is a study file: it says how answers are randomised, and holds no counts"
+            remedy = "Give the tally that 'warner tally' made from the reports of this study"
             raise FileError(path, rule, None, remedy)
     return load_tallies(path)
 
@@ -65,7 +65,8 @@ def read_totals(path: str) -> dict[str, Tally]:
     """The tallies in a tally file of all people together."""
     tallies = read_tallies(path)
     if any(tally.columns for tally in tallies.values()):
-        rule, remedy = "holds tallies of groups of people", "Tally the reports without --by"
+        rule = "is a tally by groups of people, and this command needs one of all people"
+        remedy = "Run warner tally without --by"
         raise FileError(path, rule, None, remedy)
     return tallies
 
@@ -116,7 +117,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     listed = list(groups)
     keys = {file_name_key(str(group)): group for group in listed}
     if len(keys) < len(listed):
-        rule = "must differ by more than upper and lower case, because files are named after them"
+        rule = "files are named after them, so names must differ by more than upper and lower case"
         raise ArgumentError("groups", rule, ", ".join(map(str, listed)))
     return {group: of_group(path, group if len(listed) > 1 else None) for group in listed}
 
@@ -144,11 +145,11 @@ def tallies_together(
     for path, tallies in marked.items():
         if tallies.keys() != first_tallies.keys():
             got = f"{', '.join(first_tallies)} in {first}, {', '.join(tallies)} in {path}"
-            remedy = "Estimate files of the same attributes together"
-            raise MismatchError("files", "are of different attributes", got, remedy)
+            remedy = "Estimate them in separate runs"
+            raise MismatchError("files", "must have the same attributes", got, remedy)
         for name, tally in tallies.items():
             if tally.header.get("domain") != first_tallies[name].header.get("domain"):
-                rule = f"do not go together: {name!r} has other values in {first} than in {path}"
+                rule = f"cannot be combined: {name!r} has other values in {first} than in {path}"
                 raise MismatchError("files", rule, None, "Estimate each file on its own")
     return {name: [tallies[name] for tallies in marked.values()] for name in first_tallies}
 
@@ -162,8 +163,8 @@ def apart(
         flat[name] = [tally for tally in parts if not tally.columns]
         grouped[name] = [tally for tally in parts if tally.columns]
         if flat[name] and grouped[name]:
-            rule = "are partly of groups of people and partly not"
-            remedy = "Tally all with the same --by"
+            rule = "must not mix tallies by groups of people and tallies without groups"
+            remedy = "Run warner tally with the same --by for all"
             raise MismatchError("files", rule, None, remedy)
         for later in grouped[name][1:]:
             require_same_columns(grouped[name][0].columns, later.columns)
@@ -180,7 +181,8 @@ def refuse_repeated(paths: Sequence[str]) -> None:
     """Refuse a file that is named twice."""
     places = [str(Path(path).resolve()) for path in paths]
     if len(set(places)) < len(places):
-        raise ArgumentError("tallies", "must not be added twice", ", ".join(paths))
+        rule, remedy = "must not be added twice", "Name each file once"
+        raise ArgumentError("tallies", rule, ", ".join(paths), remedy)
 
 
 def _of_one_origin(
@@ -205,8 +207,8 @@ def _refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> N
             raise ArgumentError(
                 "tallies",
                 "must not be added twice",
-                f"{seen[content]} and {path}, whose counts are equal",
-                "Leave one out; if they are of different people, say --allow-equal",
+                f"{seen[content]} and {path}, which have equal counts",
+                "Leave one out, or add --allow-equal if they are from different people",
             )
         seen[content] = path
 
@@ -250,7 +252,9 @@ def refuse_shared_outputs(*outputs: tuple[str, str | None]) -> None:
         real_path = Path(path).resolve()
         if real_path in seen:
             names = " and ".join(dict.fromkeys([seen[real_path], option]))
-            raise ArgumentError(names, "must not go to one file", path, "Choose another name")
+            raise ArgumentError(
+                names, "must not be written to the same file", path, "Choose another name"
+            )
         seen[real_path] = option
 
 
@@ -265,7 +269,7 @@ def add_tallies(
     total: dict[str, Tally] = {}
     for tallies in steps(parts.values(), "adding tallies"):
         if total and tallies.keys() != total.keys():
-            rule = "are of different attributes"
+            rule = "must have the same attributes"
             raise MismatchError("tallies", rule, f"{', '.join(total)} and {', '.join(tallies)}")
         try:
             total = {name: total[name] + t if total else t for name, t in tallies.items()}
@@ -288,8 +292,8 @@ def add_tallies(
 
 
 _TOGETHER = (
-    "People with different budgets or mechanisms are not added but estimated together, "
-    "a file for each: warner estimate"
+    "Counts with different budgets or mechanisms cannot be added, but can be estimated together. "
+    "Run: warner estimate"
 )
 
 
@@ -316,7 +320,7 @@ def _study_of(file: ReportFile, study: Study) -> Study:
     group_study = study.by_group.get(file.group)
     if group_study is None:
         groups = f"has the groups {', '.join(study.groups)}" if study.groups else "has no groups"
-        rule = f"has reports of the group {file.group!r}, and the study {groups}"
+        rule = f"has reports of the group {file.group!r}, but the study {groups}"
         raise MismatchError(file.path, rule)
     return group_study
 
@@ -416,14 +420,14 @@ def read_groups(
         sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
         return {name: tally.by(*by) if by else tally for name, tally in sums.items()}
     if by:
-        rule = "needs a tally of groups, made by warner tally --by"
+        rule = "needs a tally by groups, made with warner tally --by"
         raise ArgumentError("--by", rule, ", ".join(by))
     if len(paths) < 2:
-        rule = "must be a tally of groups, or at least 2 files, one for each group"
-        raise ArgumentError("tallies", rule, None, "Tally by group: warner tally --by")
+        rule = "must be a tally by groups, or at least 2 files, one for each group"
+        raise ArgumentError("tallies", rule, None, "To count groups: warner tally --by COLUMN")
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
-        rule, remedy = "must have different names", "Name them: north=tally.json"
+        rule, remedy = "must have different names", "Name each file: north=tally.json"
         raise ArgumentError("groups", rule, ", ".join(names), remedy)
     return {
         attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
@@ -470,6 +474,6 @@ def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, floa
             raise FileError(path, rule) from None
         value = values.get(column, {}).get(text, text)
         if value in margins.setdefault(column, {}):
-            raise FileError(path, f"line {line} has a value for the second time")
+            raise FileError(path, f"line {line} repeats a value of an earlier line")
         margins[column][value] = amount
     return margins

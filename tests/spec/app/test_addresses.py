@@ -121,7 +121,7 @@ def test_folders_patterns_and_objects_are_counted(store: Store) -> None:
         done = _tally(path)
         assert "60 rows in 5 files" in done.stderr
         assert load_tallies("t.json") == WANTED, path
-        said = "1 file was left out because of its ending, the first is memory:///lake/reports/not"
+        said = "1 file was left out because of the ending of its name. The first is memory:///lake/reports/not"
         assert said in done.stderr or path.endswith("=*")
     _tally("memory://lake/reports/", "--by", "ward")
     slow = PLAN.tally(TABLE.append_column("ward", [WARDS]), "ward")
@@ -272,7 +272,7 @@ def test_signed_addresses_leave_no_secret(store: Store, monkeypatch: pytest.Monk
             signed += "2"
             _written(store, signed.removeprefix("memory:/"), TABLE)
     done = _tally(signed, signed.removesuffix("2"), ok=False)
-    assert "is the name of several addresses" in done.stderr
+    assert "stands for several addresses" in done.stderr
     _written(store, signed.removeprefix("memory:/"), TABLE.drop_columns(["setting_report"]))
     assert "memory://web/a.parquet?...: " in _tally(signed, ok=False).stderr
     assert "memory://web/b.csv?...: " in _tally(f"memory://web/b.csv?sig={SECRET}", ok=False).stderr

@@ -44,7 +44,9 @@ def test_a_copy_is_refused_and_its_removal_is_enough(lake: Path, name: str) -> N
     wanted, kept = Path("t.json").read_bytes(), Path("c.jsonl").read_bytes()
     shutil.copy("lake/a.parquet", f"lake/{name}.parquet")
     done = tally("lake", *KEEP, ok=False)
-    said = f"lake/{name}.parquet: has the same content as lake/a.parquet, and is not counted twice"
+    said = (
+        f"lake/{name}.parquet: has the same content as lake/a.parquet, and would be counted twice"
+    )
     assert said in done.stderr and Path("c.jsonl").read_bytes() == kept
     Path(f"lake/{name}.parquet").unlink()
     tally("lake", *KEEP)
@@ -55,7 +57,7 @@ def test_equal_counts_are_refused_and_their_removal_is_enough(lake: Path) -> Non
     pq.write_table(pq.read_table("lake/a.parquet"), "lake/c.parquet", compression="gzip")
     names = [f"lake/{name}.parquet" for name in "abc"]
     done = tally(*names, *KEEP, ok=False)
-    assert "got lake/a.parquet and lake/c.parquet, whose counts are equal" in done.stderr
+    assert "got lake/a.parquet and lake/c.parquet, which have equal counts" in done.stderr
     tally(*names[:2], *KEEP)
     # Two folders with the same reports, cut otherwise: either can be left out.
     for folder, cut in (("one", 10), ("two", 30)):
@@ -65,14 +67,14 @@ def test_equal_counts_are_refused_and_their_removal_is_enough(lake: Path) -> Non
         pq.write_table(whole[cut:], f"{folder}/y.parquet")
     for left in ("one", "two"):
         done = tally("one", "two", "--checkpoint", f"{left}.jsonl", ok=False)
-        assert "whose counts are equal" in done.stderr
+        assert "which have equal counts" in done.stderr
         tally(left, "--checkpoint", f"{left}.jsonl")
 
 
 @pytest.mark.parametrize(
     ("study", "seed", "said"),
     [
-        (STUDY, 3, "simulated reports beside real ones"),
+        (STUDY, 3, "must not mix simulated and real reports"),
         (STUDY.replace("epsilon = 1.0", "epsilon = 2.0"), None, "do not belong together"),
     ],
 )
@@ -140,7 +142,7 @@ def test_checkpoints_without_real_paths_are_read(lake: Path) -> None:
         assert load_tallies("t.json")["smokes"].n == 86
     Path("lake/c.parquet").unlink()
     done = tally("lake", *KEEP, ok=False)
-    said = "c.jsonl: has counted 1 file that is not named now, the first is"
+    said = "c.jsonl: holds counts of 1 file that is not named now (the first is"
     assert said in done.stderr and "Put them back" in done.stderr
     pq.write_table(rows(6), "lake/c.parquet")
     assert "was changed after it was counted" in tally("lake", *KEEP, ok=False).stderr
@@ -154,14 +156,14 @@ def test_what_differs_is_named(lake: Path) -> None:
     tally("lake", *KEEP)
     for options in (("--by", "ward"), ("--ways", "2"), ("--keep-reports",)):
         done = tally("lake", *KEEP, *options, ok=False)
-        assert f"c.jsonl: was made with another {options[0]}. Give the same" in done.stderr
+        assert f"c.jsonl: was made with other values of {options[0]}. Give the same" in done.stderr
     done = tally("lake", *KEEP, "--column", "smokes=x", "--by", "ward", ok=False)
-    assert "was made with another --by, --column." in done.stderr
+    assert "was made with other values of --by, --column." in done.stderr
     done = run("tally", "lake", *KEEP, ok=False)
-    assert "c.jsonl: was made with --study." in done.stderr
+    assert "c.jsonl: was made with --study, and this run has none." in done.stderr
     Path("study.toml").write_text(STUDY.replace("epsilon = 1.0", "epsilon = 2.0"))
     done = tally("lake", *KEEP, ok=False)
-    assert "c.jsonl: is of another study. Name another checkpoint." in done.stderr
+    assert "c.jsonl: was made with another study. Name another checkpoint." in done.stderr
 
 
 @pytest.mark.parametrize("what", ["reports", "text", "line"])
@@ -172,13 +174,13 @@ def test_no_file_of_others_is_said_to_be_deleted(lake: Path, what: str) -> None:
         Path("c.jsonl").write_text("my notes" + "\n" * (what == "line"))
     before = Path("c.jsonl").read_bytes()
     done = tally("lake", *KEEP, ok=False)
-    assert "c.jsonl: is no checkpoint of warner. Name another file" in done.stderr
-    assert "Delete" not in done.stderr and Path("c.jsonl").read_bytes() == before
+    assert "c.jsonl: is not a checkpoint of warner. Name a checkpoint" in done.stderr
+    assert "delete" not in done.stderr and Path("c.jsonl").read_bytes() == before
 
 
 def test_the_tally_does_not_replace_the_checkpoint(lake: Path) -> None:
     done = tally("lake", "--checkpoint", "t.json", ok=False)
-    assert "--output and --checkpoint: must not go to one file" in done.stderr
+    assert "--output and --checkpoint: must not be written to the same file" in done.stderr
     assert not Path("t.json").exists()
     tally("lake", *KEEP)
     os.link("c.jsonl", "t2.json")

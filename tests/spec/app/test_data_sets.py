@@ -285,9 +285,9 @@ def test_what_is_counted_is_not_read_again_and_what_is_new_is(
 def test_a_checkpoint_that_does_not_fit_is_refused(lake: Path) -> None:
     _tally("lake", "--checkpoint", "c.jsonl")
     done = _tally("lake", "--checkpoint", "c.jsonl", "--by", "ward", ok=False)
-    assert "was made with another --by" in done.stderr
+    assert "was made with other values of --by" in done.stderr
     done = _tally("lake/ward=north", "--checkpoint", "c.jsonl", ok=False)
-    assert "has counted 2 files that are not named now" in done.stderr
+    assert "holds counts of 2 files that are not named now" in done.stderr
     first = Path("lake/ward=north/year=2024/part-0.parquet")
     pq.write_table(TABLE[1:13], first)
     assert (
@@ -297,17 +297,20 @@ def test_a_checkpoint_that_does_not_fit_is_refused(lake: Path) -> None:
     pq.write_table(TABLE[:12], first)
     text = Path("c.jsonl").read_text()
     for wrong, said in (
-        (text.replace('"group":null', '"group":"x"', 1), "is a checkpoint that was altered"),
-        (text.replace('"ways":null', '"ways":1', 1), "is a checkpoint that was altered"),
-        ("{}\n" + text, "is no checkpoint of warner"),
-        (text.split("\n", 1)[1], "is no checkpoint of warner"),
-        ("notes\n", "is no checkpoint of warner"),
+        (
+            text.replace('"group":null', '"group":"x"', 1),
+            "is a checkpoint that was changed or damaged",
+        ),
+        (text.replace('"ways":null', '"ways":1', 1), "is a checkpoint that was changed or damaged"),
+        ("{}\n" + text, "is not a checkpoint of warner"),
+        (text.split("\n", 1)[1], "is not a checkpoint of warner"),
+        ("notes\n", "is not a checkpoint of warner"),
     ):
         Path("c.jsonl").write_text(wrong)
         assert said in _tally("lake", "--checkpoint", "c.jsonl", ok=False).stderr
         assert Path("c.jsonl").read_text() == wrong
     done = run("tally", "-", "--checkpoint", "new.jsonl", ok=False)
-    assert "does not go with standard input" in done.stderr
+    assert "cannot be used with standard input" in done.stderr
 
 
 def test_a_killed_count_goes_on(lake: Path) -> None:

@@ -53,7 +53,7 @@ def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
 def test_the_demo_replaces_only_an_earlier_demo(here: Path) -> None:
     Path("study.toml").write_text("title = 'mine'")
     said = run("demo", "-o", ".", ok=False)
-    assert "must be a new folder, or one of an earlier demonstration" in said.output
+    assert "must be a new folder, or the folder of an earlier demonstration" in said.output
     assert Path("study.toml").read_text() == "title = 'mine'"
     for seed in ("4", "5"):
         run("demo", "-o", "d", "--seed", seed)

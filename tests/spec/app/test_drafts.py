@@ -119,14 +119,14 @@ def test_a_budget_is_split_so_that_intervals_are_equally_wide(draft: Path) -> No
     assert spent["smokes"] < spent["how often"]
     assert Study.parse(found.completed(planned, {})).epsilon <= 4.0
     draft.write_text("budget = 1.0\n" + DRAFT)
-    with pytest.raises(ArgumentError, match="is spent"):
+    with pytest.raises(ArgumentError, match="is used up"):
         Draft.load("draft.toml").proposals(2000, 0.1)
 
 
 def test_too_few_people_are_told_so(draft: Path) -> None:
     draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\nepsilon = 1.0\n')
     said = " ".join(run("plan", "draft.toml", "--people", "20").output.split())
-    assert "Ask more people, or allow a larger epsilon. They tell next to nothing" in said
+    assert "Ask more people, or allow a larger epsilon. Such intervals tell next to nothing" in said
     assert "fewer values" not in said
     said = run("plan", "draft.toml", "--people", "1000").output
     assert "wider than wanted" in said and "next to nothing" not in said

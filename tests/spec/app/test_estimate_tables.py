@@ -206,7 +206,7 @@ def test_an_attribute_can_have_summaries_of_its_own(tally: str) -> None:
 def test_summaries_of_no_attribute_are_refused(tally: str) -> None:
     for text, problem in (
         ("smokes=mean", "needs an attribute whose values are numbers; got smokes"),
-        ("weight=mean", "must be of one of smokes, age; got weight"),
+        ("weight=mean", "must name one of smokes, age; got weight"),
         ("mode", "summary: must be mean"),
         ("above:14", "must lie in the domain, 0..9; got 14"),
     ):

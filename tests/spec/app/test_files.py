@@ -157,7 +157,7 @@ def test_two_results_do_not_go_to_one_file(here_of_result_files: Path) -> None:
     COIN.tally(COIN.randomize([0, 1, 2] * 30)).save("t.json")
     for second in ("z", "./z"):
         assert (
-            "must not go to one file"
+            "must not be written to the same file"
             in run("estimate", "t.json", "-o", "z", "-o", second, ok=False).stderr
         )
     assert (

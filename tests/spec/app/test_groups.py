@@ -129,7 +129,7 @@ def test_what_does_not_go_together_is_refused_in_words(here: Path) -> None:
     study = Study.parse(STUDY)
     smokes = study.groups["North"].mechanisms["smokes"]
     for name, mechanism, rule in (
-        ("fewer", {"smokes": smokes}, "different attributes"),
+        ("fewer", {"smokes": smokes}, "must have the same attributes"),
         (
             "other",
             {
@@ -149,7 +149,7 @@ def test_what_does_not_go_together_is_refused_in_words(here: Path) -> None:
     run(*mixed, "--allow-simulated", "--only", "smokes")
     _report_of("East", "g.csv")
     said = run("tally", "g.csv", "--study", "study.toml", ok=False).stderr
-    assert "has reports of the group 'East', and the study has the groups North" in said
+    assert "has reports of the group 'East', but the study has the groups North" in said
 
 
 def _report_of(group: str, path: str) -> None:
@@ -464,7 +464,7 @@ def test_margins_weight_the_groups(here_of_groups_of_people: Path) -> None:
         ("value,number\nnorth,50\nsouth,30\n", "none for east"),
         ("value,number\nnorth,50\nsouth,30\neast,20\nwest,3\n", "people of west"),
         ("value,number\nnorth,many\n", "line 2"),
-        ("value,number\nnorth,1\nnorth,2\n", "second time"),
+        ("value,number\nnorth,1\nnorth,2\n", "repeats a value"),
         ("ward,people\nnorth,1\n", "must have the columns"),
     ):
         Path("census.csv").write_text(text)
@@ -542,7 +542,7 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     Path("census.csv").write_text("\n".join(["column,value,number", *lines]) + "\n")
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
-    assert "needs a tally of groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
+    assert "needs a tally by groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
 
 
 def test_a_question_has_one_number_in_every_command(here_of_groups_of_people: Path) -> None:

@@ -31,11 +31,11 @@ def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
         Path("lake", name).write_text("x")
     for path in ("lake", "lake/*"):
         done = tally(path)
-        said = f"{path}: 2 files were left out because of their endings, the first is lake/notes."
+        said = f"{path}: 2 files were left out because of the endings of their names. The first is lake/notes."
         assert said in done.stderr and load_tallies("t.json")["smokes"].n == 96
     assert "left out" not in tally("lake/*.[pPcC][aAsS]*").stderr
     Path("lake/notes.txt").unlink()
-    said = "lake: 1 file was left out because of its ending, the first is lake/part-0007.pq."
+    said = "lake: 1 file was left out because of the ending of its name. The first is lake/part-0007.pq."
     assert said in tally("lake").stderr
     tally("lake/part.snappy.PARQUET")
     assert load_tallies("t.json")["smokes"].n == 10
@@ -48,7 +48,7 @@ def test_copies_in_a_folder_are_known_by_their_counts(lake: Path) -> None:
     pq.write_table(big.take(list(range(2000))[::-1]), "lake/d.parquet")
     for options in ((), ("--by", "ward")):
         done = tally("lake", *options, ok=False)
-        assert "got lake/c.parquet and lake/d.parquet, whose counts are equal" in done.stderr
+        assert "got lake/c.parquet and lake/d.parquet, which have equal counts" in done.stderr
         tally("lake", "--allow-equal", *options)
     Path("lake/d.parquet").unlink()
     tally("lake")
@@ -64,16 +64,16 @@ def test_small_files_with_equal_counts_are_counted(lake: Path) -> None:
     tally("lake")
     assert load_tallies("t.json")["smokes"].counts.tolist() == [10, 10, 10]
     done = tally("lake/000.parquet", "lake/003.parquet", ok=False)
-    assert "say --allow-equal" in done.stderr
+    assert "add --allow-equal" in done.stderr
     tally("lake/000.parquet", "lake/003.parquet", "--allow-equal")
 
 
 def test_a_file_that_is_named_twice_is_no_copy(lake: Path) -> None:
     done = tally("lake/a.parquet", "lake/*.parquet", ok=False)
-    said = "lake/a.parquet: is named by two arguments, lake/a.parquet and lake/*.parquet, and is "
-    assert said + "not counted twice. Name it once." in done.stderr
+    said = "lake/a.parquet: is named by both lake/a.parquet and lake/*.parquet, and would "
+    assert said + "be counted twice. Name it once." in done.stderr
     done = tally("lake", "lake", ok=False)
-    assert "lake: is named twice, and is not counted twice. Name it once." in done.stderr
+    assert "lake: is named twice, and would be counted twice. Name it once." in done.stderr
     os.symlink("a.parquet", "lake/z.parquet")
     done = tally("lake", ok=False)
     assert "lake/z.parquet: is the same file as lake/a.parquet" in done.stderr
@@ -89,7 +89,9 @@ def test_simulations_are_added_to_real_reports_where_that_is_said(lake: Path) ->
         reports = mechanism.randomize(["no", "yes"] * (10 + i), rng)  # of different sizes
         write_reports({"smokes": reports}, f"own/{i}.parquet", rng is not None)
     done = run("tally", "own", ok=False)
-    assert "simulated reports beside real ones; got own/0.parquet and own/1.parq" in done.stderr
+    assert (
+        "must not mix simulated and real reports; got own/0.parquet and own/1.parq" in done.stderr
+    )
     done = run("tally", "own", "--allow-simulated", "-o", "t.json")
     found = load_tallies("t.json")["smokes"]
     assert found.n == 66 and found.simulated and "a simulation" in done.stderr
@@ -130,7 +132,7 @@ def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
         writer.write({n: m.randomize(answers[n]) for n, m in plan.mechanisms.items()})
     done = tally("lake")
     assert "82 rows in 3 files." in done.stderr
-    assert "Beside them is 1 report file of warner with 60 reports." in done.stderr
+    assert "Also counted: 1 report file of warner with 60 reports." in done.stderr
 
 
 def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:
@@ -145,7 +147,7 @@ def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:
     assert "lake/x\\ny.parquet: must have the column" in done.stderr
     pq.write_table(rows(0), "lake/x\ny.parquet")
     done = tally("lake", "--checkpoint", "c.jsonl")
-    assert "the first is lake/x\\ny.parquet." in done.stderr
+    assert "The first is lake/x\\ny.parquet." in done.stderr
     pq.write_table(rows(4), "lake/x\ny.parquet")
     for _ in range(2):
         tally("lake", "--checkpoint", "c.jsonl")
@@ -195,7 +197,7 @@ def test_files_without_rows_add_nothing_and_are_named(lake_of_lakes_of_engines: 
         pq.write_table(_reports(8).slice(0, 0), f"lake/{name}.parquet")
     for options in ((), ("--checkpoint", "c.jsonl"), ("--checkpoint", "c.jsonl")):
         said = _tally(*options).stderr
-        assert "2 files without rows add nothing, the first is lake/a.parquet." in said
+        assert "2 files have no rows. The first is lake/a.parquet." in said
         assert "8 rows." in said and Path("t.json").read_bytes() == alone
     # A file that is filled later is counted then.
     pq.write_table(_reports(6), "lake/a.parquet")

@@ -46,10 +46,10 @@ def _parquet(rows: list[str]) -> str:
 @pytest.mark.parametrize(
     ("again", "words"),
     [
-        (lambda: "a.csv", "answers on which epsilon = 2.5 was spent, as study.ledger says"),
-        (lambda: answers(ROWS, "copy.csv"), "--again makes new reports, and spends epsilon = 5 in"),
-        (lambda: answers(sorted(ROWS), "sorted.csv"), "Use the reports of them"),
-        (lambda: answers(ROWS + ROWS[:99]), "got 1,000 answers, the first of 1,099, on which"),
+        (lambda: "a.csv", "answers on which epsilon = 2.5 was spent, according to study.led"),
+        (lambda: answers(ROWS, "copy.csv"), "new reports, and each person spends epsilon = 5 in"),
+        (lambda: answers(sorted(ROWS), "sorted.csv"), "Use the earlier reports"),
+        (lambda: answers(ROWS + ROWS[:99]), "got the first 1,000 of 1,099 answers, on which"),
         (lambda: _parquet(ROWS), "must not hold answers that were randomised before"),
     ],
 )
@@ -113,7 +113,7 @@ def test_the_ledger_says_how_secret_it_is_and_holds_no_answer(tmp_path: Path, he
     path = Path("study.ledger")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     head, run_entry = map(json.loads, path.read_text().splitlines())
-    assert "as secret as they are" in head["note"]
+    assert "as secret as the answers" in head["note"]
     assert {len(mark) for mark in [*run_entry["all"], *run_entry["each"]]} == {32}
     assert run_entry["epsilon"] == "2.5" and run_entry["people"] == 1000
     other = tmp_path / "other"
@@ -161,8 +161,8 @@ def test_of_two_runs_at_once_one_is_refused(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"smokes,age\nno,1\n", "is no ledger of warner, or was altered"),
-        (b'{"format": "warner-tally"}\n', "is no ledger of warner, or was altered"),
+        (b"smokes,age\nno,1\n", "is not a ledger of warner, or was changed"),
+        (b'{"format": "warner-tally"}\n', "is not a ledger of warner, or was changed"),
         (None, "cannot be written; got Is a directory"),
     ],
 )

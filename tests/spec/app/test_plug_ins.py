@@ -93,7 +93,9 @@ def test_what_cannot_be_loaded_says_why_and_where() -> None:
         result = _warner("--load", name, "audit", "study.toml")
         assert result.exit_code == 1 and said in result.output, result.output
     Path("only_here.py").write_text("")
-    assert "Is the file only_here.py meant?" in _warner("--load", "only_here", "audit", "s").output
+    assert (
+        "Did you mean the file only_here.py?" in _warner("--load", "only_here", "audit", "s").output
+    )
 
 
 def test_entry_points_are_loaded_and_a_broken_one_is_left_out(

@@ -330,11 +330,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_joint_shares_of_separate_tallies_are_refused_with_the_remedy(here: Path) -> None:
     wanted = run("estimate", "a.json", "--joint", "smokes,age", ok=False)
     assert (
-        "--joint: needs attributes whose reports are counted together; got smokes,age. "
-        "Tally them with --ways 2." in wanted.output
+        "--joint: needs attributes that were counted together; got smokes,age. "
+        "To count them together, run: warner tally --ways 2." in wanted.output
     )
     unknown = run("estimate", "a.json", "--joint", "smokes,wrong", ok=False)
-    assert "--joint: must be names among smokes, age; got wrong." in unknown.output
+    assert "--joint: must be some of these names: smokes, age; got wrong." in unknown.output
 
 
 def test_clusters_of_separate_tallies_are_refused_with_the_remedy(here: Path) -> None:
@@ -355,7 +355,7 @@ def test_a_plan_says_how_many_reports_the_study_asks_for(here: Path) -> None:
         "reports = 3\nepsilon = 1.0\n"
     )
     said = run("plan", "several.toml").stdout
-    assert "The 3 reports of RandomizedResponse in the study have expected error" in said
+    assert "In the study, 3 reports of RandomizedResponse have the expected error" in said
 
 
 def test_an_unknown_group_is_answered_with_the_groups(here: Path) -> None:
@@ -448,7 +448,7 @@ epsilon = {1}
     [
         (1.0, 0.01, []),
         (0.04, 0.01, ["smokes: an epsilon below 0.05 tells almost nothing"]),
-        (5.5, 0.01, ["smokes: an epsilon above 5 protects little", "148 times and more"]),
+        (5.5, 0.01, ["smokes: an epsilon above 5 protects little", "by a factor of 148 or more"]),
         (1.0, 0.1, ["age: an epsilon above 5 protects little"]),
         (0.04, 0.0004, ["smokes, age: an epsilon below 0.05"]),
     ],

@@ -83,7 +83,7 @@ def test_reports_in_hidden_fields_are_counted_as_the_device_sent_them() -> None:
         done = run("tally", path, *ASK)
         assert done.exit_code == 0, done.output
         assert load_tallies("t.json") == _wanted(), path
-        assert "Every report is of this study and is one that" in done.stderr
+        assert "Every report belongs to this study and is one that" in done.stderr
         assert "WARNING" not in done.stderr
 
 
@@ -91,7 +91,7 @@ def test_reports_in_hidden_fields_are_counted_as_the_device_sent_them() -> None:
 def test_texts_go_with_groups_pairs_and_columns_of_numbers() -> None:
     _write(_table(q7_report=pa.array(REPORTS["smokes"].columns["report"], pa.int64())))
     done = run("tally", "export.csv", *ASK, "--by", "ward")
-    assert done.exit_code == 0 and "which mechanism and epsilon made them" in done.stderr
+    assert done.exit_code == 0 and "which mechanism and epsilon made the reports" in done.stderr
     found = load_tallies("t.json")
     assert {key: tally.n for key, tally in found["units"].items()} == {
         ("north",): 20,
@@ -148,7 +148,7 @@ def test_all_rows_without_a_report_are_named_in_one_message_and_none_is_shown() 
 def test_a_column_of_the_answers_beside_the_reports_is_warned_of() -> None:
     _write(_table(smokes=["CANARY"] * N))
     done = run("tally", "export.csv", *ASK)
-    assert "WARNING: export.csv has a column 'smokes' beside the reports on it" in done.stderr
+    assert "WARNING: export.csv has a column 'smokes' beside the reports on 'smo" in done.stderr
     assert "CANARY" not in done.stderr
 
 

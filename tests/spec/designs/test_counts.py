@@ -53,7 +53,7 @@ def test_the_first_result_is_one_line_of_input() -> None:
 def test_exchanged_words_and_chances_can_be_seen() -> None:
     few = ("estimate", "--design", "crosswise:1/4", "--counts")
     out = _run(*few, "same=0,different=30")
-    assert "75 of 100 people whose answer is no say same, and 25 of 100" in out.replace("\n", " ")
+    assert "75 of 100 people whose answer is no say same, and so do 25" in out.replace("\n", " ")
     assert "doubtful: 1 in 4,937 surveys with this card" in out.replace("\n", " ")
     assert "doubtful" not in _run(*few, "same=4,different=26")
     refused = _run(*few, "same=20,different=280", fails=True)
@@ -107,8 +107,8 @@ def test_a_share_below_zero_is_said() -> None:
         (["--design", "crosswise:1/4", "--counts", "680,320"], "WORD=PEOPLE"),
         (["--design", "crosswise:1/4", "--counts", "same=1,same=2"], "twice"),
         (["--design", "crosswise:1/4", "--counts", "same=1"], "different=0"),
-        (["--design", "crosswise:1/4"], "goes with --counts"),
-        (["--counts", "same=1,different=2"], "goes with --design"),
+        (["--design", "crosswise:1/4"], "needs --counts"),
+        (["--counts", "same=1,different=2"], "needs --design"),
         (["t.json", "--design", "mangat:2/3", "--counts", "yes=1,no=2"], "TALLY"),
         (["--design", "crossways:1/4", "--counts", "same=1,different=2"], "'crosswise' meant"),
     ],
@@ -272,7 +272,8 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     assert "1.39 (yes only)" in run("plan", *some).stdout
     said = run("plan", "--design", "kuk:0.8,0.3,3", "--people", "300", "--difference", "0.1").stdout
     assert (
-        "Kuk (the design)" in said and "RandomizedResponse protects as much and errs less" in said
+        "Kuk (the design)" in said
+        and "RandomizedResponse protects as much and has a smaller error" in said
     )
     data = json.loads(run("plan", "--design", "triangular:1/4", "--json").stdout)
     assert [row["mechanism"] for row in data["triangular:1/4"]["results"]] == ["Triangular"]
@@ -377,7 +378,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
     _run("report", _table(tmp_path / "c.csv", _LONG), *design, "--by", "age", "-o", page)
     assert "Share of “yes”, by age" in Path(page).read_text(encoding="utf-8")
     for wrong, said in [
-        ([*design], "goes with --counts, the numbers of people who said different, same"),
+        ([*design], "needs --counts, the numbers of people who said different, same"),
         (["--design", "list:3"], "one card for everybody"),
         ([], "Missing argument"),
     ]:
@@ -430,7 +431,7 @@ def test_a_report_of_a_card_has_what_was_ticked_and_what_is_assumed(tmp_path: Pa
     _run("report", tally, "--study", study, "-o", page)
     words = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", Path(page).read_text())).split())
     assert "said (crosswise:1/4): 1,500 people, 990 same, 510 different." in words
-    assert "By the card, 75 of 100 people whose answer is no say same, and 25" in words
+    assert "With the card, 75 of 100 people whose answer is no say same, and so do 25" in words
     assert "All of this assumes that people followed the card" in words
     assert "said: Maximum of the likelihood." in words and "said: MaximumLikelihood" not in words
 
@@ -484,7 +485,7 @@ def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
     people = [["cannabis", "ward"], ["same", "north"], ["B", "south"], ["SAME", "north"]]
     said = _run("tally", _table(tmp_path / "p.xlsx", people), *study, "--by", "ward")
     assert (
-        "what 3 people said by the card of crosswise:1/4 (codes: 0 = different, 1 = same)" in said
+        "what 3 people said with the card of crosswise:1/4 (codes: 0 = different, 1 = same)" in said
     )
     tally = warner.reports.tally.load_tallies(tmp_path / "tally.json")["cannabis"]
     assert tally["north"].counts.tolist() == [0, 2] and tally["south"].counts.tolist() == [1, 0]

@@ -151,7 +151,7 @@ def test_a_result_given_twice_is_refused() -> None:
     _counts("a.csv", REPORTS)
     Path("copy.csv").write_bytes(Path("a.csv").read_bytes())
     assert "must not be added twice" in _tally("a.csv", "a.csv", ok=False)
-    assert "a.csv and copy.csv, whose counts are equal" in _tally("a.csv", "copy.csv", ok=False)
+    assert "a.csv and copy.csv, which have equal counts" in _tally("a.csv", "copy.csv", ok=False)
     _tally("a.csv", "copy.csv", "--allow-equal")
     assert load_tallies("t.json")["smokes"].n == 10
 

@@ -358,7 +358,7 @@ def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPa
     frame = result.to_frame().to_pylist()
     assert frame[0]["shrunk_from"] == unbiased and np.isnan(frame[30]["shrunk_from"])
     blocks = str(Question(result, Settings(top=100)).section().blocks)
-    assert "drawn towards the others" in blocks and f"j00: {100 * unbiased:.1f}" in blocks
+    assert "moved towards the other shares" in blocks and f"j00: {100 * unbiased:.1f}" in blocks
 
 
 @pytest.mark.parametrize("name", SEEING)

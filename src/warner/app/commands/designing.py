@@ -137,8 +137,8 @@ from warner.studies.study import Study
 @click.option(
     "--sizes",
     metavar="N,N,...",
-    help="For a draft or --design: how many people are in each group. The intervals of these groups "
-    "are then listed too. Default: --people in --groups equal groups, or in the groups of the "
+    help="For a draft or --design: how many people are in each group. The intervals of these "
+    "groups are then listed too. Default: --people in --groups equal groups, or in the groups of the "
     "study's public columns.",
 )
 @click.option(

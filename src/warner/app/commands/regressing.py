@@ -102,9 +102,9 @@ from warner.studies.study import Study
     "references",
     metavar="VALUE",
     multiple=True,
-    help="The answer with which the odds compare the others; COLUMN=VALUE names the label with which "
-    "the other labels of a column are compared. Can be repeated. Default: the first answer of the "
-    "attribute, and the first label in the alphabet.",
+    help="The answer with which the odds compare the others; COLUMN=VALUE names the label with "
+    "which the other labels of a column are compared. Can be repeated. Default: the first answer "
+    "of the attribute, and the first label in the alphabet.",
 )
 @click.option(
     "--errors",

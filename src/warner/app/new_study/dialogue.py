@@ -87,7 +87,7 @@ def split(text: str) -> list[str]:
 
 def ask_title() -> str:
     """The title of a study."""
-    return ask("Title of the study (Enter: the names of its questions)")
+    return ask("Title of the study (Enter: use the names of its questions)")
 
 
 def ask_names(what: str) -> list[str]:
@@ -114,10 +114,10 @@ def complete(question: Question, is_public: bool = False) -> Question:
         return with_labels(question, split(text))
 
     hint = {
-        "integers": "from which to which, such as 0:60",
-        "numbers": "from which to which, such as 0:60",
+        "integers": "smallest and largest, such as 0:60",
+        "numbers": "smallest and largest, such as 0:60",
         "cells": "rows x columns, such as 24x16",
-    }.get(question.kind, "all that can be answered, separated by commas")
+    }.get(question.kind, "all possible answers, separated by commas")
     prompt = f"{question.name} ({WORDS[question.kind]}): {hint} (Enter: decide later)"
     return ask_until(prompt, read)
 
@@ -135,9 +135,9 @@ def ask_all() -> tuple[list[Question], list[Question]]:
                 return secret, public
             continue
         if name in [q.name for q in (*secret, *public)]:
-            click.echo(f"{name}: is there already", err=True)
+            click.echo(f"{name}: is already in the study", err=True)
             continue
-        is_public = _choose(f"{name}: secret, or public", ("secret", "public")) == "public"
+        is_public = _choose(f"{name}: secret or public", ("secret", "public")) == "public"
         kinds = _PUBLIC if is_public else _SECRET
         kind = _KINDS[_choose(f"{name}: kind of answers ({', '.join(kinds)})", kinds)]
         question = complete(Question(name, kind), is_public)
@@ -203,7 +203,7 @@ def stated(
     for name in names:
         question = Question(name, kinds.get(name) or _kind_stated(name, options))
         if sum(name in options[key] for key in ("values", "range", "grid")) > 1:
-            rule = "must be given one of --values, --range and --grid"
+            rule = "must have only one of --values, --range and --grid"
             raise ArgumentError(name, rule)
         for option, read in readers.items():
             if name in options[option]:

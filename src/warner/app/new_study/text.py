@@ -38,7 +38,7 @@ def toml(value: object) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool | int | float):
         return str(value).lower()
-    raise StudyError("study", "cannot state an option as TOML", kind(value))
+    raise StudyError("study", "an option cannot be written as TOML", kind(value))
 
 
 def toml_key(name: str) -> str:
@@ -156,11 +156,17 @@ class Question:
         if self.labels is None and self.grid is None:
             size = self._steps
             if size >= few and (self.limits is not None or self.kind in ("integers", "numbers")):
-                return 'mechanism = "SquareWave"', "for numbers: near ones are sent more often"
+                return (
+                    'mechanism = "SquareWave"',
+                    "for numbers: a number near the true one is sent more often",
+                )
         if size >= few or self.kind == "cells":
             unary = 'mechanism = "UnaryEncoding"\nvariant = "oue"'
-            return unary, "for many values: one bit for each"
-        return 'mechanism = "RandomizedResponse"', "for few values: the true one, or another one"
+            return unary, "for many values: a random yes or no is sent for each"
+        return (
+            'mechanism = "RandomizedResponse"',
+            "for few values: the true one or another one is sent",
+        )
 
     @property
     def _steps(self) -> float:
@@ -195,7 +201,7 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
     if not is_good or (bins and not re.fullmatch("[1-9][0-9]{0,7}", bins)):
         rule = "must be two limits, the smaller one first, such as 0:60"
         got = None if is_copied else show(text)
-        remedy = "A third number says into how many parts estimates divide them: 0:60:30"
+        remedy = "A third number sets the number of parts to estimate: 0:60:30"
         raise ArgumentError(question.name, rule, got, remedy)
     limits = (_as_toml(low), _as_toml(high))
     return replace(question, limits=limits, bins=int(bins) if bins else None, is_copied=is_copied)
@@ -206,7 +212,7 @@ def with_grid(question: Question, text: str) -> Question:
     sizes = _GRID.fullmatch(text.replace(" ", ""))
     side = (sizes[3] or "1.0") if sizes else ""
     if sizes is None or not _NUMBER.fullmatch(side):
-        rule = "must be rows x columns, such as 24x16, or 24x16:0.5 with the side of a cell"
+        rule = "must be rows x columns, such as 24x16, or 24x16:0.5 where 0.5 is the side of a cell"
         raise ArgumentError(question.name, rule, show(text))
     grid = (str(int(sizes[1])), str(int(sizes[2])), _as_toml(side))
     return replace(question, kind="cells", grid=grid)
@@ -248,8 +254,8 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
 
 
 COPIED = (
-    "A label or a limit that stands in a study which everyone receives can be one person's answer. "
-    "Keep only what could be known without these people, and round limits outwards."
+    "Everyone receives the study, and a label or a limit in it can be one person's answer. Keep "
+    "only what you could know without these people, and round limits outwards."
 )
 _WIDTH = 96
 _SHOWN, _IN_TITLE = 30, 6  # names that are listed
@@ -322,7 +328,7 @@ class FirstStudy:
 
     def _lines(self) -> Iterator[str]:
         yield from _comment(
-            "A first study. Read it, decide what the comments say, and check it with: warner audit"
+            "A first study. Read it, decide what is listed here, and check it with: warner audit"
         )
         yield from _comment("What to decide:")
         for decision in self._decisions():
@@ -348,14 +354,15 @@ class FirstStudy:
             return
         if self.per_distance:
             yield from _comment(
-                f"No budget is stated: the epsilon of {listed(self.per_distance)} is for values at "
-                "one distance. warner audit says what a person spends in all."
+                "No budget is stated, because the epsilon of "
+                f"{listed(self.per_distance)} is for values at distance 1. To see what a person "
+                "spends in all, run: warner audit"
             )
             return
         yield from _comment(
-            "All reports of one person together change the odds of any answers at most e^budget "
-            f"times, which is {_factor(self.budget)} for {self.budget}. The budget is the sum of "
-            "the epsilons below. Asking the same people again spends it again."
+            "All reports of one person together change the odds between any two answers by at most "
+            f"a factor of e^budget, which is {_factor(self.budget)} for {self.budget}. The budget "
+            "is the sum of the epsilons below. Asking the same people again spends it again."
         )
         yield f"budget = {self.budget}"
 
@@ -364,13 +371,13 @@ class FirstStudy:
         yield ""
         yield from _comment(
             f"Each person is asked one of these {many} questions, drawn by chance, and spends all "
-            f"of epsilon on it: the errors of the shares are smaller than with 1/{many} of it on "
-            'each question. "pair" asks two questions as one value, to see how answers go '
-            'together, without a mechanism of their own. "all" asks everybody everything, with an '
-            "epsilon for each.",
-            "The report of one person changes the odds of any answers at most e^epsilon times, "
-            f"which is {_factor(self.budget)} for {self.budget}. Asking the same people again "
-            "spends it again.",
+            f"of epsilon on it: the errors of the shares are smaller than with 1/{many} of epsilon "
+            'on each question. "pair" asks each person two questions, to see how their answers go '
+            'together; the questions then state no mechanism. "all" asks everybody all questions, '
+            "with an epsilon for each question.",
+            "The report of one person changes the odds between any two answers by at most a "
+            f"factor of e^epsilon, which is {_factor(self.budget)} for {self.budget}. Asking the "
+            "same people again spends epsilon again.",
         )
         yield "[ask]"
         yield 'each = "one"'
@@ -378,37 +385,40 @@ class FirstStudy:
 
     def _decisions(self) -> Iterator[str]:
         if self.undecided:
-            yield f"The values that can be answered, below: {listed(self.undecided)}."
+            yield f"Which answers are possible: {listed(self.undecided)}."
         if self.untranslated:
-            yield f"The texts in all languages of: {listed(self.untranslated)}."
+            yield f"Texts that some language still lacks: {listed(self.untranslated)}."
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
-            yield f"The text of the question, as label: {listed(unasked)}."
+            yield f"The text of the question (label): {listed(unasked)}."
         if self.is_on_paper:
-            yield "Whether everybody can make the draw of each design (warner study sheet)."
+            yield "Whether everybody can make the draws. To see them, run: warner study sheet"
             return
         which = "The" if self.asks_one else "Each"
         yield (
-            f"{which} epsilon: less protects more, and more makes intervals narrower. "
-            "warner plan says which intervals to expect, and which mechanisms fit."
+            f"{which} epsilon: a smaller one protects more, a larger one makes intervals narrower. "
+            "To see which intervals to expect and which mechanisms fit, run: warner plan"
         )
-        drop = '; missing = "drop" leaves the person out, which the collector sees. Without either'
-        yield (
-            'What an empty answer means. In the table, missing = "answer" makes nonresponse a '
-            f"value that is protected too{'. Without it' if self.asks_one else drop}, a file with "
-            "empty answers is refused."
+        drop = (
+            '; missing = "drop" leaves the person out, and the collector sees that. Without either'
         )
         yield (
-            "Who may answer, before warner collect serve: a table [collect] at the end of this "
-            'file says access = "invited" (a code for each person, which counts once) or '
-            'access = "open" (one person can send several reports).'
+            'What an empty answer means. In the table of a question, missing = "answer" makes "no '
+            f'answer" one more answer, protected too{". Without it" if self.asks_one else drop}, a '
+            "file with empty answers is refused."
+        )
+        yield (
+            "Who may answer the survey page. Before warner collect serve, add a table [collect] at "
+            'the end of this file with access = "invited" (each person has a code that counts '
+            'once) or access = "open" (one person can send several reports).'
         )
         if self.public:
             names = listed([q.name for q in self.public])
-            yield f"Whether everybody may know {names} of each person: these are not protected."
+            yield f"Whether everybody may know of each person: {names}. These are not protected."
         if self.copied:
             names = listed(self.copied)
-            yield f"Whether everybody may know the values of {names}, copied from answers. {COPIED}"
+            values = f"the values of {names}, which are copied from answers"
+            yield f"Whether everybody may see {values}. {COPIED}"
 
     def _attribute(self, question: Question) -> Iterator[str]:
         yield ""
@@ -421,7 +431,7 @@ class FirstStudy:
         yield from _comment(*_about(question))
         yield question.domain
         if "design" in question.options:
-            yield f"design = {toml(question.options['design'])}  # people draw: warner study sheet"
+            yield f"design = {toml(question.options['design'])}  # the draw: run warner study sheet"
             return
         epsilon = self.epsilon_of(question)
         by_rule = question.mechanism(float(epsilon))
@@ -434,7 +444,9 @@ class FirstStudy:
         yield from (line for line in options if line.partition(" ")[0] not in stated)
         yield from (f"{toml_key(key)} = {toml(value)}" for key, value in stated.items())
         if not self.asks_one:
-            odds = f"a report changes the odds of an answer at most {_factor(epsilon)} times"
+            odds = (
+                f"a report changes the odds of an answer by at most a factor of {_factor(epsilon)}"
+            )
             yield f"epsilon = {epsilon}  # at {epsilon}, {odds}"
 
 
@@ -448,25 +460,29 @@ def _is_open(texts: object) -> bool:
 def _about(question: Question) -> Iterator[str]:
     """What to say of the values of a question."""
     if question.is_copied:
-        yield f"Copied from answers: {WORDS[question.kind]}. Everyone who gets the study sees them."
+        copied = f"These {WORDS[question.kind]} are copied from answers."
+        yield f"{copied} Everyone who gets the study sees them."
     elif question.kind == "dates" and not question.is_decided:
         yield (
-            "These are dates, and too many different ones. Ask for the year as a whole number, or "
-            "for the month as a label: integers = [1900, 2020]."
+            "There are too many different dates. Ask for the year as a whole number: "
+            "integers = [1900, 2020]. Or ask for the month as a label."
         )
     elif question.kind == "cells" and not question.is_decided:
-        yield "Cells row,column: grid = { rows = 24, columns = 16, side = 0.5 }, with your numbers."
+        yield (
+            "Cells written as row,column. With your own numbers: "
+            "grid = { rows = 24, columns = 16, side = 0.5 }"
+        )
     elif not question.is_decided:
         yield {
-            "integers": "Whole numbers: integers = [0, 60], from limits that everyone can have. "
-            'For codes without an order, values = ["1", "2", "3"].',
-            "numbers": "Numbers: interval = { low = 0, high = 60, bins = 30 }; estimates are of "
-            "the parts, called bins.",
-        }.get(question.kind, 'All labels that can be answered: values = ["never", "often"].')
+            "integers": "Whole numbers: integers = [0, 60], with limits that hold for everyone. "
+            'For codes without an order, write values = ["1", "2", "3"].',
+            "numbers": "Numbers: interval = { low = 0, high = 60, bins = 30 }. Shares are "
+            "estimated for each part, called a bin.",
+        }.get(question.kind, 'All possible answers: values = ["never", "often"].')
     if question.name.casefold() in _COORDINATES:
         yield (
-            "A coordinate says little alone. To ask where people are, write cells row,column in "
-            "one column, and ask for a grid."
+            "One coordinate alone says little. To ask where people are, use one column of cells, "
+            "written as row,column, and a grid."
         )
 
 
@@ -484,7 +500,7 @@ def _public(question: Question) -> Iterator[str]:
         yield from _comment("Copied from the file. Everyone who gets the study sees these values.")
     elif question.public.startswith("dates"):
         yield from _comment(
-            'Dates such as 2024-05-31, kept by "day", "week" or "month". A longer time makes '
+            'Dates such as 2024-05-31, grouped by "day", "week" or "month". Longer times make '
             "larger groups, which hide people better."
         )
     elif "TO DECIDE" in question.public:

@@ -32,7 +32,7 @@ from warner.studies.study import Study
 from warner.studies.texts import DEFAULT_LANGUAGE, is_language
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".csv", ".md")
-NOT_MARKED = "not marked by a column warner_epsilon, warner_mechanism or warner_public"
+NOT_MARKED = "it has nothing in the columns warner_epsilon, warner_mechanism or warner_public"
 _PLAIN = "default"  # pyxform's name of the language of texts without one
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _AFTER = re.compile(rf"\.\s*(<=|>=|<|>)\s*({_NUMBER})")
@@ -44,12 +44,12 @@ _MOST_CODES = 1000  # values of a range with steps
 _REASONS = {
     "rank": "people rank answers",
     "text": "free text has no list of values",
-    "geopoint": "a place; ask for a cell of a grid",
-    "geotrace": "places; ask for a cell of a grid",
-    "geoshape": "places; ask for a cell of a grid",
-    "date": "a date has too many values; ask for a year as an integer",
-    "dateTime": "a time has too many values; ask for an hour as an integer",
-    "time": "a time has too many values; ask for an hour as an integer",
+    "geopoint": "it asks for a place (ask for a cell of a grid)",
+    "geotrace": "it asks for places (ask for a cell of a grid)",
+    "geoshape": "it asks for places (ask for a cell of a grid)",
+    "date": "a date has too many values (ask for a year as an integer)",
+    "dateTime": "a time has too many values (ask for an hour as an integer)",
+    "time": "a time has too many values (ask for an hour as an integer)",
     "acknowledge": "it has one answer only",
     "trigger": "it has one answer only",
     "note": "nobody answers it",
@@ -104,8 +104,8 @@ def _read(path: str) -> dict[str, Any]:
         from pyxform.xls2json import workbook_to_json
         from pyxform.xls2json_backends import get_xlsform
     except ImportError:
-        remedy = 'pip install "warner[xlsform]"'
-        raise MissingExtraError("XLSForm", "needs pyxform", None, remedy) from None
+        remedy = 'Run: pip install "warner[xlsform]"'
+        raise MissingExtraError("XLSForm", "needs the package pyxform", None, remedy) from None
     if Path(path).suffix.lower() not in SUFFIXES:
         rule = f"must end in {', '.join(SUFFIXES)}"
         raise ArgumentError(path, rule, None, "Export the form as an XLSForm")
@@ -117,7 +117,7 @@ def _read(path: str) -> dict[str, Any]:
             with zipfile.ZipFile(path) as parts:
                 size = sum(member.file_size for member in parts.infolist())
         if size > _MOST_BYTES:
-            rule = f"is no form: it holds more than {_MOST_BYTES >> 20} MiB"
+            rule = f"is too large for a form: more than {_MOST_BYTES >> 20} MiB"
             raise FileError(path, rule, f"{size >> 20:,} MiB", "Is it a file of answers?")
         form: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
         return form
@@ -125,11 +125,11 @@ def _read(path: str) -> dict[str, Any]:
         raise
     except PyXFormError as error:  # it can quote the file, which may hold answers
         row = re.search(r"\[row : ([0-9]+)\]", str(error))
-        where = f", at row {row[1]} of a sheet" if row else ""
+        where = f" (see row {row[1]} of a sheet)" if row else ""
     except Exception:  # what pyxform and its readers of spreadsheets raise else, quotes it too
         pass
-    rule = f"is no XLSForm that pyxform can read{where}"
-    raise FileError(path, rule, None, "Check it with pyxform's command xls2xform")
+    rule = f"is not an XLSForm that pyxform can read{where}"
+    raise FileError(path, rule, None, "Check the file with pyxform's command: xls2xform FILE")
 
 
 class _Reader:
@@ -153,7 +153,7 @@ class _Reader:
             with self._left(item.row["name"]):
                 self._add(item)
         if not self._form.secret:
-            rule = "has no question that is marked and can be randomised"
+            rule = "has no marked question that can be randomised"
             remedy = "Write a budget, such as 1.0, into a column warner_epsilon of its sheet survey"
             reasons = [f"{', '.join(names)}: {why}" for why, names in self._form.left.items()]
             raise ArgumentError(self._path, rule, "; ".join(reasons) or None, remedy)
@@ -191,8 +191,8 @@ class _Reader:
         if tag == _PLAIN:
             return DEFAULT_LANGUAGE
         if not is_language(tag):
-            rule = "has a language without a tag"
-            remedy = f'State it as --language "{name}=sw", or write label::{name} (sw) in the form'
+            rule = "has a language without a tag, such as sw"
+            remedy = f'Add --language "{name}=sw", or write label::{name} (sw) in the form'
             raise ArgumentError(self._path, rule, show(name), remedy)
         return tag
 
@@ -246,7 +246,7 @@ class _Reader:
         """A question with its text and its values."""
         row = item.row
         if item.is_repeated:
-            raise _LeftOutError("it is in a repeat, which one person answers several times")
+            raise _LeftOutError("it is in a repeat, so one person answers it several times")
         label = row.get("label")
         texts = list(_by_name(label).values())
         if any("${" in text for text in texts):
@@ -281,7 +281,9 @@ class _Reader:
         if form == "date" and is_public:
             return replace(question, kind="dates")
         if form == "select all that apply":
-            raise _LeftOutError("people choose several answers, and a public column has one")
+            raise _LeftOutError(
+                "people choose several answers, and a public column can hold only one"
+            )
         raise _LeftOutError(_REASONS.get(form, f"it is of the type {form}"))
 
     def _with_choices(self, question: Question, row: Mapping[str, Any]) -> Question:
@@ -459,7 +461,7 @@ def _ranged(question: Question, parameters: Mapping[str, Any]) -> Question:
         low, high, step = min(start, end), max(start, end), abs(step)
         count = int((high - low) / step)
     except (ArithmeticError, ValueError):
-        raise _LeftOutError("its start, end and step are no numbers") from None
+        raise _LeftOutError("its start, end and step are not numbers") from None
     if count < 1:
         raise _LeftOutError("it has one answer only")
     if all(number % 1 == 0 for number in (low, high, step)):

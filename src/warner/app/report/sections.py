@@ -215,10 +215,10 @@ class Question:
         if not self.has_nonresponse:
             return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
         row = result.answered().row(self.settings.level, self.settings.target)
-        hidden = "" if self.shows_nonresponse else " Who did is hidden as well."
+        hidden = "" if self.shows_nonresponse else " Who answered is hidden as well."
         return (
-            f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares are of "
-            "those who answered; they say nothing of what the others would have said."
+            f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares "
+            "are shares of those who answered; they say nothing about the others."
         )
 
     def _about_shares(self) -> list[Block]:
@@ -232,14 +232,16 @@ class Question:
             size = self.domain.size
             caption = f"The {len(rows)} most frequent of {size:,} answers"
             rest = percent(max(1 - sum(row["estimate"] for row in rows), 0.0), 1)
-            notes.append(f"The {size - len(rows):,} other answers have {rest} together.")
+            notes.append(f"The {size - len(rows):,} other answers together have a share of {rest}.")
             notes.append(
-                "The intervals hold for all answers at once, also for the choice of the largest."
+                "The intervals hold for all answers at once, although the largest were picked."
                 if at_once
-                else "The intervals do not account for the choice of the largest."
+                else "The intervals do not allow for the fact that the largest shares were picked."
             )
         if not self.is_bounded:
-            notes.append("The same reports can come from different shares, so no share has limits.")
+            notes.append(
+                "Different shares can lead to the same reports, so there are no intervals."
+            )
         level = self.settings.level if self.is_bounded else None
         table = table_of_shares(caption, "answer", rows, level)
         return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
@@ -256,10 +258,10 @@ class Question:
         }
         shown = [listed[row["value"]] for row in rows if row["value"] in listed]
         if not shown:
-            return ["Limits against made-up reports are for single answers, not for bands."]
+            return ["Limits that allow for made-up reports are for single answers, not for bands."]
         caption = f"If up to {100 * share:g} % of the reports were made up, in any way"
         if self.domain.nonresponse is not None:
-            caption += "; shares of all people who were asked"
+            caption += "; shares of all people asked"
         return [table_of_shares(caption, "answer", shown, level, "between"), *bounds.table().notes]
 
     def _parts(self) -> list[Section]:
@@ -282,7 +284,7 @@ class Question:
             if tally.n and were_asked(tally, names)
         ]
         blocks: list[Block] = [
-            "Each group was estimated from its own reports alone. Fewer people make wider "
+            "Each group was estimated from its own reports alone. Smaller groups have wider "
             "intervals."
         ]
         if len(listed) < len(self.groups):
@@ -348,7 +350,7 @@ class Question:
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         if self._keys:
-            return ["There is no test for keys with values."]
+            return ["Differences are not tested for keys with values."]
         try:
             result = compare_groups(
                 self.groups,
@@ -391,7 +393,7 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
     blocks: list[Block] = []
     if clear:
         blocks.append(
-            "These differences are larger than chance explains (corrected p below "
+            "These differences are larger than chance explains (p (Holm) below "
             f"{_LEVEL_OF_TESTS:g}):"
         )
         blocks.append(
@@ -400,8 +402,8 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
     else:
         blocks.append("No difference between the groups is larger than chance explains.")
     blocks.append(
-        f"With these numbers of people, a difference is known to about {', '.join(halves)}, up or "
-        "down. A smaller one cannot be seen; that does not show that the groups are alike."
+        f"With this many people, a difference is known to within about {', '.join(halves)}, up or "
+        "down. Smaller differences cannot be seen, so the groups may still differ."
     )
     listed = shown_rows
     if len(shown_rows) > _MOST_DIFFERENCES:
@@ -420,15 +422,15 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
             table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
             blocks.append(table)
     if question.has_nonresponse and result.of == "shares":
-        blocks.append("These differences are of all people, including those who gave no answer.")
+        blocks.append("These differences count all people, including those who gave no answer.")
     notes = [
-        "p (Holm) is the probability of a difference at least as large where there is none, "
-        "corrected for the number of comparisons of this question by Holm's method."
+        "p (Holm) is the probability that chance alone gives a difference at least as large. It is "
+        "corrected by Holm's method for the number of comparisons in this question."
     ]
     if result.of == "shares":
         notes.append(result.test.text)
     notes.append(
-        "Each difference is one estimate less the other; its interval follows from both intervals."
+        "Each difference is one estimate minus the other; its interval follows from both intervals."
         if result.of == "numbers"
         else _STEADIED
         if _is_steadied(question.estimate)
@@ -442,12 +444,12 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
 
 
 _STEADIED = (
-    "A difference is taken from estimates without bias. The estimates of groups above are "
-    "steadied, which makes their errors smaller, so they need not differ by the same number."
+    "The differences are computed from estimates that are right on average. The shares of groups "
+    "above have smaller errors but are not right on average, so the two need not agree."
 )
 _FROM_COUNTS = (
-    "Each difference was taken before the shares were cut to 0 to 100 %, so it need not be the "
-    "difference of the shares above."
+    "The differences were computed before the shares were cut to 0 to 100 %, so they need not "
+    "match the shares above."
 )
 
 
@@ -492,13 +494,13 @@ def _upper(text: str) -> str:
 
 
 _SIMULATED = (
-    "Simulation. These reports were made with a seed, which undoes the randomisation. They protect "
-    "nobody, and the numbers are of a trial."
+    "Simulation. These reports were made with a seed, and whoever knows it can undo the "
+    "randomisation. They protect nobody, and the numbers are only a trial."
 )
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
-    "The intervals of shares suppose that numbers next to each other are about equally frequent, "
-    "apart from heaps at round numbers and at both ends. They can miss any other peak."
+    "The intervals of shares assume that neighbouring numbers are about equally frequent, except "
+    "for peaks at round numbers and at both ends. The intervals can miss any other peak."
 )
 
 
@@ -552,7 +554,7 @@ def _in_short(source: Source, settings: Settings) -> Section:
         if _hidden(source) is Strength.STRONG
         else "each number"
     )
-    about = f"{hidden} is known within limits only."
+    about = f"{hidden} is known only within limits."
     if any(question.is_bounded for question in source.questions):
         about = f"The numbers in brackets are {100 * settings.level:.4g} % intervals: {about}"
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
@@ -600,18 +602,18 @@ def _privacy(source: Source, settings: Settings) -> Section:
     files = _mechanisms(source)
     most = "nearly everything" if _hidden(source) is Strength.NONE else "a lot"
     blocks: list[Block] = [
-        "The answers of each person were randomised: chance kept or changed them. What was counted "
-        "are reports, not answers. This document was made from reports alone. An answer that was "
-        "kept nowhere cannot be lost."
+        "The answers of each person were randomised: chance kept or changed them. The results, "
+        "called reports, were counted, and this document was made from reports alone. An answer "
+        "that was never stored cannot be lost."
         if _hidden(source) is Strength.STRONG
         else "The answers of each person were randomised before they were counted. How much a "
-        f"report tells depends on the question and on the answer, and it can be {most}."
+        f"report tells about a person depends on the question and the answer; it can be {most}."
         if _is_randomized(source)
         else "Not all answers were randomised: some were counted as people gave them.",
         "The numbers below follow from the chances with which the reports were made.",
     ]
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
-        blocks.append("They would hold for reports that are made without a seed.")
+        blocks.append("They would be true of reports made without a seed.")
     texts: dict[str, list[str]] = {}
     for mechanisms in files:
         for of_all, (whole, _) in mechanisms.items():
@@ -649,7 +651,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         mechanisms = {name: mechanism for name, (mechanism, _) in of_file.items()}
         one, several = of_a_person(mechanisms, most, rounds)
         if one is None or several is None:
-            return ["The guarantees of the questions have no single sum; see each question."]
+            return ["The questions together have no single epsilon; see each question above."]
         once.append(one)
         all_rounds.append(several)
     questions = max(len(of_file) for of_file in files)
@@ -669,7 +671,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         seen = f"what one person sends in all {rounds} rounds"
         sentences = of_guarantee(guarantee, seen, questions > 1)
         blocks.append(
-            f"If the same people send fresh reports in {rounds} rounds, all of them tell more. "
+            f"If the same people send fresh reports in {rounds} rounds, each round tells more. "
             f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
         )
     else:
@@ -689,30 +691,30 @@ def _meaning(source: Source, settings: Settings) -> Section:
         else "the people who answered"
     )
     says = [
-        f"An interval of {level} % is for {whom}. Of 100 surveys made in this way, the intervals "
-        f"of one number hold the true number in about {level} or more.",
+        f"The {level} % intervals are for {whom}. If 100 surveys were made in this way, the "
+        f"interval of a number would contain the true number in about {level} of them or more.",
         *(
             f"{question.lead} {_OF_POSTERIOR}"
             for question in source.questions
             if question.interval_kind == "posterior"
         ),
-        "The intervals include the chance by which reports differ from answers"
+        "The intervals allow for the chance by which reports differ from answers"
         + (
-            " and the chance by which people were drawn."
+            " and for the chance by which people were drawn."
             if settings.target == "population"
             else "."
         ),
         "Each interval holds for its own number, unless the table says that all hold at once. Of "
-        "many intervals, some miss.",
+        "many intervals, some miss the true number.",
     ]
     dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
     says_not = [
-        "They do not include untrue answers, people who did not answer, or a choice of people that "
-        "is not random.",
+        "The intervals do not allow for untrue answers, for people who did not answer, or for a "
+        "choice of people that is not random.",
         *(
             [
-                "People who left a question open were left out with all their answers, and are "
-                "not counted here. This holds for: " + "; ".join(dropped)
+                "People who did not answer one of these questions were left out with all their "
+                "answers: " + "; ".join(dropped)
             ]
             if dropped
             else []
@@ -722,14 +724,14 @@ def _meaning(source: Source, settings: Settings) -> Section:
         "Two intervals that overlap do not show that two groups are alike. Differences have "
         "intervals of their own.",
         *(
-            ["No number of this report is about a single person."]
+            ["No number in this report is about a single person."]
             if _hidden(source) < Strength.NONE
             else []
         ),
     ]
     return Section(
         "What the numbers say, and what they do not",
-        ("They say:", Points(tuple(says)), "They do not say:", Points(tuple(says_not))),
+        ("They say:", Points(tuple(says)), "Keep in mind:", Points(tuple(says_not))),
     )
 
 
@@ -753,20 +755,24 @@ def _method(source: Source, settings: Settings) -> Section:
         rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
     head = ("attribute", "mechanism", "epsilon")
     listed = [dict(zip(head, row, strict=True)) for row in dict.fromkeys(rows)]
-    who = "The answers" if _is_randomized(source) else "Where epsilon is finite, the answers"
+    who = (
+        "The answers"
+        if _is_randomized(source)
+        else "For questions with a finite epsilon, the answers"
+    )
     on_paper = all(mechanism.is_on_paper for _, mechanism, _ in each)
     how = (
         f"{who} of each person were randomised before they were counted (local differential "
-        "privacy). Epsilon was computed exactly, from the whole numbers that devices use"
+        "privacy). Epsilon was computed exactly, from the whole numbers with which devices draw"
     )
     if on_paper:
         how = (
-            "People randomised their answers themselves, by the card (randomised response). The "
-            "epsilon follows from the chances of the card"
+            "People randomised their answers themselves, with a card (randomised response). The "
+            "epsilon follows from the chances on the card"
         )
     blocks: list[Block] = [
-        f"{how}. Epsilon bounds how sure somebody can be, as said above: of one of two answers "
-        "that were equally likely before, e^epsilon / (1 + e^epsilon).",
+        f"{how}. Epsilon limits how sure somebody can be, as said above: at most "
+        "e^epsilon / (1 + e^epsilon) sure of one of two answers that were equally likely before.",
         Table(head, listed, title="How reports were randomised"),
     ]
     notes: dict[str, list[str]] = {}
@@ -775,7 +781,8 @@ def _method(source: Source, settings: Settings) -> Section:
         kind = question.interval_kind
         about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
-        text = f"{_sentences(result.estimator.summary)} {about} In the program: {result.method}."
+        summary = _sentences(result.estimator.summary)
+        text = f"{summary} {about} Method in the program: {result.method}."
         notes.setdefault(text.strip(), []).append(visible(question.name))
     if said := [
         visible(f"{counted}. {chances}".strip())
@@ -790,7 +797,7 @@ def _method(source: Source, settings: Settings) -> Section:
         f"{visible(name)}: " + ", ".join(tally.digest[:16] for tally in parts)
         for name, parts in source.tallies.items()
     ]
-    blocks.append("The counts have these fingerprints (the first digits of SHA-256):")
+    blocks.append("Fingerprints of the counts (the first digits of SHA-256):")
     blocks.append(Points(tuple(prints)))
     return Section("Method", tuple(blocks))
 

@@ -60,12 +60,15 @@ def questions_of(
             the chances of a design, or birthdays in two questions.
     """
     if study.groups:
-        rule, remedy = "has groups, and a sheet is for all people", "Write a study for each group"
+        rule, remedy = (
+            "has groups, but a sheet is for all people",
+            "Write a study file for each group",
+        )
         raise ArgumentError(path, rule, ", ".join(study.groups), remedy)
     questions = []
     for name, mechanism in study.mechanisms.items():
         if not isinstance(mechanism, PaperDesign):
-            rule = "is randomised by a device, and a sheet needs a draw that people make"
+            rule = "is randomised by a device, but on a sheet people make a draw themselves"
             remedy = 'Write design = "crosswise:1/4" in place of mechanism and epsilon'
             raise ArgumentError(f"attributes.{name}", rule, type(mechanism).__name__, remedy)
         texts, by = study.texts, draws.get(name, draws.get(""))
@@ -84,7 +87,7 @@ def _check_birthdays(questions: list[Question], path: str) -> None:
     """Refuse the same person's birthday in two questions: their boxes would tell more together."""
     names = [each.name for each in questions if "mother's birthday" in " ".join(each.card.steps)]
     if len(names) > 1:
-        rule = "hides several questions by the same person's birthday, which tells how they differ"
+        rule = "uses the same person's birthday for several questions, so boxes tell more"
         remedy = f"Use --draw {names[-1]}=spinner, or chances of dice or coins"
         raise ArgumentError(path, rule, " and ".join(names), remedy)
 
@@ -131,7 +134,7 @@ def _asked(question: Question, number: int, count: int) -> Section:
     return Section(title, (*blocks, shown, Points(who_ticks(question.design, question.card))))
 
 
-_HIDDEN = "No box shows your answer, because people of every answer tick it:"
+_HIDDEN = "No box shows your answer, because people with any of the answers may tick it:"
 
 
 def who_ticks(design: PaperDesign, card: Card) -> tuple[str, ...]:
@@ -185,8 +188,8 @@ def _consent(questions: list[Question]) -> Section:
         where = f" (question {number})" if len(questions) > 1 else ""
         sures.append(f"{certainty(promised.total)}{of}{where}")
     says = (
-        "I have read who ticks which box. I know how sure of my answer somebody can be who sees my "
-        f"box, and thought all answers equally likely before: at most {', '.join(sures)}."
+        "I have read who ticks which box. I know how sure somebody who sees my box can be of my "
+        f"answer, if all answers seemed equally likely before: at most {', '.join(sures)}."
     )
     if len(questions) > 1:
         says += (
@@ -201,16 +204,16 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
     brings = dict.fromkeys(question.card.brings for question in questions)
     prepare = (
         *(f"Bring: {text}" for text in brings),
-        "Print the pages before this one once for each person, and keep this one.",
+        "Print the pages before this one once for each person. Keep this page yourself.",
         "Read the instructions aloud once, and make an example draw that all can see.",
-        "Let all people make their own draws where nobody sees them, you included. The draw alone "
-        "hides the answer: do not ask what it was, and let nobody leave it out.",
-        "Collect the sheets in a box or an envelope and shuffle them. Sheets have no names.",
+        "Let each person make the draw where nobody can see it, not even you. Only the draw hides "
+        "the answer: do not ask what the draw was, and let nobody skip the draw.",
+        "Collect the sheets in a box or an envelope and shuffle them. Nobody writes a name on one.",
     )
     groups = list(study.public)
     count = (
-        "Put the sheets aside that have no tick at a question, or several: they do not count "
-        "there. Count the sheets with each box, and write the numbers down here."
+        "For each question, put aside the sheets with no tick or several ticks: they do not count "
+        "for this question. Count the sheets on which each box is ticked. Write the numbers here."
     )
     if groups:
         count += f" Count them separately for each {' and '.join(groups)}."
@@ -223,8 +226,8 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
     lines = counts_to_fill(study, questions).splitlines()
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
-        f"{'Its lines are' if len(lines) <= _MOST_LINES else 'It begins with'} those below, each "
-        "with its number at the end."
+        f"It {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. Type each "
+        "number at the end of its line."
     )
     commands = [
         f"warner tally --counts {_quoted(counts)} --study {_quoted(path)} -o tally.json",
@@ -245,8 +248,8 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
             Section(
                 "Estimate",
                 (
-                    f"{len(commands)} commands give the shares of the true answers with 95 % "
-                    "intervals, and charts of them:",
+                    f"Run these {len(commands)} commands. They give the shares of the true "
+                    "answers with 95 % intervals, and charts:",
                     Commands("\n".join(commands)),
                     "The designs of this sheet, from which the shares are computed:",
                     law,

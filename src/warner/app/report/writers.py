@@ -104,8 +104,10 @@ def require_typst() -> Any:
     try:
         import typst
     except ImportError:
-        remedy = "Install warner[report], or write .html and print it"
-        raise MissingExtraError("PDF", "needs typst", None, remedy) from None
+        remedy = (
+            'Run: pip install "warner[report]". Or write a file that ends in .html and print it'
+        )
+        raise MissingExtraError("PDF", "needs the package typst", None, remedy) from None
     return typst
 
 

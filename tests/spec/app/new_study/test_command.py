@@ -160,7 +160,7 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
         ((*ASKED, "--values", "smoke=a,b"), "must name one of smokes, units, condition, hospital"),
         ((*ASKED, "--values", "smokes=a,a"), "smokes: must be two or more different labels"),
         ((*ASKED, "--range", "units=60:0"), "units: must be two limits, the smaller one first"),
-        ((*ASKED, "--range", "units=0:1", "--values", "units=1,2"), "must be given one of --val"),
+        ((*ASKED, "--range", "units=0:1", "--values", "units=1,2"), "must have only one of --val"),
         ((*ASKED, "--kind", "units=whole"), "--kind: must be one of labels, integers"),
         ((*ASKED, "--grid", "units=3"), "units: must be rows x columns"),
         (("--secret", "a.b", "--values", "a.b=x,y"), "answers.csv: has no column a.b"),
@@ -193,7 +193,7 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
 def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:
     Path("places.csv").write_text("lat,lon,born\n" + "52.5,13.4,1980-05-01\n" * 20)
     text = run("new", "places.csv", "--secret", "lat,lon,born").stdout
-    assert text.count("ask for a grid") == 2 and "These are dates, and too many different" in text
+    assert text.count("One coordinate alone") == 2 and "There are too many different dates" in text
 
 
 def test_semicolons_and_decimal_commas_are_read(here: Path) -> None:

@@ -109,9 +109,9 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out, free text has no list of values: name.",
         "Left out, its choices depend on other answers: some.",
         "Left out, its text holds the answer to another question: again.",
-        "Left out, a place; ask for a cell of a grid: spot.",
-        "Left out, it is in a repeat, which one person answers several times: nights.",
-        "Left out, not marked by a column warner_epsilon, warner_mechanism or warner_public: remark",
+        "Left out, it asks for a place (ask for a cell of a grid): spot.",
+        "Left out, it is in a repeat, so one person answers it several times: nights.",
+        "Left out, it has nothing in the columns warner_epsilon, warner_mechanism or warner_public: remark",
         "Asked of everybody in the study, but not of everybody in the form: weight.",
         "Everybody must answer place: the mechanism has no value for a missing answer.",
         "Take smokes, age, weight, place, pain, fives, open, many out of the form",
@@ -168,7 +168,7 @@ def test_languages_without_a_tag_are_asked_for(tmp_path: Path) -> None:
     sheets = _sheets(survey=survey, choices=CHOICES.replace("Deutsch (de)", "Swahili"))
     path = _write(tmp_path / "form.md", sheets)
     done = run("study", "from-xlsform", path, ok=False)
-    assert 'State it as --language "Swahili=sw"' in done.stderr
+    assert 'Add --language "Swahili=sw"' in done.stderr
     done = run("study", "from-xlsform", path, "--language", "Swahili=sw")
     assert 'languages = ["en", "sw"]' in done.stdout
     assert (
@@ -181,7 +181,7 @@ def test_languages_without_a_tag_are_asked_for(tmp_path: Path) -> None:
     [
         (("| | 1\n", "| | many\n"), "smokes: warner_epsilon: must be a number greater than 0"),
         (("| | 1\n", "| |\n"), ""),
-        (("warner_epsilon", "epsilon"), "has no question that is marked and can be randomised"),
+        (("warner_epsilon", "epsilon"), "has no marked question that can be randomised"),
     ],
 )
 def test_marks_that_cannot_be_used_are_named(
@@ -239,7 +239,7 @@ def test_a_file_of_answers_in_the_place_of_a_form_is_not_shown(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(FileError, match="is no XLSForm that pyxform can read") as caught:
+    with pytest.raises(FileError, match="is not an XLSForm that pyxform can read") as caught:
         read_form(str(tmp_path / name))
     assert "CANARY" not in str(caught.value)
     assert caught.value.__context__ is None and caught.value.__cause__ is None

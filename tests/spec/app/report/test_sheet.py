@@ -147,7 +147,7 @@ def test_equal_studies_are_equal_files(here: Path) -> None:
 def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
     Path("device.toml").write_text(STUDY)
     for arguments, words in (
-        (["device.toml", "-o", "f.pdf"], 'a draw that people make.*design = "crosswise:1/4"'),
+        (["device.toml", "-o", "f.pdf"], 'on a sheet people make a draw.*design = "crosswise:1/4"'),
         (["class.toml", "-o", "f.docx"], "must end in .pdf or .html"),
         (["class.toml", "-o", "f.html", "--language", "de"], "--language"),
         (["class.toml", "-o", "class.toml"], "must end in"),
