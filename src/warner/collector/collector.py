@@ -642,7 +642,9 @@ class Collector:
         refused: list[Refused | None] = []
         for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
             first = int(np.argmin(of_batch))
-            rule = f"number {first} has no invitation, so none of the {len(of_batch)} was counted"
+            rule = (
+                f"number {first} of {len(of_batch)}, from 0, has no invitation, so none was counted"
+            )
             error = Refused("not_invited", "submissions", rule, position=first)
             refused.append(None if of_batch.all() else error)
         return refused

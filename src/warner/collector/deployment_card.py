@@ -333,10 +333,10 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
         sentences.append(
             "Invitation codes: the issuer records that a code was exchanged for a token. Nothing "
             "in a report follows from the code. But whoever runs both the issuer and the "
-            "collector, or has copies of both stores, can compare what changed between two moments. Whoever "
-            "watches both while they run can also compare addresses and times: a report waits "
-            f"for a random time of at most {tokens.wait:,} seconds. So the issuer and the "
-            "collector must be run by two parties who do not work together."
+            "collector, or has copies of both stores, can compare what changed between two "
+            "moments. Whoever watches both while they run can also compare addresses and times: "
+            f"a report waits for a random time of at most {tokens.wait:,} seconds. So the issuer and "
+            "the collector must be run by two parties who do not work together."
         )
     return sentences
 

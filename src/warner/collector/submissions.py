@@ -183,7 +183,7 @@ class SubmissionFormat:
             right = self._all_right(Batch(self, batch.rows[:middle]))
             low, high = (middle, high) if right else (low, middle)
         what = next(self._broken(Batch(self, batch.rows[low:high])))
-        rule = f"number {low} has a {what}, so none of the {len(batch)} was counted"
+        rule = f"number {low} of {len(batch)}, from 0, has a {what}, so none of them was counted"
         return Refused("malformed", _PLACE, rule, position=low)
 
     def seal(

@@ -191,7 +191,7 @@ def keys_of(study: Study) -> list[PublicKey]:
     tokens, count = study.collect.tokens, count_of_keys(study)
     stated = () if tokens is None else tokens.keys
     if len(stated) != count:
-        rule = f"must have {count:,} keys, one for each block of questions that can be drawn"
+        rule = f"must have one key for each block of questions that can be drawn, here {count:,}"
         remedy = "To make the keys and print the table [collect.tokens], run: warner collect keys"
         raise ArgumentError("collect.tokens.keys", rule, f"{len(stated):,}", remedy)
     return [PublicKey.of(text) for text in stated]
