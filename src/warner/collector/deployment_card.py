@@ -335,8 +335,8 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
             "in a report follows from the code. But whoever runs both the issuer and the "
             "collector, or has copies of both stores, can compare what changed between two "
             "moments. Whoever watches both while they run can also compare addresses and times: "
-            f"a report waits for a random time of at most {tokens.wait:,} seconds. So the issuer and "
-            "the collector must be run by two parties who do not work together."
+            f"a report waits for a random time of at most {tokens.wait:,} seconds. So the issuer "
+            "and the collector must be run by two parties who do not work together."
         )
     return sentences
 

@@ -192,7 +192,9 @@ def keys_of(study: Study) -> list[PublicKey]:
     stated = () if tokens is None else tokens.keys
     if len(stated) != count:
         rule = f"must have one key for each block of questions that can be drawn, here {count:,}"
-        remedy = "To make the keys and print the table [collect.tokens], run: warner collect keys"
+        remedy = (
+            "To make the keys and print the table [collect.tokens], run: warner collect keys STUDY"
+        )
         raise ArgumentError("collect.tokens.keys", rule, f"{len(stated):,}", remedy)
     return [PublicKey.of(text) for text in stated]
 
@@ -231,7 +233,7 @@ def keys_in(path: str | os.PathLike[str]) -> list[PrivateKey]:
         keys.append(PrivateKey.of(key))
     if not keys or len(keys) < len(blocks) - 1 or blocks[-1].strip():
         rule = "must be a file of private keys"
-        raise FileError(os.fspath(path), rule, None, "To make one, run: warner collect keys")
+        raise FileError(os.fspath(path), rule, None, "To make one, run: warner collect keys STUDY")
     return keys
 
 

@@ -313,7 +313,7 @@ def about_step(view: LiveView) -> str:
         text += (
             f" {wait}, from groups with so few new people that they could be recognised. These "
             "reports are in no table and no file yet. If people in such groups answer "
-            "differently, the result is off until their reports are included."
+            "differently, the result is inaccurate until their reports are included."
         )
     if view.is_estimating:
         return f"{text} The next step is being estimated."
@@ -340,7 +340,7 @@ def about_intervals(view: LiveView) -> str:
         "interval contains the true share, mean or quantile of the population at all steps "
         f"together. Intervals are narrowest near {_planned(view):,} reports{of_one}, the planned "
         "number. An estimate lies in its interval, but not always in the middle. The "
-        f"{100 * LEVEL:g} % are for each number by itself, not for all numbers together. The "
+        f"{100 * LEVEL:g} % apply to each number by itself, not to all numbers together. The "
         "commands warner estimate and warner report give narrower intervals from the same counts: "
         "these are valid for one look, at a time that was fixed beforehand."
     )

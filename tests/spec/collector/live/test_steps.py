@@ -473,7 +473,7 @@ def test_trials_show_each_person_at_once() -> None:
 def test_the_page_says_who_waits_and_why() -> None:
     view = published(420, wards=ONE_IS_SMALL).view()
     assert f"{step_of(view).waiting:,} more reports wait, from groups" in about_step(view)
-    assert "groups with at least 10 new ones each" in about_count(view)
+    assert "groups with at least 10 new reports each" in about_count(view)
     assert "none new" not in about_step(view)
     assert about_step(view) in live_page(view, STUDY, "x")
 
