@@ -87,7 +87,7 @@ class Status:
         none = (
             "none was made"
             if is_file
-            else "not known: backups of a database are made with pg_dump, not by warner"
+            else "not known: databases are copied by pg_dump, not by warner"
         )
         yield "Backup", none if self.copied is None else _said(self.copied)
         free = "" if self.free_bytes is None else f"; {_size(self.free_bytes)} free on its disk"
