@@ -93,15 +93,19 @@ def codes_in(path: str) -> list[str]:
     codes = [row[0] for row in rows[1:] if row]
     letters = set(ALPHABET)
     if not rows or rows[0][:1] != ["code"] or not codes:
-        rule, remedy = "must be a CSV file whose first column is 'code'", "Pass the file of -o"
+        rule, remedy = (
+            "must be a CSV file whose first column is 'code'",
+            "Pass the file that warner collect invite -o wrote",
+        )
         raise ArgumentError("--codes", rule, path, remedy)
     for number, code in enumerate(codes, 2):
         plain = plain_code(code)
         if len(plain) != CODE_LETTERS or not set(plain) <= letters:
             # The code itself is not repeated: a message may be logged.
-            raise ArgumentError("--codes", f"has no code in row {number}", path)
+            rule = f"row {number} must hold an invitation code"
+            raise ArgumentError("--codes", rule, path)
     if len(set(map(plain_code, codes))) < len(codes):
-        raise ArgumentError("--codes", "has a code twice", path)
+        raise ArgumentError("--codes", "must have each code only once", path)
     return codes
 
 
@@ -147,7 +151,8 @@ def invitations_in(body: bytes, digest: str) -> np.ndarray:
     head, ids = body[: len(_INVITING) + _DIGEST_BYTES], body[len(_INVITING) + _DIGEST_BYTES :]
     count, left = divmod(len(ids), ID_BYTES)
     if left or not 1 <= count <= MOST_INVITED or not head.startswith(_INVITING):
-        raise Refused("malformed", "invitations", "must be a mark, a digest and ids of 16 bytes")
+        rule = "must be a mark, then the digest of the study, then ids of 16 bytes each"
+        raise Refused("malformed", "invitations", rule)
     if head != _INVITING + bytes.fromhex(digest):
         raise Refused("other_study", "invitations", "are of another study")
     return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)

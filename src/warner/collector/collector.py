@@ -185,7 +185,9 @@ class Collector:
             self._begin(ways)
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
             store.close()
-            raise self._damaged(f"holds what cannot be read ({type(error).__name__})") from None
+            raise self._damaged(
+                f"holds data that cannot be read ({type(error).__name__})"
+            ) from None
         except BaseException:
             store.close()
             raise
@@ -212,14 +214,18 @@ class Collector:
                     "holds the counts of another study: a question, its values or its epsilon "
                     "differ"
                 )
-                remedy = "Serve the study as it was, or name another store for the new one"
+                remedy = "Serve the study as it was, or choose another store for the new study"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
-                rule = "was made with other ways of joint tables, or attributes in another order"
-                remedy = "State them as before"
+                rule = (
+                    "was made with another number of ways, or with the attributes in another order"
+                )
+                remedy = "Set both as they were before"
                 if of_codes in (layout, facts.get(_LAYOUT)):
-                    rule = "is of codes that are exchanged, or of reports, and here it must not be"
-                    remedy = "Name another store: the two must never know each other"
+                    rule = "is the store of an issuer of tokens, not of a collector"
+                    if self._issues:
+                        rule = "is the store of a collector, not of an issuer of tokens"
+                    remedy = "Choose another store: codes and reports must never be kept together"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if self._store.was_copy:
                 self._store.put(self._noted("went on with a copy of the store", ""))
@@ -289,7 +295,7 @@ class Collector:
 
     def _damaged(self, rule: str, got: str | None = None) -> Refused:
         """The error of a store that contradicts itself."""
-        remedy = "Its disk or a copy has changed it: go on with a copy from before"
+        remedy = "A disk fault or a bad copy has changed it: continue with an earlier backup"
         return Refused("store_damaged", self._store.name, rule, got, remedy)
 
     # What requests ask for.
@@ -337,7 +343,7 @@ class Collector:
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone."""
         if not re.fullmatch("[a-z][a-z_]{0,39}", reason):
-            rule = "must be a name of small letters"
+            rule = "must be a name of small letters and underscores"
             raise ArgumentError("reason", rule, None, "For example 'malformed'")
         with self._news:
             reasons = self._unsaved.keys() | self._rejects.keys()
@@ -636,7 +642,9 @@ class Collector:
         refused: list[Refused | None] = []
         for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
             first = int(np.argmin(of_batch))
-            rule = f"number {first} of {len(of_batch)} has no invitation; none of them was counted"
+            rule = (
+                f"number {first} of {len(of_batch)}, from 0, has no invitation, so none was counted"
+            )
             error = Refused("not_invited", "submissions", rule, position=first)
             refused.append(None if of_batch.all() else error)
         return refused
@@ -720,9 +728,9 @@ class Collector:
         """Remember how a try to write reports went, and log where that has changed."""
         before, self._written = self._written[1], (time.monotonic(), problem, size)
         if problem is not None and before is None:
-            _LOG.error("the store takes no reports: %s", problem.name)
+            _LOG.error("reports cannot be written to the store: %s", problem.name)
         elif problem is None and before is not None:
-            _LOG.info("the store takes reports again")
+            _LOG.info("reports can be written to the store again")
 
     # Actions of the writer.
 
@@ -762,8 +770,8 @@ class Collector:
         def opened() -> None:
             self._take_status(self._store.facts(_WISH, _DROPPED))
             if self._dropped:
-                rule = "cannot be opened again: the ids of counted submissions were dropped"
-                remedy = 'State keep_ids = "always" in [collect] of the next survey'
+                rule = "cannot be opened again: the ids of counted submissions were deleted"
+                remedy = 'In the next survey, write keep_ids = "always" in [collect]'
                 raise Refused("ids_dropped", "survey", rule, None, remedy)
             self._store.put({_WISH: OPEN.encode(), **noted})
 

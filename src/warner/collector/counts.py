@@ -110,7 +110,7 @@ class Counts:
             stop = within.stop
         self._schemas = {name: m.schema for name, m in self._mechanisms.items()}
         if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
-            rule = "goes with studies that ask everybody everything"
+            rule = "works only for studies that ask every person all questions"
             remedy = "Leave it out: questions that are asked together are counted together"
             raise ArgumentError("ways", rule, str(ways), remedy)
         if ways is not None:
@@ -122,8 +122,8 @@ class Counts:
         self._sizes = sizes = [domain.size for domain in study.public.values()]
         self._most = LARGEST // self._width  # groups
         if not self._most or prod(sizes) * self._width >= 2**62:
-            rule = f"would need {stop:,} counts in each group"
-            remedy = "Use mechanisms with fewer different reports, or fewer public columns"
+            rule = f"would need {stop:,} counts in each group of people, which is too many"
+            remedy = "Use mechanisms with fewer possible reports, or fewer public columns"
             raise ArgumentError("study", rule, None, remedy)
         self._row_of: dict[int, int] = {}
         self._table = np.zeros((0, self._width), dtype=np.int64)

@@ -71,7 +71,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             "data_product": (
                 "Estimated distributions of the answers to "
                 f"{_counted(len(questions), 'question')}, with intervals, and the counts of "
-                "randomised reports that they are made from."
+                "randomised reports from which they are computed."
             ),
             "region": None,
             "publication_date": None,
@@ -82,23 +82,25 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
         "unprotected": _unprotected(study, questions),
         "accounting": {
             "composition": (
-                "Basic composition: the epsilons of the questions add up, rounded up. The reports "
-                "of one person are independent given the answers."
+                "Basic composition: the epsilons of the questions are added, always rounding up. "
+                "Each answer is changed by random numbers of its own."
                 if draw is None
-                else "One report for each person. The draw of the questions depends on no answer, "
-                "so epsilon is the largest of any draw, and is not divided by their number."
+                else "One report for each person. The questions are chosen whatever the answers "
+                "are, so epsilon is the largest that any choice has. It is not made smaller "
+                "because only some questions are asked."
             ),
             "repeats": (
-                "A submission is sealed once. If it has to be sent again, the same bytes are sent, "
-                "and an id in it sees to it that it is counted once. So a retry spends nothing."
+                "A submission is made once. If it has to be sent again, the same bytes are sent, "
+                "and the id in them makes sure that it is counted once. So sending it again "
+                "does not add to epsilon."
             ),
             "another_survey": (
-                "Somebody who answers this survey again on another device, or another survey on "
-                "the same question, spends that epsilon in addition."
+                "If somebody answers this survey again on another device, or another survey on "
+                "the same question, the epsilons of both add up."
             ),
             "post_processing": (
-                "Estimates are computed from the counts of reports alone. So whatever is done with "
-                "them does not weaken the guarantee."
+                "Estimates are computed from the counts of reports alone. So nothing that is done "
+                "with the estimates weakens the guarantee."
             ),
             **({} if study.round is None else {"rounds": _rounds(study)}),
             "amplification": _amplification(study),
@@ -110,14 +112,15 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             "software": "warner",
             "version": software_version(),
             "scripts_sha256": scripts_digest(),
-            "randomness": "the cryptographic generator of the device, 64-bit words",
+            "randomness": "the device's cryptographic random number generator, 64 bits at a time",
             "arithmetic": (
-                "Devices compare words with integer thresholds. No floating-point number decides, "
-                "and epsilon is computed exactly from these integers."
+                "Devices compare random 64-bit integers with fixed thresholds, which are integers "
+                "too. No floating-point number decides what is sent, so epsilon is computed "
+                "exactly from the thresholds."
             ),
             "check": (
-                "The device computes the odds of each question from the thresholds, and refuses a "
-                "study that spends more than it says."
+                "The device computes from the thresholds how much each report can tell, and "
+                "refuses a study whose reports tell more than it says."
             ),
         },
         "study": {"sha256": study.digest, "languages": list(study.languages)},
@@ -131,13 +134,14 @@ def _rounds(study: Study) -> str:
     """What all reports of a person tell in a survey of several rounds."""
     of_all = epsilon_of_all(study)
     return (
-        f"This is round {study.round} of {study.rounds}. The browser of a person keeps a permanent "
-        "report on each answer, and degrades it in every round. All reports of "
-        f"{study.rounds} rounds spend at most {at_most(study.epsilon_of_rounds, 4)} while answers "
-        f"stay the same, and at most {at_most(of_all, 4)} for ever, of people who change "
-        "their answers, and go back to earlier ones, in the same rounds. That an answer has "
-        "changed, and when, is not hidden in the long run. Whoever takes part in two browsers, or "
-        "deletes what one keeps, spends more."
+        f"This is round {study.round} of {study.rounds}. Each person's browser keeps a permanent "
+        "report on each answer, and randomises it once more in every round. All reports of "
+        f"{study.rounds} rounds have an epsilon of at most {at_most(study.epsilon_of_rounds, 4)} "
+        f"together while answers stay the same. If answers change, it is at most "
+        f"{at_most(of_all, 4)} for any number of rounds, between people whose answers change, and "
+        "change back, in the same rounds. That an answer has changed, and when, is not hidden in "
+        "the long run. Whoever takes part in two browsers, or deletes what one of them keeps, "
+        "tells more."
     )
 
 
@@ -156,11 +160,11 @@ def _amplification(study: Study) -> str:
     crowds = [shuffled(mechanism, step, _SHUFFLED_DELTA) for mechanism in mechanisms]
     epsilon = sum(crowd.epsilon for crowd in crowds)
     return (
-        f"{against_all} A person in a published step of {step:,} people's reports has more against "
-        f"who sees only these steps, and made up no other report of it: epsilon is at most "
-        f"{epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} "
-        f"({len(crowds)} x {_SHUFFLED_DELTA:.0e}). The last step, at the closing, can be of fewer "
-        "people, down to one: who is in it has the guarantee above alone."
+        f"{against_all} Against somebody who sees only the published steps, and invented none of "
+        f"their reports, a person in a step of {step:,} reports is better protected: epsilon is at "
+        f"most {epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} "
+        f"({len(crowds)} x {_SHUFFLED_DELTA:.0e}). The last step, at the closing, can have fewer "
+        "people, down to one. For people in it, only the guarantee above holds."
     )
 
 
@@ -224,19 +228,21 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
     how_many = " or ".join(map(str, sizes))
     count = len(draw.domain.attributes)
     words = [
-        f"Each person is asked {how_many} of {count} questions, drawn by the odds below. The draw "
-        "is made before anything is asked, and depends on no answer. A person who leaves something "
-        "open, reloads the page or comes back is asked the same."
+        f"Each person is asked {how_many} of {count} questions, chosen by chance with the odds "
+        "below. They are chosen before anything is asked, whatever the answers will be. A person "
+        "who skips a question, reloads the page or comes back is asked the same questions."
     ]
     if study.collect.has_codes:
         words.append(
-            "The draw follows from a hash of the invitation code, the same on every device. "
-            "Whoever knows a code can compute it, and whoever makes codes could choose among them."
+            "The questions follow from a hash of the invitation code, and are the same on every "
+            "device. Whoever knows a code can compute its questions, and whoever makes the codes "
+            "could pick codes by their questions."
         )
     else:
         words.append(
-            "The browser keeps the draw. One that keeps nothing draws again when the page is "
-            "loaded again, and the page says so: there a person can choose what to answer."
+            "The browser keeps the choice. A browser that keeps nothing chooses again whenever the "
+            "page is reloaded, and the page says so: there a person can reload until they like "
+            "the questions."
         )
     blocks = [
         {"questions": list(block), "odds": hex(width), "share": width / 2**64}
@@ -270,9 +276,9 @@ def _question(question: Question, study: Study) -> dict[str, Any]:
         "delta": promised.delta,
         "sensitive": None if promised.sensitive is None else list(promised.sensitive),
         "silence": (
-            "is one more answer, and as protected as the others"
+            "giving no answer counts as one more answer, as protected as the others"
             if question.domain.nonresponse is not None
-            else "is not possible: an answer is required"
+            else "giving no answer is not possible: an answer is required"
         ),
         "in_words": list(dict.fromkeys(said for one in several for said in _words(one, question))),
         "reports": [line for one in several for line in patterns_of(one)],
@@ -294,9 +300,9 @@ def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
 def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     """What epsilon says nothing about."""
     sentences = [
-        "That somebody took part is not protected.",
-        "The address from which reports arrive is seen by the network and by the running collector "
-        "while it answers the request. It is not kept.",
+        "The fact that somebody took part is not protected.",
+        "The network and the running collector see the address from which a report arrives. The "
+        "collector does not keep the address after it has answered the request.",
     ]
     sentences += [
         f"The answers to {question.name} are hardly hidden: epsilon is {question.epsilon:.4g} "
@@ -307,26 +313,30 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     if (draw := draw_of(study)) is not None:
         fewest = study.collect.step * min(draw.odds) / 2**64
         sentences.append(
-            "Which questions a person was asked is not hidden: it travels beside the report, as it "
-            f"is. Of the {study.collect.step:,} reports of a published step, about {fewest:.2g} "
-            "are on the questions that are drawn least often. Where these are few, epsilon alone "
-            "protects them from who compares two steps."
+            "Which questions a person was asked is not hidden: it is sent with the report, "
+            f"unchanged. Of the {study.collect.step:,} reports of a published step, about "
+            f"{fewest:.2g} are on the questions that are chosen least often. If these reports are "
+            "few, epsilon alone protects them from somebody who compares two steps."
         )
     if study.public:
         listed = ", ".join(f"{name} ({values_of(d)})" for name, d in study.public.items())
-        sentences.append(f"Public columns travel in the clear beside the reports: {listed}.")
+        sentences.append(
+            f"Public columns are sent with the reports, unchanged and not protected: {listed}."
+        )
     if study.collect.access == "invited":
         sentences.append(
-            "Invitation codes: that a code was used is kept. Whoever sent the codes to people, and "
-            "runs the collector, can see whose submission arrives, but no answer."
+            "Invitation codes: the collector records that a code was used. Whoever sent the codes "
+            "to people, and also runs the collector, can see whose submission arrives, but not the "
+            "answers."
         )
     if (tokens := study.collect.tokens) is not None:
         sentences.append(
-            "Invitation codes: the issuer keeps that a code was exchanged for a token. No number "
-            "of a report follows from a code. But who runs the issuer and the collector, or has "
-            "copies of both stores, can compare what changed between two moments, and who watches "
-            f"both run, addresses and times: a report waits for at most {tokens.wait:,} seconds, "
-            "drawn at random. So two parties who do not work together run the two."
+            "Invitation codes: the issuer records that a code was exchanged for a token. Nothing "
+            "in a report follows from the code. But whoever runs both the issuer and the "
+            "collector, or has copies of both stores, can compare what changed between two "
+            "moments. Whoever watches both while they run can also compare addresses and times: "
+            f"a report waits for a random time of at most {tokens.wait:,} seconds. So the issuer "
+            "and the collector must be run by two parties who do not work together."
         )
     return sentences
 
@@ -337,17 +347,17 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
     number = "its random id" if study.collect.tokens is None else "its token, which names nobody"
     return {
         "device": "the answers, until they are sealed; then the sealed report until it is sent",
-        "network": "that a submission of fixed length is sent, and when, under encryption (HTTPS)",
+        "network": "that an encrypted submission (HTTPS) of fixed length is sent, and when",
         "collector_process": (
             f"each randomised report{_drawn(study)}{public}, {number}, and the address of the "
-            "sender, while it counts"
+            "sender, only while it counts the report"
         ),
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
-        "random ids in an order that says nothing of who sent when",
+        "random ids, in an order that does not show when a report was sent",
         "owner": (
             f"counts and estimates in steps of {study.collect.step:,} reports"
-            f"{_owner_sees_groups(study, view)}; between them how many people are counted, and how "
-            "many requests were refused, by reason"
+            f"{_owner_sees_groups(study, view)}; between steps, how many people are counted, and "
+            "how many requests were refused, by reason"
         ),
         "public": "what the owner publishes",
         **({} if study.collect.tokens is None else {"issuer": _ISSUER}),
@@ -355,8 +365,8 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
 
 
 _ISSUER = (
-    "invitation codes, that each is exchanged, and the address from which; no report, and nothing "
-    "from which a report could be recognised"
+    "invitation codes, which of them are exchanged, and from which address; no report, and nothing "
+    "by which a report could be recognised"
 )
 
 
@@ -371,9 +381,9 @@ def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
         return ""
     step = None if view is None else view.step
     if groups_come_late(study) if step is None else step.late_groups:
-        return ", of groups by public columns after the closing"
+        return ", and of groups by public columns after the closing"
     few = fewest_new(study.collect.step)
-    return f", of each group by public columns with no new person or at least {few}"
+    return f", with no new person or at least {few} of each group by public columns"
 
 
 def _retention(study: Study) -> dict[str, str]:
@@ -385,8 +395,8 @@ def _retention(study: Study) -> dict[str, str]:
     )
     return {
         "answers": "never leave the device",
-        "reports": "not kept: they are added to counts",
-        "ids_of_submissions": f"kept {closing}, to count repeats once",
+        "reports": "not kept: they are added to the counts",
+        "ids_of_submissions": f"kept {closing}, so that a submission sent twice counts once",
         "addresses_and_times": "not kept",
         "counts": "until the owner deletes them",
     }
@@ -403,6 +413,6 @@ def _publication(study: Study, view: LiveView | None) -> dict[str, Any]:
         "opens": None if collect.opens is None else collect.opens.isoformat(),
         "closes": None if collect.closes is None else collect.closes.isoformat(),
         "access": collect.access,
-        "intervals": f"{100 * LEVEL:g} % at all steps together",
+        "intervals": f"{100 * LEVEL:g} % intervals, which hold at all steps together",
         **now,
     }

@@ -40,16 +40,18 @@ _LONGEST_WAIT = 60.0
 _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
-    "not_found": "Give the address of the survey page: an issuer of tokens has no counts. --by "
-    "names a public column of the study",
-    "no_estimate_yet": "The live page says when that is. After closing, all reports are published",
-    "groups_after_closing": "The groups are many for the planned people. Close the survey first",
-    "closed": "Everything that was counted before is in the result",
-    "not_by_invitation": 'Say access = "invited" in [collect], and start the server again',
-    "no_backup": "pg_dump makes one while the collector runs; docs/collector.md has the commands",
-    "no_token": "People with a token send reports of this study, from its page",
+    "not_found": "Give the address of the survey page: an issuer of tokens has no counts. "
+    "With --by, name a public column of the study",
+    "no_estimate_yet": "The live page says when the first one comes. After closing, all reports "
+    "are published",
+    "groups_after_closing": "There are many groups for the planned number of people. Close "
+    "the survey first",
+    "closed": "Everything that was counted before the closing is in the result",
+    "not_by_invitation": 'Write access = "invited" in [collect], and start the server again',
+    "no_backup": "Use pg_dump, also while the collector runs; docs/collector.md has the commands",
+    "no_token": "Only people with a token can send reports of this study, from its page",
     "not_invited": "Only invited people can send reports of this study",
-    "too_many": "The owner's token lifts the limit: --token-file or --token-env",
+    "too_many": "With the owner's token there is no limit: add --token-file or --token-env",
 }
 _MOST = 1 << 30  # bytes of an answer
 
@@ -88,7 +90,7 @@ def checked_url(url: str) -> str:
         rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
         raise ArgumentError("URL", rule, None, remedy)
     if not is_right or parts.query or parts.fragment or parts.username is not None:
-        rule = "must be like https://survey.example.org, without a question mark"
+        rule = "must be an address such as https://survey.example.org, without ? and #"
         raise ArgumentError("URL", rule, None, "Leave the token out of it")
     return url.rstrip("/")
 
@@ -119,7 +121,7 @@ class Remote:
         except (ValueError, KeyError, TypeError, RecursionError):
             layout = None
         if not isinstance(layout, str):
-            rule = "is no collector of warner"
+            rule = "is not the address of a warner collector"
             raise FileError(self.url, rule, None, "Give the address of the survey page")
         return layout
 
@@ -169,7 +171,7 @@ class Remote:
             raise self._is_no_collector() from None
 
     def _is_no_collector(self) -> FileError:
-        rule = "does not answer as a collector of warner does"
+        rule = "does not answer like a warner collector"
         return FileError(self.url, rule, None, "Give the address of the survey page")
 
     def _sent(self, path: str, body: bytes, key: str) -> int:
@@ -205,11 +207,11 @@ class Remote:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             text = getattr(reason, "strerror", None) or type(reason).__name__
-        rule, remedy = f"cannot be reached ({text})", "Is it running?"
+        rule, remedy = f"cannot be reached ({text})", "Is the collector running?"
         if isinstance(reason, ssl.SSLError):
             remedy = (
-                "Does it speak HTTPS? On its own machine it is reached by http://; with --lan, its "
-                "certificate is --trust STUDY.lan.pem"
+                "Is https:// right? On the collector's own machine, write http:// in the address. "
+                "If the collector was started with --lan, add --trust STUDY.lan.pem"
             )
         raise Later("unreachable", self.url, rule, None, remedy)
 
@@ -220,8 +222,8 @@ class Remote:
         except OSError as error:  # of ssl too
             rule = "holds no certificate"
             if isinstance(error, FileNotFoundError):
-                rule = "is not there"
-            remedy = "warner collect serve --lan makes STUDY.lan.pem beside the study"
+                rule = "there is no such file"
+            remedy = "The command warner collect serve --lan makes STUDY.lan.pem beside the study"
             raise FileError(str(self.trust), rule, None, remedy) from None
 
     @property
@@ -230,8 +232,8 @@ class Remote:
         if self.token is None:
             return "Give the owner's token with --token-file or --token-env"
         return (
-            "The token is not that of this collector or issuer. Started with --new-token, it makes "
-            "another"
+            "This is not the owner's token of this collector or issuer. To make a new one, start "
+            "the server again with --new-token"
         )
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:
@@ -283,10 +285,11 @@ class BulkUpload:
 
     def __init__(self, file: ReportFile, allow_simulated: bool = False) -> None:
         if file.simulation and not allow_simulated:
-            rule, remedy = "holds simulated reports, which nobody sent", "Say --allow-simulated"
+            rule = "holds simulated reports, which no person has given"
+            remedy = "To send them all the same, add --allow-simulated"
             raise ArgumentError(file.path, rule, None, remedy)
         if file.group is not None or file.reports_per_person > 1:
-            rule = "must have one report of each person, and no groups, to be collected"
+            rule = "must have one report of each person, and no groups, to be sent to a collector"
             raise ArgumentError(file.path, rule, None, "Use warner tally")
         self._file = file
         headers = {name: mechanism.header for name, mechanism in file.mechanisms.items()}
@@ -301,7 +304,7 @@ class BulkUpload:
     def require_study(self, layout: str, url: str) -> None:
         """Refuse a collector of another study."""
         if layout != self._form.layout:
-            rule = f"holds reports of another study than {url} collects"
+            rule = f"holds reports of another study than the one collected at {url}"
             remedy = "Randomise the answers with the study that is collected"
             raise MismatchError(self._file.path, rule, None, remedy)
 

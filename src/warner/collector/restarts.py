@@ -74,15 +74,15 @@ class Start:
         if changed:
             listed = ", ".join(changed[:_SHOWN])
             more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-            rule = "must ask what it asked before, since its answers are added to those counted"
+            rule = "must ask the same as before, because new answers are added to those counted"
             remedy = (
-                "If the words still mean the same, as after a corrected typing error, add "
-                "--new-texts. Else restore them, or name another store with --store"
+                "If the words still mean the same, as after correcting a spelling error, add "
+                "--new-texts. Otherwise restore the old words, or choose another store with --store"
             )
             raise ArgumentError(self._name, rule, f"other words in {listed}{more}", remedy)
         if self._step < self._old_step:
             rule = (
-                f"must be at least {self._old_step:,}, under which those who are counted answered"
+                f"must be at least {self._old_step:,}, as when the people counted so far answered"
             )
             remedy = f"Use --step {self._old_step}, or another store with --store"
             raise ArgumentError("step", rule, f"{self._step:,}", remedy)

@@ -79,12 +79,16 @@ class Status:
             survey = f"{before}{changed.what} {_said(changed)}"
         yield "Survey", survey
         yield "People", f"{self.people:,} counted, {self.published:,} published"
-        unknown = "not known; a server knows those since its start"
+        unknown = "not known: a server knows only of reports since its start"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
         yield "Refused", reasons or "no requests"
         is_file = self.engine == "SQLite"
-        none = "none was made" if is_file else "made by pg_dump, which warner does not see"
+        none = (
+            "none was made"
+            if is_file
+            else "not known: databases are copied by pg_dump, not by warner"
+        )
         yield "Backup", none if self.copied is None else _said(self.copied)
         free = "" if self.free_bytes is None else f"; {_size(self.free_bytes)} free on its disk"
         yield "Store", f"{self.engine}, {_size(self.store_bytes)}{free}"

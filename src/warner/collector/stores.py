@@ -230,7 +230,7 @@ class Store(ABC, Generic[_Connection]):
 
     def backup(self) -> str:
         """Write a whole copy of the store as of one moment; the name of its file."""
-        rule, remedy = "is a database, which has tools for that", "Use pg_dump"
+        rule, remedy = "is a database, which warner does not copy", "Use pg_dump"
         raise Refused("no_backup", self.name, rule, None, remedy)
 
     def tidy(self, is_quiet: bool = True) -> bool:
@@ -291,13 +291,13 @@ class Store(ABC, Generic[_Connection]):
 
     def _of_another_version(self, version: int) -> Refused:
         """The refusal of tables of another version of warner."""
-        rule, got = f"must be of version {_VERSION}", str(version)
+        rule, got = f"must have version {_VERSION} of the tables", str(version)
         if version > _VERSION:
-            remedy = "Use the version of warner that wrote it"
+            remedy = "Use the version of warner that wrote the store"
             return Refused("store_too_new", self.name, rule, got, remedy)
         remedy = (
-            "Finish the survey with the version of warner that wrote it; or take its tally with "
-            "that version, go on in a new store, and add the tallies"
+            "Finish the survey with the version of warner that wrote the store. Or save its tally "
+            "with that version, continue in a new store, and add the two tallies at the end"
         )
         return Refused("store_too_old", self.name, rule, got, remedy)
 
@@ -306,20 +306,24 @@ class Store(ABC, Generic[_Connection]):
         # Who has answered since then and answers again tells twice as much. Only the owner can
         # weigh that against an end of the survey.
         if not self._may_be_copy:
-            rule = "is a copy: it lacks the reports that were accepted after it was made"
+            rule = "is a copy: the reports that were accepted after it was made are missing"
             remedy = (
-                "To go on without them: warner collect serve --restored. Their people can answer "
-                "again, and two reports of one person tell more than one"
+                "To go on without these reports, run: warner collect serve STUDY --restored. The "
+                "people who sent them can then answer again, and two reports of one person tell "
+                "more than one"
             )
             raise Refused("store_restored", self.name, rule, got, remedy)
         self._may_be_copy, self.was_copy = False, True
 
     def _in_use(self) -> Refused:
-        rule, remedy = "is open in another process", "Stop the other one first"
+        rule, remedy = "is open in another process", "Stop that process first"
         return Refused("store_in_use", self.name, rule, None, remedy)
 
     def _full(self) -> Refused:
-        rule, remedy = "has no space left", "Free space on its disk; devices send again"
+        rule, remedy = (
+            "has no space left",
+            "Free space on its disk: devices then send their reports again",
+        )
         return Refused("store_full", self.name, rule, None, remedy)
 
     @abstractmethod
@@ -516,8 +520,8 @@ class SQLiteStore(Store[sqlite3.Connection]):
         application = int(connection.execute("PRAGMA application_id").fetchone()[0])
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if application != _APPLICATION and (tables or version):
-            rule = "is a database, and no store of warner"
-            raise Refused("store_failed", self.path, rule, None, "Name another file")
+            rule = "is a database of another program, not a store of warner"
+            raise Refused("store_failed", self.path, rule, None, "Choose another file")
         if tables and version != _VERSION:
             raise self._of_another_version(version)
         if tables:
@@ -534,7 +538,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     def _check(self, connection: sqlite3.Connection) -> None:
         """Refuse a file whose rows are not those that were written, or that lacks the last ones."""
-        remedy = "Its disk or a copy has changed it: go on with a copy from before"
+        remedy = "A disk fault or a bad copy has changed it: continue with an earlier backup"
         with open(self._last_path, "rb") as file:
             content = file.read()
         spent, invited = (
@@ -544,7 +548,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         total = connection.execute("SELECT key, total FROM warner_checks").fetchall()
         is_summed = spent + invited <= _QUICKLY or not content
         if is_summed and total != [(0, self._total(connection))]:
-            rule = "holds other rows than were written"
+            rule = "must hold exactly the rows that were written"
             raise Refused("store_damaged", self.path, rule, None, remedy)
         commits = connection.execute("SELECT sum(commits) FROM warner_shards").fetchone()[0] or 0
         last = int.from_bytes(content[:8], "big")
@@ -552,10 +556,10 @@ class SQLiteStore(Store[sqlite3.Connection]):
         if content and not is_behind:
             return
         if is_behind and not self._may_be_copy:
-            rule = "lacks the last commits of reports, whose people had a reply"
+            rule = "must hold all writes that were confirmed to the people who sent reports"
             remedy = (
-                "Its log or a copy was damaged or cut off: go on with a whole copy, or without "
-                "them by warner collect serve --restored"
+                "The store's log or a copy was damaged or cut off. Continue with a whole copy. Or, "
+                "to go on without the missing reports, run: warner collect serve STUDY --restored"
             )
             raise Refused("store_damaged", self.path, rule, f"{commits:,} of {last:,}", remedy)
         self._take_copy(f"{spent:,} ids of reports")
@@ -681,7 +685,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
         """Make the file from a backup, which is checked; the collector still refuses it."""
         for end in ("", "-wal", "-last"):
             require_new(f"{self.path}{end}")
-        failed = Refused("store_failed", self.path, "is made from a file that is no store")
+        failed = Refused(
+            "store_failed", self.path, "cannot be made: the backup is not a store of warner"
+        )
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             shutil.copyfile(backup, self.path)
@@ -784,7 +790,7 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         try:
             import psycopg
         except ImportError:
-            rule, remedy = "is not installed", 'pip install "warner[postgres]"'
+            rule, remedy = "is not installed", 'Run: pip install "warner[postgres]"'
             missing = MissingExtraError("psycopg", rule, None, remedy)
         else:
             self._connect_to, self._errors, self._address = psycopg.connect, psycopg.Error, address
@@ -925,7 +931,7 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         code = error.sqlstate or "no connection"
         if code == "53100":
             return self._full()
-        remedy = "Is the server running, and may the user create tables?"
+        remedy = "Is the database server running, and may its user create tables?"
         return Refused(
             "store_failed", self.name, f"cannot be read or written ({code})", None, remedy
         )
@@ -977,6 +983,6 @@ def store_at(address: str, may_be_copy: bool = False) -> Store[Any]:
     folders = {name.lower() for name in Path(address).resolve().parent.parts}
     if published := sorted(folders & _PUBLISHED):
         rule = f"must not lie in a folder that web servers publish ({published[0]})"
-        remedy = "Name a file elsewhere with --store"
+        remedy = "Choose a file elsewhere with --store"
         raise ArgumentError(address, rule, None, remedy)
     return SQLiteStore(address, may_be_copy)

@@ -97,7 +97,7 @@ class SubmissionFormat:
 
     def __init__(self, study: Asked) -> None:
         if study.groups or study.rows_per_person > 1:
-            rule = "must have no groups, and one row of answers of each person, to be collected"
+            rule = "must have no groups and only one row of answers per person, to be collected"
             remedy = "Use public columns instead of groups"
             raise ArgumentError("study", rule, None, remedy)
         self.study = study
@@ -127,17 +127,17 @@ class SubmissionFormat:
     def parse(self, body: bytes) -> Batch:
         """The submissions in the body of a request, checked."""
         if self._tokens is not None and body.startswith(MAGIC):
-            rule = "must come with tokens, for which people exchange their codes"
+            rule = "must come with tokens, which people get in exchange for their codes"
             raise Refused("no_token", _PLACE, rule)
         if not body.startswith(self._magic) or len(body) < HEAD_BYTES:
             rule = f"must begin with {self._magic.decode()} and the layout of the study"
             raise Refused("malformed", _PLACE, rule)
         if body[:HEAD_BYTES] != self.head:
-            rule, remedy = "are of another study, or of another version of it", "Load the page anew"
+            rule, remedy = "are of another study, or of another version of it", "Reload the page"
             raise Refused("other_study", _PLACE, rule, None, remedy)
         count, left = divmod(len(body) - HEAD_BYTES, self.length)
         if left or not 1 <= count <= MOST:
-            rule = f"must be 1 to {MOST:,} of {self.length} bytes each"
+            rule = f"must be 1 to {MOST:,} submissions of {self.length} bytes each"
             got = f"{len(body) - HEAD_BYTES:,} bytes"
             raise Refused("malformed", _PLACE, rule, got)
         rows = np.frombuffer(body, np.uint8, offset=HEAD_BYTES).reshape(count, self.length)
@@ -183,7 +183,7 @@ class SubmissionFormat:
             right = self._all_right(Batch(self, batch.rows[:middle]))
             low, high = (middle, high) if right else (low, middle)
         what = next(self._broken(Batch(self, batch.rows[low:high])))
-        rule = f"number {low} of {len(batch)} has a {what}; none of them was counted"
+        rule = f"number {low} of {len(batch)}, from 0, has a {what}, so none of them was counted"
         return Refused("malformed", _PLACE, rule, position=low)
 
     def seal(
@@ -213,10 +213,10 @@ class SubmissionFormat:
             raise ArgumentError("ids", "must be the tokens of the people")
         parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
         if any(len(column) != n for column in parts) or parts[0].shape[1:] != (self.first_bytes,):
-            rule = "must be of as many people as the ids and the public columns"
+            rule = "must have as many rows as the ids and the public columns"
             raise ArgumentError("reports", rule)
         if not 1 <= n <= MOST:
-            remedy = "Seal them in several bodies"
+            remedy = "Split them, and call seal for each part"
             raise ArgumentError("reports", f"must be 1 to {MOST:,}", str(n), remedy)
         return self.head + np.concatenate(parts, axis=1).tobytes()
 

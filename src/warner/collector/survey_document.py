@@ -80,11 +80,13 @@ def draw_of(study: Study) -> OneOf | None:
     Of a study with one question, whose items people tick, it draws the items.
     """
     if study.design is not None:
-        rule = "cannot be served: the page of results takes people as drawn one by one"
-        remedy = "Serve the study without it. warner estimate --study takes a copy that has it"
+        rule = "cannot be served: the live page assumes that people were sampled one by one"
+        remedy = (
+            "Serve the study without [design]. Give warner estimate --study a copy with [design]"
+        )
         raise broken(("design",), rule, None, remedy, "design")
     if isinstance(study.draw, HiddenQuestion):
-        rule = "cannot be served: a page sends which questions were drawn, as it is"
+        rule = "cannot be served: a survey page does not hide which questions were asked"
         raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
     only = next(iter(study.mechanisms.values())) if len(study.mechanisms) == 1 else None
     if not isinstance(only, OneOf):
@@ -133,11 +135,12 @@ def survey_document(study: Study) -> dict[str, Any]:
     (['smokes'], ['en'])
     """
     if study.groups:
-        rule = "cannot be served: a page cannot know the group of a person"
+        rule = "cannot be served: a survey page cannot know the group of a person"
         raise broken(("groups",), rule, None, "Serve one study for each group")
     problems, texts, collect, draw = ProblemLog(), study.texts, study.collect, draw_of(study)
     if study.rows_per_person > 1:
-        rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
+        rule = "cannot be served: a survey page sends one row per person"
+        remedy = "Leave it out, or use reports = t"
         problems.add(("rows_per_person",), rule, None, remedy)
     if study.rounds > 1 and study.round is None:
         rule = "must say which round is served"
@@ -190,18 +193,20 @@ def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:
     """Refuse an attribute that no device can answer."""
     key = f"attributes.{name}"
     if mechanism.takes_keys or domain.pairs or domain.tags:
-        rule = "cannot be served: pages ask for neither keys nor placeholders"
-        raise broken((), rule, None, "Remove keys or tags, and use another mechanism", key)
+        rule = "cannot be served: a survey page cannot ask for keys or placeholders (tags)"
+        raise broken((), rule, None, "Remove the keys or tags, and use another mechanism", key)
     if isinstance(domain, Items):
-        rule = "cannot be served beside other questions: each person is asked some items alone"
+        rule = "cannot be served beside other questions: each person is asked only some items"
         remedy = "Serve it as a study of its own, or write each item as a question, with [ask]"
         raise broken((), rule, None, remedy, key)
     if domain.attributes:
-        rule = "cannot be served: a page asks one question for each report"
-        raise broken((), rule, None, "Remove [[joint]], and randomise each attribute alone", name)
+        rule = "cannot be served: a survey page makes a separate report for each question"
+        raise broken(
+            (), rule, None, "Remove [[joint]], so that each attribute is randomised by itself", name
+        )
     if domain.missing.policy == "drop":
         rule = 'missing = "drop" cannot be served: an absent report would show who gave no answer'
-        remedy = 'Write missing = "answer", which protects nonresponse, or leave it out'
+        remedy = 'Write missing = "answer", which hides who gave no answer, or leave missing out'
         raise broken((), rule, None, remedy, key)
     _refuse_domain(key, domain.answered)
 
@@ -210,13 +215,19 @@ def _refuse_domain(key: str, domain: Domain) -> None:
     """Refuse values that a page cannot ask for or that are no numbers of a browser."""
     spec = domain.spec()
     if spec["kind"] not in (*_ASKED, "dates"):
-        rule = "cannot be served: pages ask for values, integers, numbers or cells of a grid"
+        rule = "cannot be served: survey pages ask only for values, integers, numbers or grid cells"
         raise broken((), rule, spec["kind"], "Use one of these domains", key)
     stated = [spec.get("low"), spec.get("high"), *spec.get("values", ())]
     far = [v for v in stated if isinstance(v, int) and abs(v) > _SAFE]
     if far:
-        rule = "cannot be served: has integers beyond 2^53, which browsers round"
-        raise broken((), rule, show(far[0]), "Subtract a number, or write texts", key)
+        rule = "cannot be served: browsers round integers beyond 2^53"
+        raise broken(
+            (),
+            rule,
+            show(far[0]),
+            "Subtract a fixed number from all values, or write them as texts",
+            key,
+        )
 
 
 def _program(key: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
@@ -244,13 +255,13 @@ def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
     total = at_most(guarantee.total, 4)
     if guarantee.diameter is not None:
         far = at_most(guarantee.diameter, 4)
-        total += f" ({guarantee.epsilon:.4g} for each unit of distance, over {far})"
+        total += f" ({guarantee.epsilon:.4g} for each unit of distance, times {far} units)"
     most = 10 * mechanism.requested / guarantee.total
     step = 10.0 ** (math.floor(math.log10(most)) - 2)
     # Rounded down to three digits, so that the number can be copied.
     lower = f"Lower epsilon to {math.floor(most / step) * step:.3g}"
     return total, (
-        f"{lower}; or write weak_protection = true in [collect], and the page says that these "
+        f"{lower}. Or write weak_protection = true in [collect]: the page then says that these "
         "answers are hardly hidden"
     )
 

@@ -180,8 +180,8 @@ def count_of_keys(study: Study) -> int:
     draw = draw_of(study)
     count = 1 if draw is None else len(draw.blocks)
     if count > MOST_KEYS:
-        rule = f"can draw more than {MOST_KEYS} blocks of questions, and each needs a key"
-        remedy = 'State blocks in [ask], or take access = "invited"'
+        rule = f"must have at most {MOST_KEYS} blocks of questions, because each needs a key"
+        remedy = 'List fewer blocks in [ask], or write access = "invited"'
         raise ArgumentError("study", rule, f"{count:,}", remedy)
     return count
 
@@ -191,8 +191,10 @@ def keys_of(study: Study) -> list[PublicKey]:
     tokens, count = study.collect.tokens, count_of_keys(study)
     stated = () if tokens is None else tokens.keys
     if len(stated) != count:
-        rule = f"must have {count:,}, one for each block of questions that can be drawn"
-        remedy = "warner collect keys makes them, and prints the table [collect.tokens]"
+        rule = f"must have one key for each block of questions that can be drawn, here {count:,}"
+        remedy = (
+            "To make the keys and print the table [collect.tokens], run: warner collect keys STUDY"
+        )
         raise ArgumentError("collect.tokens.keys", rule, f"{len(stated):,}", remedy)
     return [PublicKey.of(text) for text in stated]
 
@@ -231,7 +233,7 @@ def keys_in(path: str | os.PathLike[str]) -> list[PrivateKey]:
         keys.append(PrivateKey.of(key))
     if not keys or len(keys) < len(blocks) - 1 or blocks[-1].strip():
         rule = "must be a file of private keys"
-        raise FileError(os.fspath(path), rule, None, "warner collect keys makes it")
+        raise FileError(os.fspath(path), rule, None, "To make one, run: warner collect keys STUDY")
     return keys
 
 
@@ -317,9 +319,13 @@ def request_in(body: bytes, layout: str) -> tuple[str, bytes]:
     head = _ASKING + bytes.fromhex(layout)
     code = body[len(head) : len(head) + CODE_LETTERS].decode("latin-1")
     if len(body) != REQUEST_BYTES or not body.startswith(_ASKING) or not set(code) <= set(ALPHABET):
-        raise Refused("malformed", "request", "must be a mark, a layout, a code and a number")
+        raise Refused(
+            "malformed",
+            "request",
+            "must consist of a mark, the layout of the study, a code and a number",
+        )
     if not body.startswith(head):
-        raise Refused("other_study", "request", "is of another study", None, "Load the page anew")
+        raise Refused("other_study", "request", "is of another study", None, "Reload the page")
     return code, body[len(head) + CODE_LETTERS :]
 
 

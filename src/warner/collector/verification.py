@@ -95,8 +95,8 @@ def verify(url: str, study: Study | None = None, draws: int = 1_000_000) -> list
             _survey_of(visits, study),
             Check(
                 "integers",
-                [] if refusal is None else [f"this survey must be refused: {refusal}"],
-                "the odds of every question are those that its integers have",
+                [] if refusal is None else [f"devices must refuse this survey: {refusal}"],
+                "the odds that every question states follow from its integers",
             ),
             _requests_of(visits),
             _reports_of(visits, copy),
@@ -178,10 +178,10 @@ class _Visit:
         if "study.json" not in self.loaded:
             self._take("study.json")
         if "study.json" not in self.loaded:
-            raise FileError(self.url, "serves no survey of warner", None, "Check the address")
+            raise FileError(self.url, "there is no survey of warner", None, "Check the address")
         if '"access":"tokens"' in self.served:
-            rule = "asks for tokens, which only its issuer gives: it cannot be answered here"
-            remedy = 'Check it with access = "invited" before it is served with tokens'
+            rule = "asks for tokens, which only its issuer gives, so this check cannot answer it"
+            remedy = 'Serve and check it with access = "invited" first, then serve it with tokens'
             raise FileError(self.url, rule, None, remedy)
         for name, _ in people_scripts():
             if name not in self.loaded:
@@ -315,7 +315,7 @@ class _Tags(HTMLParser):
         if tag == "img" and stated.get("src") == "logo":
             return
         if tag in ("iframe", "object", "embed", "base", "img", "video", "audio", "style"):
-            self.violations.append(f"a survey page has no <{tag}>")
+            self.violations.append(f"it has <{tag}>, which no survey page has")
         if "style" in stated:
             self.violations.append(f"<{tag}> has a style of its own")
         self._inside = tag
@@ -332,9 +332,9 @@ def _page_of(visit: _Visit) -> Check:
     """What stands in the page, and which policy it has."""
     violations = list(visit.tags.violations)
     strangers = [s for s in visit.tags.scripts if s not in packaged_files()]
-    violations += [f"it loads a script that is not of warner: {name}" for name in strangers]
+    violations += [f"it loads a script that is not part of warner: {name}" for name in strangers]
     if visit.loaded.get("survey.css") != packaged_files()["survey.css"]:
-        violations.append("its style is not that of warner: it can hide what people should read")
+        violations.append("its style sheet is not warner's: it can hide what people should read")
     if "brand.css" in visit.loaded and not _COLOURS.fullmatch(visit.loaded["brand.css"]):
         violations.append("the style of its owner has more than colours")
     stated = visit.headers.get("content-security-policy", "")
@@ -342,7 +342,7 @@ def _page_of(visit: _Visit) -> Check:
     origins = [] if frames is None or frames[1] == "'none'" else frames[1].split()
     if stated != policy("'none'", origins):
         violations.append("its content security policy is not that of a survey page")
-    detail = "no script stands in it, and it may load and send nothing elsewhere"
+    detail = "it contains no inline script, and may neither load from nor send to other addresses"
     return Check("page", violations, detail)
 
 
@@ -353,7 +353,11 @@ def _scripts_of(visit: _Visit) -> Check:
     other = sorted(name for name, text in ours.items() if served.get(name) != text)
     digest = scripts_digest(served)
     version, names = f"warner {software_version()}", ", ".join(other)
-    violations = [f"not as in {version}: {names}; served SHA-256 {digest}"] if other else []
+    violations = (
+        [f"these differ from {version}: {names}; the SHA-256 of those served is {digest}"]
+        if other
+        else []
+    )
     return Check("scripts", violations, f"{len(ours)} of {version}, SHA-256 {digest}")
 
 
@@ -364,19 +368,19 @@ def _survey_of(visits: Sequence[_Visit], study: Study | None) -> Check:
     if len(digests) > 1:
         violations.append("two visitors were served different surveys")
     if any(visit.tags.fingerprint != digest for visit in visits):
-        violations.append(f"the page shows another fingerprint than that of study.json, {digest}")
+        violations.append(f"the page does not show the fingerprint of study.json, {digest}")
     shown = re.sub("<[^>]*>|\\s", "", visits[0].html)
     if digest not in shown:
         violations.append("people are not shown the fingerprint of study.json")
     if study is not None and survey_digest(survey_bytes(study)) != digest:
         ours = survey_digest(survey_bytes(study))
-        violations.append(f"it is not the study of the file, whose fingerprint is {ours}")
+        violations.append(f"it is not the study in your file, whose fingerprint is {ours}")
     return Check("survey", violations, f"study.json has the fingerprint that people see, {digest}")
 
 
 def _requests_of(visits: Sequence[_Visit]) -> Check:
     strange = list(dict.fromkeys(one for visit in visits for one in visit.strange))
-    detail = "the page asked for its own files, and for nothing else while it was answered"
+    detail = "while it was answered, the page asked for its own files and for nothing else"
     return Check("requests", strange, detail)
 
 
@@ -384,7 +388,7 @@ def _reports_of(visits: Sequence[_Visit], copy: _Copy) -> Check:
     """Whether what is sent has the form of a sealed report, whatever is answered."""
     if not all(visit.answered for visit in visits):
         rule = (
-            "the page could not be answered: it is closed, or asks for what this check cannot give"
+            "the page could not be answered: it is closed, or asks for what this check cannot enter"
         )
         return Check("reports", [rule], "")
     violations = []
@@ -394,11 +398,17 @@ def _reports_of(visits: Sequence[_Visit], copy: _Copy) -> Check:
         head = b"WRN1" + bytes.fromhex(copy.facts["layout"])
         right = all(len(b) == 1 and len(b[0]) == length and b[0].startswith(head) for b in sent)
         if not right:
-            violations.append(f"Send did not send one body of {length} bytes for this survey")
+            violations.append(
+                f"Send did not send exactly one report of {length} bytes for this survey"
+            )
     forms = [[(path, len(body), names) for path, body, names in v.bodies] for v in visits]
     if forms[0] != forms[1]:
-        violations.append("the requests differ with the answers, in number, length or headers")
-    return Check("reports", violations, "one body for each person, as long for any answers")
+        violations.append("the number, length or headers of the requests depend on the answers")
+    return Check(
+        "reports",
+        violations,
+        "one report for each person, of the same length whatever the answers are",
+    )
 
 
 def _stored_in(visits: Sequence[_Visit]) -> Check:
@@ -409,7 +419,7 @@ def _stored_in(visits: Sequence[_Visit]) -> Check:
         violations += [f"it keeps {name!r}" for name in visit.stored["local"]]
         if visit.cookies or visit.stored["cookie"]:
             violations.append("it sets a cookie")
-    detail = "no cookie; only what was sealed is kept in the browser"
+    detail = "no cookie; the browser keeps only what was sealed"
     return Check("storage", list(dict.fromkeys(violations)), detail)
 
 
@@ -423,7 +433,7 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
         theirs = _run(visit.page, "draw", **given)
     except Error as error:
         reason = error.message.splitlines()[0].removeprefix("Page.evaluate: ")
-        return Check("draws", [f"no reports could be drawn in the page: {reason}"], "")
+        return Check("draws", [f"the page could not draw reports: {reason}"], "")
     if [one["name"] for one in theirs] != [one["name"] for one in ours]:
         return Check("draws", ["other questions are drawn in the page"], "")
     tests = [
@@ -435,8 +445,10 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
     total = sum(one["n"] for one in theirs)
     least = min(p for _, p in tests) * len(tests)
     least = min(least, 1.0)
-    detail = f"{total:,} reports drawn in the page have the law of the integers (p = {least:.2g})"
-    return Check("draws", [f"reports on {name!r} have another law" for name in wrong], detail)
+    detail = (
+        f"{total:,} reports drawn in the page have the odds that the survey says (p = {least:.2g})"
+    )
+    return Check("draws", [f"reports on {name!r} have other odds" for name in wrong], detail)
 
 
 def _homogeneity(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[float]:

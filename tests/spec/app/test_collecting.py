@@ -194,9 +194,9 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
-        ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "names a public column",
+        ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "name a public column",
         ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
-        ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "question mark",
+        ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "without ? and #",
         ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",
     }.items():
         done = run(*arguments)
@@ -260,7 +260,7 @@ def test_serving_needs_its_extra_and_a_place_for_the_store(
         ("--certificate", "a.pem"): "must be given together",
         ("--url", "survey.example.org"): "https://",
         ("--store", "nowhere/a.sqlite"): "cannot be opened",
-        ("--host", "no such host"): "cannot be listened on",
+        ("--host", "no such host"): "cannot use this address",
     }.items():
         done = run("collect", "serve", "study.toml", "--port", 0, *more)
         assert done.exit_code == 1 and words in done.stderr, done.output
@@ -301,7 +301,7 @@ def test_a_token_is_kept_only_when_it_is_printed(
     Path("study.toml").write_text(SERVED)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run("collect", "serve", "study.toml", "--port", taken.getsockname()[1])
-    assert done.exit_code == 1 and "cannot be listened on" in done.stderr
+    assert done.exit_code == 1 and "cannot use this address" in done.stderr
     collector = Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite"))
     try:
         assert collector.owners == {}
@@ -382,9 +382,9 @@ def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
     Path("wrong").write_text("wrong")
     for words, more in {
         "must begin with https:// or http://": (url.partition("//")[2], "token"),
-        "The token is not that of this collector": (url, "wrong"),
-        "The live page says when that is": (url, "token"),
-        "Does it speak HTTPS?": (url.replace("http:", "https:"), "token"),
+        "This is not the owner's token of this collector": (url, "wrong"),
+        "The live page says when the first one comes": (url, "token"),
+        "Is https:// right?": (url.replace("http:", "https:"), "token"),
     }.items():
         done = run("collect", "pull", more[0], "-o", "t.json", "--token-file", more[1])
         assert done.exit_code == 1 and words in done.stderr, done.output

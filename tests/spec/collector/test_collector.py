@@ -396,7 +396,7 @@ def test_a_store_that_contradicts_itself_is_refused(make: Make, tmp_path: Path) 
         "UPDATE warner_checks SET total = total + 1",
         "UPDATE warner_facts SET content = x'00' WHERE name = 'mark'",
     ):
-        assert "other rows than were written" in refused_after(change)
+        assert "exactly the rows that were written" in refused_after(change)
 
     def beyond_checks(*statements: str) -> str:
         return refused_after(*statements, checked=False)

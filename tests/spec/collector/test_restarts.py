@@ -314,7 +314,7 @@ def test_sealing_refuses_what_does_not_belong_together() -> None:
     with pytest.raises(errors.ArgumentError, match="attributes smokes, age, town"):
         body(reports={"smokes": reports()["smokes"]})
     refused(errors.ArgumentError, "beside ward, visit", body, public={})
-    refused(errors.ArgumentError, "as many people", body, ids=new_ids(2))
+    refused(errors.ArgumentError, "as many rows", body, ids=new_ids(2))
     refused(errors.ValuesError, "", body, public={"ward": ["west"] * 3, "visit": WEEKS})
     refused(errors.MismatchError, "", body, reports={**reports(), "smokes": reports()["age"]})
 

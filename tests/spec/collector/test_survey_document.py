@@ -93,37 +93,37 @@ REFUSED = {
     "keys": (
         '[attributes.a]\nkeys = ["x", "y"]\ninterval = { low = 0, high = 1, bins = 4 }\n'
         'mechanism = "KeyValue"\nepsilon = 1.0\n',
-        "attributes.a: cannot be served: pages ask for neither keys",
+        "attributes.a: cannot be served: a survey page cannot ask for keys",
     ),
     "tags": (
         '[attributes.a]\nvalues = ["x", "y"]\ntags = ["home"]\nmechanism = "UtilityOptimizedRR"\n'
         'sensitive = ["x"]\nepsilon = 1.0\n',
-        "attributes.a: cannot be served: pages ask for neither keys nor placeholders",
+        "attributes.a: cannot be served: a survey page cannot ask for keys or placeholders",
     ),
     "hidden questions": (
         '[ask]\neach = "one"\nhide = true\nepsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n'
         '[attributes.b]\nvalues = ["x", "y"]\n',
-        "ask.hide: cannot be served: a page sends which questions were drawn",
+        "ask.hide: cannot be served: a survey page does not hide which questions",
     ),
     "drop": (SMOKES + 'missing = "drop"\n', 'attributes.smokes: missing = "drop" cannot be served'),
     "no protection": (SMOKES.replace("1.0", "inf"), "attributes.smokes: cannot be served: mech"),
     "hardly any": (
         SMOKES.replace("1.0", "10.5"),
         "attributes.smokes: cannot be served: epsilon must be at most 10 between any two answers; "
-        "got 10.50. Lower epsilon to 10; or write weak_protection = true in [collect]",
+        "got 10.50. Lower epsilon to 10. Or write weak_protection = true in [collect]",
     ),
     "neighbours": (
         '[attributes.a]\ngrid = { rows = 2, columns = 2, side = 4 }\nmechanism = "PlanarGeometric"\n'
         "epsilon = 3.0\n",
-        "got 16.98 (3 for each unit of distance, over 5.657). Lower epsilon to 1.76;",
+        "got 16.98 (3 for each unit of distance, times 5.657 units). Lower epsilon to 1.76.",
     ),
     "per unit": (
         '[attributes.income]\nintegers = [0, 1000]\nmechanism = "Geometric"\nepsilon = 10\n',
-        "got 10,000 (10 for each unit of distance, over 1,000). Lower epsilon to 0.01;",
+        "got 10,000 (10 for each unit of distance, times 1,000 units). Lower epsilon to 0.01.",
     ),
     "several reports": (
         '[attributes.a]\nintegers = [0, 20]\nmechanism = "Laplace"\nepsilon = 12\nreports = 2\n',
-        "got 12. Lower epsilon to 10;",
+        "got 12. Lower epsilon to 10.",
     ),
     "sensitive answers": (
         SMOKES.replace("1.0", "11").replace('"RandomizedResponse"', '"UtilityOptimizedRR"')
@@ -142,11 +142,11 @@ REFUSED = {
     "long integers": (
         "[attributes.a]\nintegers = [9007199254740992, 9007199254740999]\n"
         'mechanism = "RandomizedResponse"\nepsilon = 1.0\n',
-        "attributes.a: cannot be served: has integers beyond 2^53",
+        "attributes.a: cannot be served: browsers round integers beyond 2^53",
     ),
     "public integers": (
         SMOKES + "[public.ward]\nvalues = [1, 9007199254740993]\n",
-        "public.ward: cannot be served: has integers beyond 2^53",
+        "public.ward: cannot be served: browsers round integers beyond 2^53",
     ),
 }
 
@@ -215,7 +215,7 @@ def test_a_card_states_the_draw_and_that_it_is_not_hidden() -> None:
     assert sum(int(block["odds"], 16) for block in card["design"]["blocks"]) == 2**64
     assert card["design"]["in_words"][0].startswith("Each person is asked 1 of 3 questions")
     assert any("Which questions a person was asked is not hidden" in s for s in card["unprotected"])
-    assert "not divided" in card["accounting"]["composition"]
+    assert "not made smaller" in card["accounting"]["composition"]
     assert [question["name"] for question in card["questions"]] == ["smokes", "drinks", "town"]
     assert isinstance(study.draw, OneOf)
     weight = max_influence(study.draw.parts["smokes"])
@@ -289,7 +289,7 @@ def test_tables_of_drawn_questions_are_those_of_the_draw(tmp_path: Path) -> None
     told = refused(
         ArgumentError, "ways", Collector, Study.parse(DRAWN), SQLiteStore(tmp_path / "a.sqlite"), 2
     )
-    assert "everybody everything" in told
+    assert "every person all questions" in told
 
 
 def test_sealed_known_answers_are_what_the_collector_reads() -> None:
@@ -398,10 +398,10 @@ def test_published_steps_hide_people_among_others() -> None:
     )
     said = deployment_card(alike)["accounting"]["amplification"]
     crowd = shuffled(alike.mechanisms["smokes"], 1000)
-    assert "holds against the collector itself" in said and "step of 1,000 people's reports" in said
+    assert "holds against the collector itself" in said and "a step of 1,000 reports" in said
     assert f"at most {crowd.epsilon:.3g}, with delta 1e-06" in said
-    # The closing can publish one report: who is in it hides among nobody.
-    assert "who is in it has the guarantee above alone" in said
+    # The closing can publish one report: its person hides among nobody.
+    assert "For people in it, only the guarantee above holds" in said
     # Public columns are published beside the counts, and some values are not protected at all.
     for study in (STUDY, Study.parse(OTHERS)):
         said = deployment_card(study)["accounting"]["amplification"]

@@ -111,9 +111,14 @@ def test_a_study_says_all_that_tokens_need(text: str, words: str) -> None:
 
 def test_a_study_has_a_key_for_each_block(tmp_path: Path) -> None:
     bare = Study.parse(ONE + '[collect]\naccess = "tokens"\n')
-    refused(ArgumentError, r"prints the table \[collect.tokens\]", SubmissionFormat, bare)
+    refused(ArgumentError, r"print the table \[collect.tokens\]", SubmissionFormat, bare)
     study = study_of(DRAWN, 2)
-    refused(ArgumentError, "must have 3, one for each block", SubmissionFormat, study)
+    refused(
+        ArgumentError,
+        "one key for each block of questions that can be drawn, here 3",
+        SubmissionFormat,
+        study,
+    )
     assert survey_document(study_of(DRAWN, 3))["tokens"]["issuer"] == ISSUER
 
 
@@ -164,7 +169,7 @@ def test_the_stores_of_the_two_are_no_stores_of_the_other(tmp_path: Path) -> Non
         with collecting(study, path, issues=first):
             pass
         refused(
-            Refused, "must never know each other", Collector, study, SQLiteStore(path), None,
+            Refused, "must never be kept together", Collector, study, SQLiteStore(path), None,
             issues=not first,
         )  # fmt: skip
 

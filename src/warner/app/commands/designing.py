@@ -138,8 +138,8 @@ from warner.studies.study import Study
     "--sizes",
     metavar="N,N,...",
     help="For a draft or --design: how many people are in each group. The intervals of these "
-    "groups are then listed too. Default: --people in --groups equal groups, or in the groups of the "
-    "study's public columns.",
+    "groups are then listed too. Default: --people in --groups equal groups, or in the groups of "
+    "the study's public columns.",
 )
 @click.option(
     "--write",

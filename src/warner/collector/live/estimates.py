@@ -63,7 +63,7 @@ class NotPublished(WarnerError):
 def last_step(view: LiveView) -> Step:
     """The last published step."""
     if view.step is None:
-        rule = f"is published first after {view.size:,} reports"
+        rule = f"is first published after {view.size:,} reports"
         raise NotPublished("no_estimate_yet", "result", rule, "Try again later")
     return view.step
 
@@ -76,7 +76,7 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
         return dump_tallies({name: tally.of_round(study.round) for name, tally in every.items()})
     declared(study.public, by, "by")
     if not step.shows_groups:
-        rule = "has too many groups for the planned people, and shows them after the closing"
+        rule = "has many groups for the planned number of people, and shows them after the closing"
         raise NotPublished("groups_after_closing", "result", rule, "Close the survey first")
     tallies = tallies_by(step, by)
     if not tallies:
@@ -114,7 +114,8 @@ def _picture_png(questions: Sequence[Question], study: Study) -> bytes:
     estimates = [q.estimate for q in questions if q.estimate is not None]
     drawn = [result for result in estimates if result.fit.probabilities is not None]
     if not drawn:
-        raise NotPublished("no_picture", "picture", "needs shares, and only means were estimated")
+        rule = "cannot be drawn: it shows shares, and only means were estimated"
+        raise NotPublished("no_picture", "picture", rule)
     title = study.title if study.title and len(drawn) > 1 else None
     kind = kind_of_intervals(planned_of(study))
     picture = chart(drawn, level=LEVEL, target=TARGET, title=title, kind=kind)
@@ -229,7 +230,7 @@ class BoundedEstimates:
 
     def _without(self, name: str, reason: str) -> Shown:
         """The section of a question without an estimate."""
-        note = f"No estimate here: {reason}. Load the tally below, and use warner estimate."
+        note = f"No estimate here: {reason}. Download the tally below, and use warner estimate."
         return Shown((Section(name, self._wording.heading(name), (), (note,)),))
 
     def groups(self, step: Step, column: str) -> GroupsView:
@@ -250,7 +251,9 @@ class BoundedEstimates:
         except Unfinished as error:
             _LOG.error("file %s: the live estimate %s", name, error)
             rule = f"cannot be made: the live estimate {error}"
-            raise NotPublished("estimate_failed", name, rule, "Use the tally") from None
+            raise NotPublished(
+                "estimate_failed", name, rule, "Use the tally and warner estimate"
+            ) from None
         return content
 
     def _estimated(self, step: Step) -> Step:
@@ -290,4 +293,7 @@ def values_of(study: Study) -> Mapping[str, int]:
 
 def about_many_values(size: int) -> str:
     """Why a question of very many values has no live estimate."""
-    return f"it has {size:,} values, and the live page estimates questions of up to {MOST_VALUES:,}"
+    return (
+        f"the question has {size:,} values, and the live page estimates questions with up to "
+        f"{MOST_VALUES:,} values"
+    )

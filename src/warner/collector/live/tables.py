@@ -52,15 +52,15 @@ STATUS = {
 
 # What owners read of refused requests; see ``warner.collector.refusals`` for the names.
 REJECTS = {
-    "malformed": "not a report of this study: damaged, or of other software",
+    "malformed": "not a report of this study: damaged, or made by other software",
     "other_study": "made with another version of the study",
     "not_open": "sent before the survey opened",
     "closed": "sent after the survey closed",
     "not_invited": "without a valid invitation code",
-    "no_owner": "with a wrong token: somebody tried to be the owner",
-    "too_large": "too much at once",
+    "no_owner": "with a wrong owner's token: perhaps somebody tried to open the owner's page",
+    "too_large": "too large, or too many reports at once",
     "type": "not sent by the survey page or by warner collect push",
-    "too_many": "too many at a time from one place; devices try again",
+    "too_many": "too many at a time from one network address; devices try again",
     "busy": "too many at a time; devices try again",
     "slow": "did not arrive in time; devices try again",
     "store_full": "no space was left to count them; devices try again",
@@ -102,7 +102,7 @@ class Wording:
         if shares and (reach := _reach(shares[0])) >= _NOTHING:
             # Without it 87 % of 10 people would look like a result.
             warning = (
-                f"So few reports say almost nothing: shares can be {100 * reach:.0f} points off."
+                f"So few reports tell almost nothing: shares can be {100 * reach:.0f} points off."
             )
             shares[0] = replace(shares[0], caption=f"{shares[0].caption} {warning}")
         notes = tuple(self._notes(question, result))
@@ -122,7 +122,7 @@ class Wording:
             share, low, high = (f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high"))
             about = (
                 "Share of each answer among the people who answered. "
-                f"They are {share} of all ({low} to {high})"
+                f"These people are {share} of all ({low} to {high})"
             )
             tables.append((about, given))
         for about, shares in tables:
@@ -149,17 +149,17 @@ class Wording:
         if result.doubt:
             yield result.doubt
         if result.fit.probabilities is not None and not result.has_intervals:
-            yield "The same reports can come from different shares, so no interval is known."
+            yield "Different shares can lead to the same reports, so no interval can be given."
         weight = self.weights.get(question.name)
         if weight is not None:
             points = 100 * _FORGED * weight / result.n
             moved = f"by {points:,.2g} points, or more" if points < _ALL else "to anything"
             yield f"{_FORGED} forged reports can move a share {moved}."
         if result.data.simulated:
-            yield "Some of these reports are simulated: they are of nobody, and protect nobody."
+            yield "Some of these reports are simulated: no person sent them. They protect nobody."
         yield f"Computed by {result.method}."
         if result.status not in (Status.EXACT, Status.CONVERGED, Status.COMPLETED):
-            yield f"How the method ended: {result.status.value}."
+            yield f"How the calculation ended: {result.status.value}."
 
 
 def shares_table(
@@ -169,7 +169,9 @@ def shares_table(
     picked: Sequence[int] = range(len(rows))
     if len(rows) > _MOST:
         picked = sorted(picked, key=lambda i: -float(rows[i]["estimate"]))[:_MOST]
-        about += f": the {_MOST} largest of {len(rows):,}, a choice the intervals do not allow for"
+        about += (
+            f": the {_MOST} largest of {len(rows):,} (intervals do not allow for this selection)"
+        )
     keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
     # The line in a picture has no length where no interval is known.
     ends = keys[1:] or ("estimate", "estimate")
@@ -192,7 +194,8 @@ def _numbers(question: Question) -> Iterator[TableView]:
     if not question.summaries:
         rows = [Row((row["text"], f"{row['estimate']:.4g}")) for row in question.numbers]
         about = (
-            "Numbers that sum up the answers. No interval is known that would hold at every look."
+            "Numbers that sum up the answers. For these numbers, no interval is known that stays "
+            "valid however often you look."
         )
         yield TableView(about, ("number", "estimate"), tuple(rows))
         return
@@ -236,7 +239,7 @@ def progress(view: LiveView) -> str:
     if view.step is None:
         if view.status == "closed":
             return "No estimate: no report was counted."
-        of_groups = f" of groups with at least {view.fewest}" if view.fewest > 1 else ""
+        of_groups = f" from groups with at least {view.fewest} each" if view.fewest > 1 else ""
         return (
             f"No estimate yet: the first one is published after {_reports(view.size)}{of_groups}."
         )
@@ -262,8 +265,8 @@ def about_count(view: LiveView) -> str:
         missing = 0
         if view.status == "open" and not view.is_estimating:
             text += (
-                f" The next result comes after {_reports(view.size)} more of groups with at least "
-                f"{view.fewest} new ones each."
+                f" The next result comes after {_reports(view.size)} more, from groups with at "
+                f"least {view.fewest} new reports each."
             )
     if view.status == "closed" or view.is_estimating or missing <= 0 or view.size == 1:
         return text
@@ -278,8 +281,8 @@ def about_small_steps(size: int) -> str:
     """
     return (
         f"This is for trials: the page shows a new result after {_reports(size)}, so whoever "
-        "watches it can link a report to the person who has just sent it. Epsilon alone then "
-        "protects each answer."
+        "watches it can link a report to the person who has just sent it. Then only the random "
+        "change on the device protects each answer."
     )
 
 
@@ -288,8 +291,8 @@ def _reports(n: int) -> str:
 
 
 OPEN_TO_ALL = (
-    "Everyone with the address may answer: one person can send several reports, and each of them "
-    "counts. Invitation codes count once."
+    "Everyone with the address may answer: one person can send several reports, and each report "
+    "counts. With invitation codes, each code counts once."
 )
 """What is said of a survey that invites nobody."""
 
@@ -300,26 +303,27 @@ def about_step(view: LiveView) -> str:
     if view.step is None:
         return small.lstrip() or (
             "Results are published in steps, so that nobody sees what a single report changed. "
-            "For a trial with invented answers: warner collect serve with --step 1 --store "
+            "For a trial with invented answers, run: warner collect serve STUDY --step 1 --store "
             "trial.sqlite."
         )
     text = f"Step {view.step.number:,}, of {_reports(view.step.n)}."
     if view.step.waiting:
-        wait = "1 more waits" if view.step.waiting == 1 else f"{view.step.waiting:,} more wait"
+        one = view.step.waiting == 1
+        wait = "1 more report waits" if one else f"{view.step.waiting:,} more reports wait"
         text += (
-            f" {wait}: their groups have too few new people, who could be recognised. They are in "
-            "no table and no file yet. If such groups answer differently, the result is off until "
-            "they are included."
+            f" {wait}, from groups with so few new people that they could be recognised. These "
+            "reports are in no table and no file yet. If people in such groups answer "
+            "differently, the result is inaccurate until their reports are included."
         )
     if view.is_estimating:
         return f"{text} The next step is being estimated."
     if view.status == "closed":
         if view.step.is_rest:
-            text += " It holds all reports that were counted when the survey closed."
+            text += " This step holds all reports that were counted when the survey closed."
         elif view.step.rest_used:
             text += (
-                " Reports that came in since are too few for a step. A smaller step is published "
-                "only once, at the first closing."
+                " The reports that came in since then are too few for another step. A smaller step "
+                "is published only once, at the first closing."
             )
         return text
     if view.fewest > 1:
@@ -332,19 +336,21 @@ def about_intervals(view: LiveView) -> str:
     """What the intervals hold."""
     of_one = " on a question" if view.share < 1 else ""
     text = (
-        f"The intervals hold at every look: with {100 * LEVEL:g} % probability an interval "
-        "contains the true share, mean or quantile of the population at all steps together, "
-        f"however often you look. They are narrowest near {_planned(view):,} reports{of_one}, the "
-        "planned number. The estimate lies in its interval, but need not be its centre. Each "
-        "interval is for its number alone. warner estimate and warner report give narrower "
-        "intervals from the same counts: they hold for one look, at a time that was fixed before."
+        f"The intervals stay valid however often you look: with {100 * LEVEL:g} % probability an "
+        "interval contains the true share, mean or quantile of the population at all steps "
+        f"together. Intervals are narrowest near {_planned(view):,} reports{of_one}, the planned "
+        "number. An estimate lies in its interval, but not always in the middle. The "
+        f"{100 * LEVEL:g} % apply to each number by itself, not to all numbers together. The "
+        "commands warner estimate and warner report give narrower intervals from the same counts: "
+        "these are valid for one look, at a time that was fixed beforehand."
     )
     if view.fewest > 1:
         text += (
-            " They are about the people in the step. People who still wait may answer differently."
+            " The intervals are about the people in the step. People whose reports still wait may "
+            "have answered differently."
         )
     if 0 < view.n * view.share < _FEW:
-        text += f" Below {_FEW} reports{of_one} they are approximate."
+        text += f" Below {_FEW} reports{of_one} the intervals are only approximate."
     return text
 
 

@@ -69,8 +69,10 @@ def _checked(colours: str) -> tuple[str, str]:
     for name, colour, around in zip(("first", "second"), named, _AROUND, strict=True):
         least = min(contrast(colour, other) for other in around)
         if least < _LEAST_CONTRAST:
-            rule = f"has a {name} colour that is hard to read: its contrast is {least:.1f}"
-            remedy = "4.5 is the least: take a darker colour first, and a lighter one second"
+            rule = f"the {name} colour is hard to read: its contrast is {least:.1f}"
+            remedy = (
+                "It must be at least 4.5: make the first colour darker, or the second one lighter"
+            )
             raise ArgumentError("--colours", rule, colour, remedy)
     return named[0], named[1]
 

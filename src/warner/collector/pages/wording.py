@@ -83,7 +83,7 @@ def read_words(path: str) -> tuple[str, WordsFile]:
     """
     language = Path(path).name.removesuffix(".json")
     if not is_language(language):
-        rule = "must be named after its language"
+        rule = "the name of the file must be its language"
         raise ArgumentError(path, rule, None, "Name it sw.json or pt-BR.json, for example")
     try:
         stated = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -106,9 +106,9 @@ def word_problems(words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for key in source.keys() - words.keys():
         yield key, "is missing"
     for key in words.keys() - source.keys():
-        yield key, "is no word of the page"
+        yield key, "is not a key of the page's texts"
     if words.get("direction") not in ("ltr", "rtl"):
-        yield "direction", 'must be "ltr", or "rtl" for what is written from right to left'
+        yield "direction", 'must be "ltr", or "rtl" for a language written from right to left'
     for key in source.keys() & words.keys():
         text, rooms = words[key], _rooms(source[key])
         forms = text if isinstance(text, dict) else {"other": text}
@@ -119,14 +119,14 @@ def word_problems(words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             and {*text} <= {"by", *CATEGORIES}
         ):
             numbers = ", ".join(sorted(rooms | _by(source[key])))
-            rule = f'needs "by", one of {numbers}, "other", and other categories'
-            yield key, f"{rule} of {', '.join(CATEGORIES)} only"
+            rule = f'must have the keys "by", whose text is one of {numbers}, and "other"'
+            yield key, f"{rule}; the further keys can be {', '.join(CATEGORIES)}"
         elif not all(isinstance(form, str) for form in texts):
             yield key, "must be text"
         elif key not in _OPTIONAL and not all(str(form).strip() for form in texts):
             yield key, "must not be empty"
         elif any(_rooms(str(form)) != rooms for form in texts):
-            yield key, f"must have these placeholders: {', '.join(sorted(rooms)) or 'none'}"
+            yield key, f"must have exactly these placeholders: {', '.join(sorted(rooms)) or 'none'}"
 
 
 def _rooms(text: object) -> set[str]:
@@ -155,16 +155,17 @@ class Words:
     >>> Words("sw")
     Traceback (most recent call last):
     ...
-    warner._core.errors.ArgumentError: language: must be one in which the survey page has words; ...
+    warner._core.errors.ArgumentError: language: must be one that the survey page is written in; ...
     """
 
     def __init__(self, language: str, translations: Mapping[str, WordsFile] | None = None) -> None:
         base, translations = _written_in(language), translations or {}
         if language not in translations and base is None:
-            rule = "must be one in which the survey page has words"
+            rule = "must be one that the survey page is written in"
             remedy = (
-                f"Its own words are in {', '.join(LANGUAGES)}. For others: warner collect words "
-                f"-o {language}.json, translate the file, and serve with --words {language}.json"
+                f"The page is written in {', '.join(LANGUAGES)}. For another language, run: warner "
+                f"collect words -o {language}.json. Translate the file, then serve with --words "
+                f"{language}.json"
             )
             raise ArgumentError("language", rule, show(language), remedy)
         self.language = language
@@ -271,7 +272,7 @@ def unread(languages: Iterable[Words]) -> str:
     if not listed:
         return ""
     return (
-        f"The page's own words were not read by a native speaker in: {', '.join(listed)}. Have "
-        "one read them before people answer: warner collect words --language TAG -o TAG.json, "
-        "then serve with --words TAG.json."
+        f"No native speaker has read the page's own words in: {', '.join(listed)}. Have one read "
+        "them before people answer. To get the words, run: warner collect words --language TAG "
+        "-o TAG.json. Correct the file, then serve with --words TAG.json."
     )

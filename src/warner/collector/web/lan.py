@@ -57,14 +57,14 @@ def checked_address(address: str | None) -> str:
     ...
     warner._core.errors.ArgumentError: --lan: needs a local network, and this machine is in none...
     """
-    remedy = "Join the wireless network of the others, or serve with --certificate and --key"
+    remedy = "Join the wireless network of the people who answer, or add --certificate and --key"
     if address is None or ipaddress.ip_address(address).is_loopback:
         raise ArgumentError(
             "--lan", "needs a local network, and this machine is in none", None, remedy
         )
     if ipaddress.ip_address(address).is_global:
-        rule = "is for local networks, and this machine's address is one of the internet"
-        raise ArgumentError("--lan", rule, address, "Serve with --host, --certificate and --key")
+        rule = "is for local networks, and this machine has a public internet address"
+        raise ArgumentError("--lan", rule, address, "Use --host, --certificate and --key instead")
     return address
 
 
@@ -150,12 +150,12 @@ def what_people_see(path: str) -> str:
     return f"""\
 People in the same network scan the code, or type the address. Their browser
 warns that the connection is not private, because this machine alone vouches
-for its certificate. They go on by "Advanced" or "Show details". What is sent
-is encrypted, but nothing proves that it comes to this machine: somebody in the
-network could pretend to be it, and change the page. So use --lan for a class,
-a workshop or a trial, in a network that you trust. Who wants to be sure
-compares the SHA-256 of the certificate in the browser:
+for its certificate. They go on with "Advanced" or "Show details". Answers are
+sent encrypted, but nothing proves that they go to this machine: somebody in the
+network could pretend to be this machine, and change the page. So use --lan only
+for a class, a workshop or a trial, in a network that you trust. To be sure that
+it is this machine, compare the SHA-256 of the certificate in the browser with:
 {digits[:48]}
 {digits[48:]}
-If no device reaches the address, a firewall is in the way, or the network keeps
-its guests apart."""
+If no device reaches the address, a firewall blocks it, or the network does not
+let its devices reach each other."""

@@ -72,33 +72,53 @@ class Metrics:
             "warner_info", "gauge", "The version.", f'{{version="{software_version()}"}} 1'
         )
         yield from _metric(
-            "warner_survey_open", "gauge", "Whether reports are taken.", view.status == OPEN
+            "warner_survey_open",
+            "gauge",
+            "Whether the survey is open for reports.",
+            view.status == OPEN,
         )
         yield from _metric(
-            "warner_people", "gauge", "People who are counted, by all servers.", view.counted
+            "warner_people",
+            "gauge",
+            "People counted so far, by all servers together.",
+            view.counted,
         )
         yield from _metric(
-            "warner_people_published", "gauge", "People in the last published step.", view.n
+            "warner_people_published",
+            "gauge",
+            "People whose reports are in the last published step.",
+            view.n,
         )
         rejects = [f'{{reason="{name}"}} {count}' for name, count in sorted(view.rejects.items())]
         yield from _metric(
-            "warner_refused_total", "counter", "Refused requests, of all servers.", *rejects
+            "warner_refused_total",
+            "counter",
+            "Refused requests, of all servers together.",
+            *rejects,
         )
         yield from _metric(
             "warner_waiting",
             "gauge",
-            "Reports that wait to be written.",
+            "Reports that wait to be written to the store.",
             self._collector.waiting,
         )
         yield from _metric(
-            "warner_store_up", "gauge", "Whether reports can be written.", store is not None
+            "warner_store_up",
+            "gauge",
+            "Whether reports can be written to the store.",
+            store is not None,
         )
         if store is not None:
-            yield from _metric("warner_store_bytes", "gauge", "The size of the store.", store.size)
+            yield from _metric(
+                "warner_store_bytes", "gauge", "Size of the store, in bytes.", store.size
+            )
         if store is not None and store.free_bytes is not None:
-            name, about = "warner_store_free_bytes", "What is left on the disk of the store."
+            name, about = "warner_store_free_bytes", "Free bytes on the disk of the store."
             yield from _metric(name, "gauge", about, store.free_bytes)
-        name, about = "warner_reply_seconds", "From a whole body of reports to the reply."
+        name, about = (
+            "warner_reply_seconds",
+            "Seconds from the full arrival of reports to the reply.",
+        )
         yield from _metric(name, "histogram", about)
         yield from self._times.lines(name)
 

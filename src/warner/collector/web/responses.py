@@ -39,44 +39,46 @@ _LATER = "Send it again later"
 REASONS: Mapping[str, Reason] = {
     "bad_request": Reason(400, "cannot be read"),
     "malformed": Reason(400, "holds no reports of this study", None, True),
-    "duplicate_header": Reason(400, "has a header twice that must stand once"),
+    "duplicate_header": Reason(400, "has a header twice that may appear only once"),
     "no_owner": Reason(401, "needs the owner's token"),
     "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
-    "forbidden": Reason(403, "did not come from the owner's page", "Open that page again"),
+    "forbidden": Reason(403, "did not come from the owner's page", "Open the owner's page again"),
     "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
     "no_token": Reason(
         403,
-        "has no token that was signed for it: people exchange their codes for tokens",
-        "Load the page anew",
+        "has no token that was signed for it: people get tokens in exchange for their codes",
+        "Reload the page",
         True,
     ),
     "exchanged": Reason(
-        409, "has a code that was exchanged already, on another device perhaps", None, True
+        409, "has a code that was already exchanged, perhaps on another device", None, True
     ),
     "other_origin": Reason(
         403,
-        "comes from a page of an origin that the study does not name",
-        'Its owner writes the origin, such as "https://app.example.org", into origins of [collect]',
+        "comes from a page whose origin the study does not list",
+        'In the study, add the origin, such as "https://app.example.org", to origins of [collect]',
     ),
     "not_found": Reason(404, "names an address where there is nothing"),
-    "no_estimate_yet": Reason(404, "asks for a result before the first is published"),
+    "no_estimate_yet": Reason(404, "asks for a result before the first one is published"),
     "small_groups": Reason(404, "asks for groups that are too small to be shown"),
-    "groups_after_closing": Reason(404, "asks for groups, which are shown after the closing"),
-    "no_picture": Reason(404, "asks for a picture, and there are only means"),
-    "no_extra": Reason(404, "asks for what needs an extra of warner that is not installed"),
+    "groups_after_closing": Reason(404, "asks for groups, which are shown only after the closing"),
+    "no_picture": Reason(404, "asks for a picture of shares, but only means were estimated"),
+    "no_extra": Reason(
+        404, "asks for something that needs an extra of warner that is not installed"
+    ),
     "wrong_method": Reason(405, "has a method that this address does not take"),
     "slow": Reason(408, "took too long to arrive", "Send it again", True),
-    "other_study": Reason(409, "holds reports of another study", "Load the page anew", True),
+    "other_study": Reason(409, "holds reports of another study", "Reload the page", True),
     "ids_dropped": Reason(409, "opens a survey that was closed for good"),
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
     "codes_of_issuer": Reason(
-        409, "invites people, whose codes are for the issuer of tokens", "Ask the issuer's address"
+        409, "invites people, whose codes go to the issuer of tokens", "Use the issuer's address"
     ),
-    "no_backup": Reason(409, "asks for a copy of a database, which has tools for that"),
+    "no_backup": Reason(409, "asks for a copy of a database, which warner does not copy"),
     "closed": Reason(410, "comes after the survey closed", None, True),
     "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),
     "long_address": Reason(414, "has too long an address"),
-    "type": Reason(415, "must be application/octet-stream, not compressed", None, True),
+    "type": Reason(415, "must have the type application/octet-stream, not compressed", None, True),
     "other_host": Reason(421, "names a host that this collector does not serve"),
     "not_open": Reason(425, "comes before the survey opens", _LATER, True),
     "too_many": Reason(429, "comes after too many others", _LATER, True),

@@ -91,8 +91,8 @@ class ListenAddress:
             stated = getattr(error, "strerror", None) or type(error).__name__
             reason = stated.partition(" (while")[0]
         where = f"{self.host}:{self.port}"
-        remedy = "Choose another --port, or --port 0 for one that is free; or another --host"
-        raise ArgumentError(where, f"cannot be listened on ({reason})", None, remedy)
+        remedy = "Choose another --port (0 takes any free one) or another --host"
+        raise ArgumentError(where, f"the server cannot use this address ({reason})", None, remedy)
 
 
 class _Answering:

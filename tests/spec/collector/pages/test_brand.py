@@ -25,8 +25,8 @@ def test_colours_become_a_style_of_colours_alone() -> None:
         ("#0b5c63", "must be two colours"),
         ("red,blue", "must be two colours"),
         ("#0b5c63,#6fd0d0;}x{", "must be two colours"),
-        ("#ffdd00,#6fd0d0", "first colour that is hard to read"),
-        ("#0b5c63,#0b5c63", "second colour that is hard to read"),
+        ("#ffdd00,#6fd0d0", "first colour is hard to read"),
+        ("#0b5c63,#0b5c63", "second colour is hard to read"),
     ],
 )
 def test_what_cannot_be_read_is_refused(colours: str, rule: str) -> None:

@@ -605,7 +605,7 @@ def test_where_nothing_is_known_a_sentence_says_so() -> None:
     strong = weak.replace("0.05", "4.0")
     for text, values in ((weak, ["no", "yes"] * 50), (strong, ["yes"] * 10)):
         (table,) = _section(text, values).tables
-        assert "So few reports say almost nothing: shares can be" in table.caption
+        assert "So few reports tell almost nothing: shares can be" in table.caption
         assert not table.is_long
     (table,) = _section(strong, ["no", "yes"] * 50).tables
     assert "almost nothing" not in table.caption

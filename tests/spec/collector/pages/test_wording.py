@@ -117,7 +117,7 @@ access = "open"
 def test_a_language_without_words_is_refused(tmp_path: Path) -> None:
     """Rejects a page whose protection is explained in a language that people did not ask for."""
     for tag in ("sw", "zh-TW"):
-        with pytest.raises(ArgumentError, match="in which the survey page has words"):
+        with pytest.raises(ArgumentError, match="that the survey page is written in"):
             survey_page(Study.parse(PLAIN.replace("TAG", tag)))
     for tag in ("de-AT", "pt-BR", "zh-CN"):
         assert f'<html lang="{tag}" dir="ltr">' in survey_page(
@@ -141,7 +141,7 @@ def test_a_translator_gets_a_file_and_the_page_speaks_it(tmp_path: Path) -> None
     page = survey_page(Study.parse(PLAIN.replace("TAG", "sw")), translations={language: own})
     assert language == "sw" and '<html lang="sw" dir="ltr">' in page and ">Tuma<" in page
     assert unread([Words("sw", {"sw": own}), Words("en-GB")]) == ""
-    assert "a native speaker in: de (Deutsch), ar (العربية)." in unread([Words("de"), Words("ar")])
+    assert "page's own words in: de (Deutsch), ar (العربية)." in unread([Words("de"), Words("ar")])
     part = tmp_path / "de.json"
     part.write_text('{"send": "Los"}')
     assert Words("de", dict([read_words(str(part))])).plain("back") == "Meine Antworten ändern"
@@ -151,13 +151,16 @@ def test_a_translator_gets_a_file_and_the_page_speaks_it(tmp_path: Path) -> None
     ("change", "said"),
     [
         ({"send": ""}, "send must not be empty"),
-        ({"sned": "x"}, "sned is no word of the page"),
-        ({"total": "ε"}, "total must have these placeholders: epsilon"),
-        ({"total": "{epsilon} {0}"}, "total must have these placeholders: epsilon"),
-        ({"total": "{epsilon} {"}, "total must have these placeholders: epsilon"),
+        ({"sned": "x"}, "sned is not a key of the page's texts"),
+        ({"total": "ε"}, "total must have exactly these placeholders: epsilon"),
+        ({"total": "{epsilon} {0}"}, "total must have exactly these placeholders: epsilon"),
+        ({"total": "{epsilon} {"}, "total must have exactly these placeholders: epsilon"),
         ({"direction": "left"}, "direction must be"),
-        ({"send": {"other": "x"}}, 'send needs "by"'),
-        ({"total": {"by": "epsilon", "other": "x {epsilon}", "some": "y"}}, 'total needs "by"'),
+        ({"send": {"other": "x"}}, 'send must have the keys "by"'),
+        (
+            {"total": {"by": "epsilon", "other": "x {epsilon}", "some": "y"}},
+            "total must have the keys",
+        ),
         ({"send": 5}, "send must be text"),
     ],
 )

@@ -150,7 +150,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
     early = run("collect", "issue", "study.toml", "--keys", "issuer.pem", ok=False)
     assert "has no table [collect.tokens]" in early.stderr
     unready = run("collect", "serve", "study.toml", ok=False)
-    assert "prints the table [collect.tokens]" in unready.stderr
+    assert "print the table [collect.tokens]" in unready.stderr
     study.write_text(study.read_text() + done.stdout)
     twice = run(*made, "-o", "second.pem", ok=False)
     assert "has keys already" in twice.stderr
@@ -175,7 +175,7 @@ def test_keys_and_codes_are_made_and_the_issuer_starts(
         "study.counts.sqlite",
         ok=False,
     )
-    assert "must never know each other" in swapped.stderr
+    assert "must never be kept together" in swapped.stderr
     checked = run("study", "check", "study.toml")
     assert "exchange for a token" in checked.stdout, checked.output
 

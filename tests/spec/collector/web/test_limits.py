@@ -39,7 +39,7 @@ def test_a_sender_has_a_burst_and_then_a_rate() -> None:
     clock.now = 1.0
     assert not taken(buckets, "a", 3) and taken(buckets, "a", 2) and not taken(buckets, "a", 1)
     clock.now = 500.0
-    refused(HttpRefused, "10 reports at most", buckets.take, "a", 11)
+    refused(HttpRefused, "at most 10 reports", buckets.take, "a", 11)
     assert taken(buckets, "a", 10)
 
 
@@ -60,7 +60,7 @@ def test_a_refusal_says_when_to_try_again_or_that_it_never_helps() -> None:
     with pytest.raises(HttpRefused) as waits:
         buckets.take("a", 10)
     assert waits.value.headers == {"retry-after": "6"}
-    with pytest.raises(HttpRefused, match="10 reports at most") as never:
+    with pytest.raises(HttpRefused, match="at most 10 reports") as never:
         buckets.take("a", 11)
     assert never.value.headers == {} and never.value.name == "too_large"
 

@@ -315,7 +315,7 @@ def test_an_address_that_is_taken_is_named() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(errors.ArgumentError, match=f"127.0.0.1:{port}.*--port"):
             ListenAddress(port=port).listen()
-    with pytest.raises(errors.ArgumentError, match="cannot be listened on"):
+    with pytest.raises(errors.ArgumentError, match="cannot use this address"):
         ListenAddress("no such host.invalid").listen()
 
 
