@@ -407,7 +407,7 @@ def test_the_report_for_readers_tells_of_each_question(here: Path) -> None:
     warn("randomize", "study.toml", "a.csv", "-o", "r.csv")
     warn("report", "r.csv", "-o", "r.html")
     text = Path("r.html").read_text()
-    assert "one of 3 questions, drawn by chance" in text and "a (2 values)" in text
+    assert "one of 3 questions, chosen by chance" in text and "a (2 values)" in text
     assert "RandomizedResponse" in text and "OneOf" not in text and "24 values" not in text
 
 

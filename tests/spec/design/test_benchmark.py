@@ -261,7 +261,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     monkeypatch.setattr(module, "_work_on", stop)
     with pytest.raises(KeyboardInterrupt) as caught:
         small(store=tmp_path / "league.jsonl")
-    assert "league.jsonl: the same call goes on" in caught.value.__notes__[0]
+    assert "league.jsonl: the same call does only the rest" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
-        ({"epsilon": []}, "epsilon: must hold at least one"),
+        ({"epsilon": []}, "epsilon: must have at least one"),
         ({"epsilon": [0.5, -1.0]}, "epsilon: must be greater than 0; got -1"),
         ({"n": []}, "n: must hold"),
         ({"loss": []}, "loss: must hold"),
@@ -285,14 +285,14 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": []}, "got an empty list"),
         ({"methods": []}, "got an empty list"),
         ({"methods": [warner.MaximumLikelihood]}, "got a class"),
-        ({"mechanisms": {"x": lambda d, e: None}}, "mechanism 'x': must be made .*; got None"),
+        ({"mechanisms": {"x": lambda d, e: None}}, "mechanism 'x': its function must .*; got None"),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(d, 2 * e)}},
-            "at most the budget of its row, 1.0; got 2.0",
+            "must have an epsilon of at most 1.0; got 2.0",
         ),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(Categorical(["a", "b"]), e)}},
-            "must be of the domain of the benchmark; got Categorical",
+            "must have the domain of the benchmark; got Categorical",
         ),
     ],
 )

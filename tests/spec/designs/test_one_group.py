@@ -130,7 +130,9 @@ def test_texts_that_are_no_design_are_refused(text: str, wrong: str) -> None:
 def test_answers_stand_in_the_order_no_yes() -> None:
     """Rejects a design that takes the first of yes and no for no: 0.86 for 0.14."""
     refused(ArgumentError, "no first", Crosswise, "1/4", Categorical(["yes", "no"]))
-    refused(ArgumentError, "ForcedResponse takes several", Warner, 0.7, warner.Integers(0, 2))
+    refused(
+        ArgumentError, "For more answers use ForcedResponse", Warner, 0.7, warner.Integers(0, 2)
+    )
     used = Categorical(["never used", "used"])
     said = Tally.from_counts(Crosswise("1/4", used), {"same": 680, "different": 320})
     assert round(estimate(said)["used"], 4) == 0.14
@@ -192,7 +194,7 @@ def test_draws_have_exactly_their_chances() -> None:
     assert sums.when == ("the sum is 2, 3 or 4", "the sum is 11 or 12")
     assert ways[2] + ways[3] + ways[4] == 6 and ways[11] + ways[12] == 3
     assert draw_with([Fraction(3, 20)]).when == ("the number is 1, 2 or 3",)
-    assert draw_with([Fraction(3, 20)]).brings.startswith("20 cards")
+    assert draw_with([Fraction(3, 20)]).brings.startswith("Bring 20 cards")
     assert "60 degrees red" in draw_with([Fraction(1, 6)], "spinner").brings
     assert draw_with([Fraction(123, 1000)]).what.startswith("Spin")
     birthdays = draw_with([Fraction(31, 365), Fraction(28, 365)]).when
@@ -201,17 +203,14 @@ def test_draws_have_exactly_their_chances() -> None:
         "from 1 February to 28 February",
     ]
     text = refused(
-        ArgumentError, "no outcome with the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
+        ArgumentError, "must give the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
     )
-    assert (
-        "Write 90/365 in the design in its place, which is a birthday from 1 January to 31 Mar"
-        in text
-    )
+    assert "Write 90/365 in the design instead, for a birthday from 1 January to 31 March" in text
     assert draw_with([Fraction(90, 365)], "birthday").when[0].endswith("from 1 January to 31 March")
     assert "Or use 'coin' or 'cards' or 'spinner'" in text
     text = refused(
         ArgumentError,
-        "the chance 9/25 and 1/25",
+        "the chances 9/25 and 1/25",
         draw_with,
         [Fraction(9, 25), Fraction(1, 25)],
         "birthday",
@@ -289,7 +288,7 @@ def test_unnamed_chances_of_several_answers() -> None:
     three = Categorical(list(OFTEN))
     design = ForcedResponse(answers=dict.fromkeys(OFTEN, "1/6"), domain=three)
     assert from_text("forced:1/6", three) == from_text("forced:1/6,1/6,1/6", three) == design
-    refused(ArgumentError, "one for each of them", from_text, "forced:1/6,1/6", three)
+    refused(ArgumentError, "one for each answer", from_text, "forced:1/6,1/6", three)
     text = refused(ArgumentError, "which answer", from_text, "forced:1/6,1/6,1/9", three)
     assert "forced:never=1/6,sometimes=1/6,often=1/9" in text
 

@@ -112,7 +112,7 @@ def test_mistakes_are_refused() -> None:
     )
     refused(ArgumentTypeError, "an integer", cheating.estimate, [one, {"yes": 0.5, "no": 1}])
     refused(ArgumentError, "at least 0", cheating.estimate, [one, {"yes": -1, "no": 1}])
-    refused(ArgumentError, "Say 0 where nobody said 'no'", cheating.estimate, [one, {"yes": 1}])
+    refused(ArgumentError, "Write 0 where nobody said 'no'", cheating.estimate, [one, {"yes": 1}])
     refused(EmptyError, "group 2", cheating.estimate, [one, {"yes": 0, "no": 0}])
     result = cheating.estimate([{"yes": 41, "no": 59}, {"yes": 75, "no": 25}])
     refused(ArgumentError, "'cheats'", result.__getitem__, "cheaters")

@@ -518,7 +518,7 @@ def test_samples_and_claims_about_a_device_are_refused() -> None:
     device = CITIES[0].device({"home": [4]})
     options: list[dict[str, Any]] = [{"samples": 100}, {"claim": ULDP(1.0, (3, 4))}]
     for more in options:
-        refused(ArgumentTypeError, "Audit the common mechanism", audit, device, **more)
+        refused(ArgumentTypeError, "or audit device.mechanism", audit, device, **more)
 
 
 def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone() -> None:

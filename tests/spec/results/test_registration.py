@@ -54,8 +54,9 @@ def test_a_study_and_a_plan_know_a_registered_mechanism() -> None:
     assert isinstance(warner.Study.parse(study).mechanisms["q"], Forced)
     assert warner.Study.parse(f"{study}weights = [0.75, 0.25]\n").mechanisms["q"].epsilon > 0.99
     # With equal weights its reports say what those of randomised response say.
-    assert "Forced is left out: its reports say the same as those of RandomizedResponse." in str(
-        warner.plan(DOMAIN, 1.0, 1000).table()
+    assert (
+        "Forced is left out: its reports tell the same as the reports of RandomizedResponse."
+        in str(warner.plan(DOMAIN, 1.0, 1000).table())
     )
     near = dict(candidates(Integers(0, 3), None, None, None, True))
     assert near["Forced"](Integers(0, 3), 1.0).header == Forced(Integers(0, 3), 1.0).header
