@@ -745,7 +745,7 @@ def judged_mechanisms(
                 judgements.append(judge(name, mechanism))
                 laws[name] = law, header
             elif laws[like[0]][1] != header:
-                left_out[name] = f"its reports tell the same as the reports of {like[0]}"
+                left_out[name] = f"it tells the same as {like[0]}"
         except ArgumentTypeError:
             continue  # a mechanism of other values
         except refused as problem:

@@ -118,7 +118,7 @@ class Words(Domain):
         bad = (codes > len(self.letters)).any(axis=1) | ~_ends_once(codes)
         bad |= np.array([len(text) > length for text in texts], dtype=bool)
         if len(set(texts)) < len(texts) or bad.any() or not texts:
-            rule = f"must be different pieces, each of 1 to {length} letters of the alphabet"
+            rule = f"must be different pieces, each of at most {length} letters of the alphabet"
             raise ArgumentError(name, rule, show(texts[int(np.argmax(bad))]) if texts else None)
         return codes
 

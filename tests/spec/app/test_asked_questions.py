@@ -85,7 +85,7 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
         ('"one"', "3", "ask.each: must be 'one', 'pair', 'all' or 2; got 3"),
         ('each = "one"', "", 'must have exactly one of each, blocks. For example each = "one"'),
         ('each = "one"', 'blocks = [["a", "b"]]', "must have 2 or more entries"),
-        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "must hold every question: 'c'"),
+        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "and 'c' is in no block"),
         ('"one"', '"all"', 'ask.epsilon: does not go with each = "all"'),
         ("[attributes.b]", "epsilon = 3.0\n[attributes.b]", "exceeds the epsilon of [ask], 2.0"),
         ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: does not go with [ask]"),
@@ -141,7 +141,7 @@ def test_the_whole_way_from_answers_to_estimates(each: str, here: Path) -> None:
     if each != '"one"':
         assert "a x b: " in warn("estimate", "csv.json", "--joint", "a,b")
     else:
-        assert "never asked of one person" in warn("estimate", "csv.json", "--joint", "a,b", code=1)
+        assert "no person is asked both" in warn("estimate", "csv.json", "--joint", "a,b", code=1)
     assert "must be one of" in warn("estimate", "csv.json", "--only", "d", code=1)
     warn("report", "csv.json", "-o", "r.html")
     assert "questions" in warn("audit", "r.csv", code=1)

@@ -43,7 +43,9 @@ def test_what_is_no_item_is_refused_by_its_row_and_not_shown() -> None:
         "post",
         ["bank", 1],
     ):
-        error = refused(ValuesError, "names what is no item", SERVICES.encode, [[], answer])
+        error = refused(
+            ValuesError, "must name items of the question only", SERVICES.encode, [[], answer]
+        )
         assert "position 1" in error and "secret" not in error
     refused(ValuesError, "must be a list", SERVICES.encode, [3])
     refused(ValuesError, "must be a list", SERVICES.encode, [None])
@@ -120,7 +122,9 @@ def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
     answers = tmp_path / "wrong.csv"
     answers.write_text("services,smokes\na,no\na;z,no\nz,no\n")
     wrong = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
-    assert "column 'services', data row 2" in wrong and "names what is no item" in wrong
+    assert (
+        "column 'services', data row 2" in wrong and "must name items of the question only" in wrong
+    )
 
 
 def test_mistakes_in_a_study_are_named() -> None:

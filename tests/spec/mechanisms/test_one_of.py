@@ -131,7 +131,7 @@ def test_the_draw_does_not_depend_on_the_answers() -> None:
 MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
     "one question": (lambda: OneOf(Product(a=ABC), 1.0), "of two questions or more"),
-    "no budget": (lambda: OneOf(THREE), "epsilon: must be the budget of one person"),
+    "no budget": (lambda: OneOf(THREE), "epsilon: must be a number, the budget of one person"),
     "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
     "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "must differ"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
@@ -141,16 +141,16 @@ MISTAKES = {
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
     "a mechanism on other values": (
         lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
-        "must be on the attribute's own domain",
+        "must have the domain of its attribute",
     ),
     "combined with others": (
         lambda: PerAttribute.of({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),
-        "cannot be combined with other reports",
+        "cannot be combined with others",
     ),
     "two that nobody was asked": (
-        lambda: estimate(_tally(), attributes=["a", "b"]), "never asked of one person"),
+        lambda: estimate(_tally(), attributes=["a", "b"]), "no person is asked both"),
     "a pair that nobody drew": (
-        lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "asked of nobody together"),
+        lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "in this tally was asked both"),
     "all questions": (lambda: estimate(_tally()), "attributes=['a']"),
     "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: can be 1"),
     "a report of a smaller block": (

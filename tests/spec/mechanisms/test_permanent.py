@@ -288,7 +288,13 @@ def test_simulated_rounds_estimate_as_the_mechanism_does() -> None:
 
 def test_what_is_refused() -> None:
     coin = RandomizedResponse(ABC, 1.0)
-    refused(BudgetError, "forever: must exceed the epsilon of one round, 1.0", Permanent, coin, 1.0)
+    refused(
+        BudgetError,
+        "forever: must be larger than the epsilon of one round, 1.0",
+        Permanent,
+        coin,
+        1.0,
+    )
     refused(BudgetError, "forever", Permanent, coin, math.inf)
     refused(BudgetError, "epsilon", Permanent, RandomizedResponse(ABC, math.inf), 2.0)
     for other in (SquareWave(SIX, 1.0), Repeated(coin, 2), "coin"):
@@ -317,7 +323,7 @@ def test_a_simulated_permanent_report_is_of_no_real_round() -> None:
     assert device.report(3, np.random.default_rng(1)).simulated
     again = weekly.device(device.key, device.state)
     for each in (device, again):
-        refused(ArgumentError, "for all rounds of a device, or for none", each.report, 3)
+        refused(ArgumentError, "in all rounds of a device or in none", each.report, 3)
     assert again.report(3, np.random.default_rng(2)).simulated
     real = weekly.device()
     assert not real.report(3).simulated
