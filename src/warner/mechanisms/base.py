@@ -495,7 +495,7 @@ class Mechanism(Hinting, ABC):
         raise self._no_program()
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "has no program for devices in another language than Python"
+        rule = "has no program for a device in another language than Python"
         remedy = "Use a mechanism for one question, or randomise with this package"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 

@@ -54,7 +54,7 @@ def odds(
         raise ArgumentError("mechanism", rule, None, "Choose a finite epsilon")
     most = exp_above(nats)
     if ratio > most:
-        rule = f"has odds of {float(ratio)!r}, more than the requested {float(most)!r}"
+        rule = f"has odds of {float(ratio)!r}, above the requested {float(most)!r}"
         raise ArgumentError("mechanism", rule, None, "Choose another epsilon")
     return {
         "odds": {**fraction(ratio), "between": between, "power": power},

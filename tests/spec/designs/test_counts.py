@@ -224,7 +224,7 @@ def test_a_study_states_designs() -> None:
             "cannabis.epsilon: does not go with",
         ),
         (('"crosswise:1/4"', '"crossways:1/4"'), "Is 'crosswise' meant"),
-        (('"crosswise:1/4"', '"crosswise:1/2"'), "say nothing"),
+        (('"crosswise:1/4"', '"crosswise:1/2"'), "reports tell nothing"),
         (('["no", "yes"]\ndesign = "cross', '["yes", "no"]\ndesign = "cross'), "no first"),
         (('["no", "yes"]\ndesign = "cross', '["a", "b", "c"]\ndesign = "cross'), "two answers"),
         (
@@ -266,7 +266,7 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
         assert float(planned["people_for_width"]) == pytest.approx((2 * 1.96 / 0.06) ** 2, rel=0.01)
     assert "" not in row.values() and "people" not in row
     for wrong, remedy in (
-        (["--design", "cheating:1/4,3/4"], "must have one group of people"),
+        (["--design", "cheating:1/4,3/4"], "several groups of people"),
         (["--design", "crosswise"], "crosswise:1/4"),
         ([], "--design crosswise:1/4"),
         (["--design", "crosswise:1/4", "--design", "kuk:4/5,1/5"], "is planned alone"),

@@ -148,7 +148,7 @@ def test_mistakes_are_refused() -> None:
     refused(
         ArgumentError, "each of '0', '1', '2' once; got '3'", design.estimate, [treated, control]
     )
-    refused(ArgumentError, "none of '3'", design.estimate, [control, control])
+    refused(ArgumentError, "no count for '3'", design.estimate, [control, control])
     refused(EmptyError, "treated group", design.estimate, [control, dict.fromkeys(range(4), 0)])
     refused(ArgumentError, "difference", design.estimate, [control, treated], "lm")
     for options in ({"floor": True}, {"ceiling": True}, {"same": False}):

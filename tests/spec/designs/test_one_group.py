@@ -106,19 +106,19 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("crosswise:1/2", "say nothing"),
+        ("crosswise:1/2", "reports tell nothing"),
         ("crosswise:0", "must be a chance"),
-        ("crosswise:", "crosswise has p; got 'crosswise:'. Write 'crosswise:1/4'"),
-        ("crosswise:1/4,1/4", "crosswise has p"),
-        ("crosswise:q=1/4", "crosswise has p"),
+        ("crosswise:", "crosswise takes the value p; got 'crosswise:'. Write 'crosswise:1/4'"),
+        ("crosswise:1/4,1/4", "crosswise takes the value p"),
+        ("crosswise:q=1/4", "crosswise takes the value p"),
         ("crossways:1/4", "Is 'crosswise' meant"),
         ("forced:1/6,1/12", "forced:yes=1/6,no=1/12"),
-        ("forced:1/6", "yes and no"),
+        ("forced:1/6", "forced needs two chances"),
         ("forced:yes=1/2,no=1/2", "leave a chance for the truth"),
         ("forced:yes=0,no=1/6", "whose answer is yes"),
         ("unrelated:.7,q=.2", "must name all of its chances or none"),
         ("kuk:4/5,1/4,two", "draws: must be an integer"),
-        ("kuk:4/5,4/5", "say nothing"),
+        ("kuk:4/5,4/5", "reports tell nothing"),
         ("kuk:4/5,0", "whose answer is yes"),
         ("kuk:.123,.234,20", "no common denominator"),
     ],
@@ -169,7 +169,7 @@ def test_counts_in_other_words_are_refused(counts: Any, error: type[Exception], 
 
 def test_reports_without_words_have_no_counts_by_word() -> None:
     bits = warner.UnaryEncoding(Categorical(["a", "b"]), 1.0)
-    refused(ReportError, "no single words", Tally.from_counts, bits, {"a": 1, "b": 2})
+    refused(ReportError, "must be single words", Tally.from_counts, bits, {"a": 1, "b": 2})
 
 
 @EACH

@@ -132,10 +132,10 @@ MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
     "one question": (lambda: OneOf(Product(a=ABC), 1.0), "of two questions or more"),
     "no budget": (lambda: OneOf(THREE), "epsilon: must be a number, the budget of one person"),
-    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
-    "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "must differ"),
+    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in no block"),
+    "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "no two blocks may have"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
-    "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
+    "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 of them"),
     "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must give each of x, y one weight"),
     "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must be positive numbers"),
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
@@ -152,7 +152,7 @@ MISTAKES = {
     "a pair that nobody drew": (
         lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "in this tally was asked both"),
     "all questions": (lambda: estimate(_tally()), "attributes=['a']"),
-    "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: can be 1"),
+    "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: must be at most 1"),
     "a report of a smaller block": (
         lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a' must lie in 0..1"),
 }  # fmt: skip
@@ -330,7 +330,7 @@ def test_a_regression_takes_the_people_who_were_asked() -> None:
     pairs = subsets.randomize(answers, rng)
     refused(
         warner.errors.EmptyError,
-        "asked of nobody alone",
+        "was asked this question alone",
         warner.regress,
         pairs,
         {"ward": ward},

@@ -213,7 +213,7 @@ def test_a_frame_that_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         _Job, "_by_engine", lambda job, name, frame: fewer if name == "setting" else None
     )
-    refused(ReportError, "Write it once", warner.spark.tally, STUDY, OF_PEOPLE)
+    refused(ReportError, "Write the frame to files once", warner.spark.tally, STUDY, OF_PEOPLE)
 
 
 def test_the_work_of_a_partition_can_be_sent() -> None:
