@@ -83,13 +83,13 @@ def test_everything_is_forgotten_after_for_a_while() -> None:
 
         other = Other(DOMAIN, 1.0).header
         assert from_header(other).header == other
-    refused(MismatchError, r"unknown here: 'Other'.*--load FILE\.py", from_header, other)
+    refused(MismatchError, r"not known here: 'Other'.*--load FILE\.py", from_header, other)
     assert from_header(header).header == header
 
 
 def test_a_version_is_respected() -> None:
     header = {**Forced(DOMAIN, 1.0).header, "version": 2}
-    refused(MismatchError, "names version 2 of Forced; known here", from_header, header)
+    refused(MismatchError, "names version 2 of Forced, and this warner has", from_header, header)
 
 
 def test_a_taken_name_is_refused_and_the_same_class_is_replaced() -> None:
@@ -116,7 +116,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
         (lambda: warner.register(NoChannel), r"must define _sample, channel, "),
         (lambda: warner.register(Shrunk), "needs a name"),
         (lambda: warner.register("x")(Forced), "the name of its class"),
-        (lambda: warner.register(3), "must be a subclass of"),
+        (lambda: warner.register(3), "must be a class of mechanisms"),
         (lambda: warner.register("Big Name")(Shrunk), "lower-case"),
         (lambda: warner.register("raked-own")(warner.estimators.RakedJoint.fit), "default"),
         (lambda: warner.register("number")(lambda: 3), "must make an estimator"),
