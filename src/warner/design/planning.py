@@ -752,7 +752,7 @@ def judged_mechanisms(
             left_out[name] = str(problem)
     if not judgements:
         reason = next(iter(left_out.values()), "No mechanism fits these values").removesuffix(".")
-        rule = "no mechanism can be made with it on this domain"
+        rule = "no mechanism on this domain can be made with this epsilon"
         raise BudgetError("epsilon", rule, repr(epsilon), reason)
     return judgements, left_out
 

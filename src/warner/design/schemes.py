@@ -353,7 +353,7 @@ def compare_schemes(
             left_out[scheme.name] = str(problem)
     if not results:
         reason = next(iter(left_out.values())).removesuffix(".")
-        rule = "no scheme can be made with it on this domain"
+        rule = "no scheme on this domain can be made with this epsilon"
         raise BudgetError("epsilon", rule, repr(epsilon), reason)
     results.sort(key=lambda result: to_nine_digits(result.error))
     settings = {"runs": runs, "epsilon": epsilon}
