@@ -187,7 +187,7 @@ class Biased(Forced):
 def test_a_channel_that_does_not_match_the_sampler_is_rejected() -> None:
     failed = _failed(OtherChannel(Integers(0, 2), 1.0), FEW)
     assert "off by 0.3" in failed["the channel is the law"]
-    assert "wrong by 0.01" in _failed(SumsToLess(Integers(0, 2), 1.0), FEW)["the law sums to one"]
+    assert "off by 0.01" in _failed(SumsToLess(Integers(0, 2), 1.0), FEW)["the law sums to one"]
     products = _failed(WrongProducts(Integers(0, 2), 1.0), FEW)
     assert "off by 0.0" in products["the channel's columns and products agree"]
     assert "off by 0.001" in _failed(Biased(Integers(0, 2), 1.0), FEW)["the inversion is unbiased"]

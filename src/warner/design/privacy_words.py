@@ -109,8 +109,8 @@ def patterns_of(mechanism: Mechanism, name: str = "") -> list[str]:
     >>> from warner import Integers, Optimal
     >>> print(*patterns_of(Optimal(Integers(1, 2), 1.0)), sep="\\n")
     A report is one of 2 sets of answers. In each set below, a dot stands for an
-    answer, from 1 to 2. People whose answer has ● send the set 2.72 times as often
-    as people whose answer has ○:
+    answer, from 1 to 2. People whose answer has ● send the set 2.72 times as
+    often as people whose answer has ○:
       ●○  73 of 100 people with ● send it
       ○●  73 of 100 people with ● send it
     """

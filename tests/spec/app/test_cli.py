@@ -76,7 +76,9 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     study = tmp_path / "study.toml"
     study.write_text(STUDY, encoding="utf-8")
     said = run("audit", str(study), "--shuffled", "500", "--rounds", "2").stdout
-    assert "smokes: epsilon 0." in said and "counts of 500 people, 2 times; 2 against" in said
+    assert (
+        "smokes: epsilon 0." in said and "counts of 500 people, 2 times; epsilon 2 against" in said
+    )
     assert "All 2 questions together: epsilon 0." in said
     data = json.loads(run("audit", str(study), "--shuffled", "500", "--json").stdout)
     assert 0 < data["smokes"]["shuffled_epsilon"] < data["smokes"]["epsilon"]
