@@ -268,7 +268,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     ("changed", "said"),
     [
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
-        ({"mechanisms": ["OUE"]}, "Here it is \"UnaryEncoding variant='oue'\""),
+        ({"mechanisms": ["OUE"]}, "It is called \"UnaryEncoding variant='oue'\""),
         ({"mechanisms": ["k-RR"]}, "It is called 'RandomizedResponse'"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "each function must have a name"),
         ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each must be a class"),
