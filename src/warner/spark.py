@@ -343,10 +343,10 @@ def stream_tallies(
     """
     submissions = read_submissions(study, frame)
     if not frame.isStreaming:
-        raise ArgumentTypeError("frame", "must be a stream", None, "Count others with tally")
+        raise ArgumentTypeError("frame", "must be a stream", None, "Count other frames with tally")
     if study.collect.access == "invited":
-        rule, remedy = "invites people, whose codes are not known here", "Collect it with warner"
-        raise ArgumentError("study", rule, None, remedy)
+        rule = "must not invite people, because their codes are not known here"
+        raise ArgumentError("study", rule, None, "Collect it with warner collect serve")
     target = _Streamed(study, Path(folder))
     return (
         submissions.dropDuplicates([_ID, _REFUSED])
@@ -399,7 +399,7 @@ class _Streamed:
             return {}, {}
         file = self._file("refused", batch - 1)
         if not file.exists():
-            rule, remedy = "is missing", "Its checkpoint goes on with it: bring both back"
+            rule, remedy = "is missing", "The stream needs it and its checkpoint: restore both"
             raise FileError(str(file), rule, None, remedy)
         refused = {str(name): int(n) for name, n in json.loads(read_whole(file)).items()}
         tallies = self._file("tallies", batch - 1)
@@ -483,11 +483,11 @@ def tally(
 def _of_attributes(columns: Any, mechanisms: Mapping[str, Mechanism]) -> dict[str, ColumnNames]:
     """The columns of the attributes of a study, checked."""
     if not isinstance(columns, Mapping | None):
-        rule = "must be {attribute: its columns}"
+        rule = "must be a dict {attribute: its columns}"
         raise ArgumentTypeError("columns", rule, kind(columns))
     given = dict(columns or {})
     if unknown := [name for name in given if name not in mechanisms]:
-        rule = f"must be of attributes of the study: {', '.join(mechanisms)}"
+        rule = f"must name attributes of the study: {', '.join(mechanisms)}"
         raise ArgumentError("columns", rule, show(unknown[0]))
     return given
 
@@ -499,7 +499,7 @@ def _public(by: Any, declared: Any, columns: Iterable[str]) -> dict[str, Domain 
     names = [by] if isinstance(by, str) else list(by)
     allowed = list(declared) if declared is not None else list(columns)
     if not names or any(name not in allowed for name in names):
-        rule = f"must be public columns: {', '.join(allowed) or 'none'}"
+        rule = f"must name public columns, which are: {', '.join(allowed) or 'none'}"
         raise ArgumentError("by", rule, show(by))
     if missing := [name for name in names if name not in set(columns)]:
         raise ReportError("frame", f"has no public column {show(missing[0])}")
@@ -560,8 +560,9 @@ class _Job:
         if slow := {name: m for name, m in self.mechanisms.items() if name not in quick}:
             tallies |= replace(self, mechanisms=slow)._by_workers(frame)
         if len({tally.n for tally in tallies.values()}) > 1:
-            rule = "gives other rows each time that Spark computes it"
-            raise ReportError("frame", rule, None, "Write it once, and count that")
+            rule = "gives different rows each time that Spark computes it"
+            remedy = "Write the frame to files once, and count those"
+            raise ReportError("frame", rule, None, remedy)
         return {name: tallies[name] for name in self.counted}
 
     def _by_engine(self, name: str, frame: Any) -> Tally | None:
@@ -595,7 +596,7 @@ class _Job:
         if wrong := sorted(bytes(row[3]).decode() for row in rows if row[2] == _WRONG):
             raise ReportError(f"frame: {wrong[0]}")
         if not rows:
-            raise EmptyError("frame", "holds no reports")
+            raise EmptyError("frame", "has no reports")
         return {
             name: self._tally(mechanism, [row for row in rows if row[0] == i])
             for i, (name, mechanism) in enumerate(self.counted.items())

@@ -46,7 +46,7 @@ def test_every_mechanism_of_the_package_is_accepted(name: str) -> None:
 def test_a_right_mechanism_of_ones_own_has_every_property(weights: Any) -> None:
     found = testing.check_mechanism(Forced(Integers(0, 2), 1.0, weights))
     assert all(each.holds for each in found.findings) and len(found.findings) == 13
-    assert "off by 0.01" in str(found)  # the power of the test of the sampler
+    assert "wrong by 0.01" in str(found)  # the power of the test of the sampler
 
 
 def test_many_values_are_checked_by_the_rows_of_the_channel() -> None:
@@ -94,7 +94,7 @@ def test_a_wrong_epsilon_is_rejected() -> None:
     failed = _failed(UnderstatedEpsilon(Integers(0, 2), 1.0))
     assert failed == {
         "the audited epsilon is at most the requested one": "the reports have epsilon "
-        f"{Forced(Integers(0, 2), 1.0).epsilon:.9g}, the guarantee states 0.5"
+        f"{Forced(Integers(0, 2), 1.0).epsilon:.9g}, but the guarantee states 0.5"
     }
     assert "larger odds" in "".join(_failed(UnderstatedLaw(Integers(0, 2), 1.0)).values())
 
@@ -134,7 +134,7 @@ class UsesNumpysGlobal(Forced):
 
 def test_leaking_samplers_are_rejected_with_the_report_that_is_off() -> None:
     failed = _failed(Leaks(Integers(0, 2), 1.0))
-    assert list(failed) == [SAMPLER] and "law 0." in failed[SAMPLER]
+    assert list(failed) == [SAMPLER] and "not 0." in failed[SAMPLER]
     assert SAMPLER in _failed(ForcesOneWord(Integers(0, 2), 1.0), FEW)
     assert SAMPLER in _failed(Reversed(Integers(0, 2), 1.0), FEW)
     assert list(_failed(UsesNumpysGlobal(Integers(0, 2), 1.0), 1000)) >= [
@@ -369,11 +369,19 @@ class NotFrozen(Inversion):
 @pytest.mark.parametrize(
     "wrong, name, finding",
     [
-        (NotNormalised(), "shares are a distribution, or the status says not", "off by 0.1"),
+        (
+            NotNormalised(),
+            "shares are a distribution, or the status says that they are not",
+            "off by 0.1",
+        ),
         (Draws(), "equal reports give equal shares", "a second fit differs by 0."),
         (Overwrites(), "the reports are not changed", "randomised response"),
-        (ClaimsTheMaximum(), "the gap and the log-likelihood are true", "nats below the largest"),
-        (TooShort(), "shares have their shape and are finite", "the shape is (5,), not (6,)"),
+        (ClaimsTheMaximum(), "the gap and the log-likelihood are right", "nats below the largest"),
+        (
+            TooShort(),
+            "shares have their shape and are finite",
+            "the shares have shape (5,), not (6,)",
+        ),
         (DividesByZero(), "it runs", "on one report it raised ZeroDivisionError: n - 1"),
         (NamesItsStatus(), "the status is a Status", "not a warner.estimators.Status"),
         (NotFrozen(), "the estimator describes itself", "full stop"),
@@ -427,7 +435,7 @@ class RarelyElsewhere(Forced):
     ("wrong", "name", "said"),
     [
         (FirstTrue, PROPERTY, "reports made one by one"),
-        (Neighbours, PROPERTY, "reports among those of other values"),
+        (Neighbours, PROPERTY, "reports among reports of other values"),
         (RarelyElsewhere, "the sampler draws from its source alone", "of 2000 reports differ"),
     ],
 )
@@ -498,5 +506,5 @@ def test_a_law_that_rules_a_value_out_is_refused() -> None:
             self.law = ExactTable(table)
             self.check_realisable()
 
-    with pytest.raises(BudgetError, match="never of another, which no epsilon allows"):
+    with pytest.raises(BudgetError, match="for one value and never for another"):
         Proves(SMALL, 1.0)

@@ -135,8 +135,8 @@ class Audit(Tabular):
         at most 73.2\N{NO-BREAK SPACE}% sure of \u201cyes\u201d: the odds are at most 2.72 to 1.
         """
         if self.example is None:
-            rule = "has no picture of odds: no report stands for one of a few answers"
-            raise ArgumentError("plot", rule, self.mechanism)
+            rule = "has no picture here: no single report shows what reports of this mechanism tell"
+            raise ArgumentError("plot", rule, self.mechanism, "Print the audit instead")
         name = title or "What one report tells"
         picture = odds({name: self.example})
         if path is not None:
@@ -153,11 +153,11 @@ class Audit(Tabular):
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
         bound = self.sampled_lower_bound
-        lower = "" if bound is None else f"; from samples at least {bound:.4f}"
+        lower = "" if bound is None else f"; the samples show at least {bound:.4f}"
         weight = (
             ""
             if self.influence is None
-            else f"; somebody who lies adds up to {self.influence:.4g} people to one answer"
+            else f"; a person who lies adds at most {self.influence:.4g} people to one answer"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         crowd = "" if self.shuffled is None else f"; {self.shuffled}"
@@ -174,15 +174,15 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
     """Check whether a mechanism keeps a claimed guarantee."""
     if not isinstance(claim, Guarantee):
         raise ArgumentTypeError(
-            "claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)
+            "claim", "must be an LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)
         )
     if mechanism.represents_interval:
-        rule = "is checked value by value, and a bin stands for many"
-        remedy = "Audit without a claim, or state it for Integers"
+        rule = "cannot be checked where answers are bins: it is checked value by value"
+        remedy = "Leave claim out, or use a mechanism on Integers"
         raise ArgumentError("claim", rule, None, remedy)
     if not mechanism.is_enumerable:
-        rule = "is checked report by report, and these are too many to list"
-        remedy = "Audit a smaller instance"
+        rule = "is checked report by report, and there are too many possible reports to list"
+        remedy = "Use a domain with fewer values"
         raise ArgumentError("claim", rule, None, remedy)
     table = mechanism.probabilities()
     checked = claim.examine(table, mechanism.domain)
@@ -393,7 +393,7 @@ def _merged(
     )
     safe = np.ones(len(row_of), dtype=bool)
     if len({len(record) for record in records}) != 1:
-        return rows, safe, "serialised reports differ in length"
+        return rows, safe, "the reports, written as bytes, differ in length"
     for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
         rows[row_of[record]] += row
         safe[row_of[record]] &= protected is None or bool(protected[i])
@@ -410,9 +410,9 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
         examine = _odds if mechanism.guarantee.bounds_all_pairs else _measured
         epsilon, delta, larger, problem = examine(mechanism, records, epsilon)
         if larger and problem is None:
-            problem = "some serialised reports have larger odds than the law allows"
+            problem = "some reports, written as bytes, have larger odds than the mechanism states"
         violation = violation or problem
-        method += f", and all {len(records)} serialised reports enumerated"
+        method += f", and all {len(records)} possible reports were checked"
     total = mechanism.guarantee_at(epsilon).total
     return _conclude(mechanism, samples, epsilon, delta, total, method, violation)
 
@@ -446,12 +446,12 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
     )
     if mechanism.is_enumerable:
         records = Reports(mechanism.header, mechanism.outputs()).records()
-        method += f"; all {len(records)} serialised tuples enumerated"
+        method += f"; all {len(records)} possible sets of reports were checked"
         violation = violation or _tuples_violation(mechanism, total, records)
     some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
     if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
-        rule = "cannot be drawn: the tuples are too many to say which of them are protected"
-        remedy = "Audit the parts one by one"
+        rule = "cannot be drawn: there are too many sets of reports to find the protected ones"
+        remedy = "Audit the mechanism of each report alone"
         raise ArgumentError("samples", rule, None, remedy)
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
 
@@ -474,8 +474,8 @@ def audit_device(device: Device) -> Audit:
         mechanism=repr(device),
         holds=violation is None,
         violation=violation,
-        method=f"{common.method}; and this device's reports under all answers of its owner",
-        guarantee=f"{common.guarantee}; this device's secret values are sensitive too",
+        method=f"{common.method}; and the reports of this device for every answer of its owner",
+        guarantee=f"{common.guarantee}; the secret values of this device are protected too",
     )
 
 
@@ -492,7 +492,8 @@ def _conclude(
     bound = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
     if violation is None and bound is not None and bound > mechanism.requested:
         violation = (
-            f"samples show an epsilon of at least {bound:.4f}: the sampler does not follow the law"
+            f"samples show an epsilon of at least {bound:.4f}: reports are not drawn with the "
+            "probabilities that the mechanism states"
         )
     return Audit(
         repr(mechanism),
@@ -540,14 +541,14 @@ def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes
             name, larger = "epsilon", slope_exceeds(measured, total.epsilon)
         if problem is not None or not larger:
             return problem
-        return f"serialised tuples have {name} {measured:.6g}, above that of the parts together"
+        return f"the sets of reports have {name} {measured:.6g}, more than the parts together allow"
     protected = None if mechanism.sensitive_mask is None else mechanism.protected()
     ratio, problem = enumerated(records, table, mechanism.sensitive_mask, protected)
     law, epsilon = mechanism.law.ratio(), epsilon_of(ratio)
     if law != INFINITE and (ratio == INFINITE or ratio > law):
-        return "some serialised tuples have larger odds than the parts' laws together allow"
+        return "some sets of reports have larger odds than the parts together allow"
     if epsilon > total.epsilon:
-        return f"serialised tuples have epsilon {epsilon:.6g}, above that of the parts together"
+        return f"the sets of reports have epsilon {epsilon:.6g}, more than the parts together allow"
     # One-sided privacy allows tuples that several values make.
     return None if total.is_one_sided else problem
 
@@ -618,25 +619,26 @@ def audit(
     """
     if isinstance(mechanism, Device):
         if (samples, claim, shuffled) != (None, None, None):
-            rule = "is audited without samples, claim and shuffled, which compare chosen values"
-            raise ArgumentTypeError("device", rule, None, "Audit the common mechanism")
+            rule = "cannot be audited with samples, claim or shuffled, which compare chosen values"
+            remedy = "Leave them out, or audit device.mechanism"
+            raise ArgumentTypeError("device", rule, None, remedy)
         return audit_device(mechanism)
     if not isinstance(mechanism, Mechanism):
         raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
     if claim is None:
         if shuffled is not None and rounds > 1 and isinstance(mechanism, Permanent):
-            rule = "cannot be composed: reports of several rounds share the permanent report"
-            remedy = "Leave rounds out; permanent.of_rounds says what they tell"
+            rule = "must be 1 for a Permanent mechanism, whose rounds share one permanent report"
+            remedy = "Its method of_rounds says what several rounds tell"
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         audited = audit_exact(mechanism, samples)
         outside = not is_of_package(type(mechanism)) or _is_from_outside(mechanism.header)
         if samples is None and outside:
-            not_run = "; the sampler was not run, which samples=1_000_000 does"
+            not_run = "; no reports were drawn as a test: to draw some, pass samples=1_000_000"
             audited = replace(audited, method=audited.method + not_run)
         return replace(audited, shuffled=crowd, example=example_of(mechanism))
     for name, value in (("samples", samples), ("shuffled", shuffled)):
         if value is not None:
-            rule = "does not go with a claim, which is checked by enumeration"
-            raise ArgumentError(name, rule, None, "Ask for one of the two")
+            rule = "cannot be used with a claim, which is checked by listing all reports"
+            raise ArgumentError(name, rule, None, "Pass one of the two")
     return audit_claim(mechanism, claim)

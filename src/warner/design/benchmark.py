@@ -294,8 +294,8 @@ class Benchmark(Tabular):
             if row["loss"] == chosen
         ]
         if not rows:
-            reason = next(iter(self.left_out.values()), "there are no settings")
-            raise ArgumentError("plot", "has nothing to show", None, reason)
+            reason = next(iter(self.left_out.values()), "There are no settings")
+            raise ArgumentError("plot", "has nothing to show", None, reason.removesuffix("."))
         note = "* promises less than epsilon-LDP" if self.weaker else ""
         picture = chart(rows, LOSSES[chosen].words, x, lines, note)
         if path is not None:
@@ -419,7 +419,7 @@ def _several(name: str, value: Any) -> list[Any]:
     is_list = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
     several = list(dict.fromkeys(value)) if is_list else [value]
     if not several:
-        raise ArgumentError(name, "must hold at least one value")
+        raise ArgumentError(name, "must have at least one value")
     return several
 
 
@@ -466,10 +466,12 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
     if not callable(given) or isinstance(given, Mechanism):
-        rule, remedy = "must be classes, names or functions", "For example RandomizedResponse"
+        rule = "each must be a class, a name, or a function that makes a mechanism"
+        remedy = "For example RandomizedResponse"
         raise ArgumentTypeError("mechanisms", rule, kind(given), remedy)
     if _is_lambda(given):
-        rule, remedy = "need names", 'Write {"my mechanism": lambda domain, epsilon: ...}'
+        rule = "each function must have a name"
+        remedy = 'Write {"my mechanism": lambda domain, epsilon: ...}'
         raise ArgumentError("mechanisms", rule, "a lambda", remedy)
     return given.__name__, given
 
@@ -483,14 +485,14 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
     """Refuse what is no mechanism of the domain at the budget of its row."""
     name = f"mechanism {cell.mechanism!r}"
     if not isinstance(made, Mechanism):
-        rule, remedy = "must be made by its function", "Return a mechanism"
-        raise ArgumentTypeError(name, rule, kind(made), remedy)
+        raise ArgumentTypeError(name, "its function must return a mechanism", kind(made))
     if made.domain != domain:
-        rule, remedy = "must be of the domain of the benchmark", "Use the function's first argument"
+        rule = "must have the domain of the benchmark"
+        remedy = "The first argument of its function is this domain"
         raise ArgumentError(name, rule, repr(made.domain), remedy)
     if cell.epsilon * _ROUNDING < made.requested < math.inf:
-        rule = f"must spend at most the budget of its row, {cell.epsilon!r}"
-        remedy = "Use the function's second argument"
+        rule = f"must have an epsilon of at most {cell.epsilon!r}"
+        remedy = "The second argument of its function is this epsilon"
         raise ArgumentError(name, rule, repr(made.requested), remedy)
 
 
@@ -553,7 +555,7 @@ class _Work:
             self.left_out[cell, None] = str(reason)
             return
         except Exception as problem:
-            problem.add_note(f"It was raised when the mechanism {cell.mechanism!r} was made.")
+            problem.add_note(f"This happened when the mechanism {cell.mechanism!r} was made.")
             raise
         _require_made(made, cell, self.domain)
         self.mechanisms[cell] = made
@@ -604,7 +606,9 @@ class _Work:
                 self._keep(task[0], results, refused)
         except KeyboardInterrupt as stop:
             if self._file is not None:
-                stop.add_note(f"Finished runs are in {self._file.path}: the same call goes on.")
+                stop.add_note(
+                    f"Finished runs are in {self._file.path}: the same call does only the rest."
+                )
             raise
 
     def _keep(

@@ -75,7 +75,7 @@ AXES = ("n", "epsilon", "mechanism")
 LINES = ("mechanism", "method")
 _PANELS = 3  # beside each other
 _WIDTH, _HEIGHT = 240, 190
-_BARS = "bars: 2 standard errors"
+_BARS = "bars: 2 standard errors to each side"
 _TITLE = 30  # letters of a line of the title of the vertical axis
 _NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", "truth": "truth"}
 

@@ -86,10 +86,10 @@ def _ranked(name: str, comparison: Compared) -> Any:
         )
     )
     about = [
-        f"{comparison.runs} tallies of {comparison.n:,} reports, simulated from an estimate of "
-        "this one",
-        "dots: mean error; bars: two standard errors to both sides; differences between methods "
-        "are more precise, because all have the same tallies",
+        f"{comparison.runs} simulated surveys of {comparison.n:,} reports each, with shares like "
+        "the estimated ones",
+        "dots: mean error; bars: two standard errors to each side; differences between methods "
+        "are known better than the bars show, because all methods get the same surveys",
     ]
     title = titled(name, about)
     height = step(methods)

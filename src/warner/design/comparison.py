@@ -60,7 +60,11 @@ class Loss:
             points is not None and (self.axes == "places" or points.shape[1] == 1)
         ):
             return
-        rule = "values in an order" if self.axes == "line" else "values that are numbers or places"
+        rule = (
+            "values that have an order"
+            if self.axes == "line"
+            else "values that are numbers or places"
+        )
         raise ArgumentError(
             "loss", f"{name!r} needs {rule}", type(domain).__name__, "Use 'l1' or 'l2'"
         )
@@ -128,7 +132,11 @@ def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
 LOSSES: dict[str, Loss] = {
     "l1": Loss("sum of absolute errors", _of_shares(metrics.l1)),
     "l2": Loss("sum of squared errors", _of_shares(metrics.sum_of_squares)),
-    "w1": Loss("Wasserstein-1 distance, in values", _of_shares(metrics.wasserstein1), "line"),
+    "w1": Loss(
+        "Wasserstein-1 distance, in the unit of the values",
+        _of_shares(metrics.wasserstein1),
+        "line",
+    ),
     "cdf": Loss("sum of squared errors of the distribution function", _cumulative_error, "line"),
     "kl": Loss("Kullback-Leibler divergence, in nats", _of_distribution(_kl)),
     "js": Loss("Jensen-Shannon divergence, in nats", _of_distribution(metrics.jensen_shannon)),
@@ -173,7 +181,7 @@ def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
     if not isinstance(truth, Mapping):
         return {"truth": _shares("truth", truth, domain)}
     if not truth:
-        raise ArgumentError("truth", "must hold at least one distribution")
+        raise ArgumentError("truth", "must have at least one distribution")
     return {str(name): _shares(f"truth {name!r}", each, domain) for name, each in truth.items()}
 
 
@@ -298,19 +306,23 @@ class Comparison(Ranking[RankedMethod]):
         return LOSSES[self.loss].words
 
     def _title(self) -> str:
-        truths = f"{len(self.truths)} plausible truth{'s' * (len(self.truths) != 1)}"
+        truths = f"{len(self.truths)} plausible distribution{'s' * (len(self.truths) != 1)}"
         return (
-            f"{self.loss_name}, mean over {self.runs} simulated tallies of {self.n:,} "
-            f"report{'s' * (self.n != 1)}, from {truths}"
+            f"{self.loss_name}, mean over {self.runs} simulated surveys of {self.n:,} "
+            f"report{'s' * (self.n != 1)}, drawn from {truths}"
         )
 
     def _notes(self) -> list[str]:
         least = [(truth, next(iter(truth.errors))) for truth in self.truths]
         return [
-            "'best on' is the share of the tallies on which no other method errs less. 'order "
-            "holds on' is the share of the truths on which the method errs at least as much as "
-            "the first; for the first, on which no other errs less.",
-            *(f"Truth {t.name}: {name} errs least, {t.errors[name]:.4g}." for t, name in least),
+            "'best on': the share of the surveys in which no other method has a smaller error. "
+            "'order holds on': the share of the distributions for which the error of the method "
+            "is not smaller than the error of the first method; for the first method, the share "
+            "for which no other method has a smaller error.",
+            *(
+                f"Distribution {t.name}: {name} has the smallest error, {t.errors[name]:.4g}."
+                for t, name in least
+            ),
             *(f"Advised against. {text}" for text in self.advice.values()),
         ]
 
@@ -445,8 +457,8 @@ def compare(
                 raise
             left_out[repr(method)] = f"raised {type(problem).__name__}: {problem}"
     if not errors:
-        reason = next(iter(left_out.values()))
-        raise ArgumentError("methods", "cannot be used here, none of them", None, reason)
+        reason = next(iter(left_out.values())).removesuffix(".")
+        raise ArgumentError("methods", "none of them can be used here", None, reason)
     against = {repr(method): advice(method, data) for method in errors}
     advised = {name: text for name, text in against.items() if text is not None}
     shown = tuple(

@@ -235,7 +235,7 @@ _MOST_DEFAULTS = {False: 2**14, True: MOST_SIMULATED}
 _FIRST = 2  # simulated surveys of each mechanism; those that may be the best get all
 _PAIRS = 4  # runs of two mechanisms, from which on their differences have a standard error
 _NEAR = 1.3  # errors within 30 % of the least one may be the least
-_CLOSED_FORM = "the unbiased estimate, in closed form"
+_CLOSED_FORM = "the unbiased estimate, by a formula"
 BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the epsilon of a plan for a difference
 
 
@@ -390,8 +390,11 @@ class Plan(Ranking[RankedMechanism]):
         """Which error is which."""
         first, notes = self.best, []
         if self.loss != "w1":
-            at = "equal shares" if first.guessed is None else "the shares as guessed"
-            notes.append(f"unbiased: the error of the unbiased estimate (-m inversion), at {at}.")
+            at = "equal" if first.guessed is None else "as you guessed"
+            notes.append(
+                "unbiased: the error of the estimate with -m inversion, which is right on average, "
+                f"if the shares are {at}."
+            )
         if first.default is not None:
             made = (
                 "with one peak, at a quarter of the range"
@@ -399,19 +402,22 @@ class Plan(Ranking[RankedMechanism]):
                 else "falling as 1, 1/2, 1/3 and so on"
             )
             notes.append(
-                "default: the error of what warner estimate prints, where shares are like those of "
-                f"a typical question, {made}."
+                "default: the error of what warner estimate prints, if the shares are as in a "
+                f"typical question, {made}."
             )
         if first.guessed is not None:
             notes.append(
-                "your guess: the error of what warner estimate prints, where shares are as guessed."
+                "your guess: the error of what warner estimate prints, if the shares are as you "
+                "guessed."
             )
         if first.people is not None and self.wanted is None:
-            notes.append("needs: how many people bring this error down to the wanted one.")
+            notes.append("needs: how many people are needed for the error that you want.")
         simulated = first.guessed or first.default
         if simulated is not None:
             off = max(1, round(200 * simulated.standard_error / simulated.error))
-            notes.append(f"Errors of warner estimate are simulated, the first within {off} %.")
+            notes.append(
+                f"Errors of warner estimate are simulated: the first is right to about {off} %."
+            )
         return notes
 
 
@@ -676,8 +682,8 @@ def plan(
     if loss == "w1" and domain.size > _LARGEST_HASHED_SIMULATED and "LocalHashing" in makers:
         del makers["LocalHashing"]
         slow["LocalHashing"] = (
-            f"its error is simulated up to {_LARGEST_HASHED_SIMULATED} values; "
-            "UnaryEncoding variant='oue' has about the same"
+            f"its error is simulated for at most {_LARGEST_HASHED_SIMULATED} values; "
+            "UnaryEncoding variant='oue' has about the same error"
         )
     if sensitive is not None:
         sensitive = list(sensitive)
@@ -739,14 +745,15 @@ def judged_mechanisms(
                 judgements.append(judge(name, mechanism))
                 laws[name] = law, header
             elif laws[like[0]][1] != header:
-                left_out[name] = f"its reports say the same as those of {like[0]}"
+                left_out[name] = f"it tells the same as {like[0]}"
         except ArgumentTypeError:
             continue  # a mechanism of other values
         except refused as problem:
             left_out[name] = str(problem)
     if not judgements:
-        reason = next(iter(left_out.values()), "No mechanism fits these values")
-        raise BudgetError("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
+        reason = next(iter(left_out.values()), "No mechanism fits these values").removesuffix(".")
+        rule = "no mechanism on this domain can be made with this epsilon"
+        raise BudgetError("epsilon", rule, repr(epsilon), reason)
     return judgements, left_out
 
 
@@ -757,10 +764,10 @@ def _wanted_difference(
     if difference is None:
         return None
     if error is not None:
-        rule = "does not go with a wanted difference: each asks for a number of people"
-        raise ArgumentError("error", rule, repr(error), "Leave one of them out")
+        rule = "cannot be used with a wanted difference: each decides how many people are needed"
+        raise ArgumentError("error", rule, repr(error), "Leave one of the two out")
     if loss == "w1":
-        rule, remedy = "goes with the losses 'l1' and 'l2'", "Use loss='l2' (--loss l2)"
+        rule, remedy = "needs the loss 'l1' or 'l2'", "Use loss='l2' (--loss l2)"
         raise ArgumentError("difference", rule, repr(loss), remedy)
     return WantedDifference(difference, groups, power)
 
@@ -778,10 +785,11 @@ def _check_guarantee(
         for name, given in (("delta", delta), ("distance", distance)):
             if given is not None:
                 remedy = "Use loss='w1' (--loss w1)"
-                raise ArgumentError(name, "goes with the loss 'w1'", repr(given), remedy)
+                got = f"the loss {loss!r}"
+                raise ArgumentError(name, "can only be used with the loss 'w1'", got, remedy)
         return
     if not measured(domain).dimension:
-        rule, remedy = "'w1' needs values with coordinates", "Use 'l1' or 'l2'"
+        rule, remedy = "'w1' needs values that are numbers or places", "Use 'l1' or 'l2'"
         raise ArgumentError("loss", rule, type(domain).__name__, remedy)
     remedy = "Use larger bins or cells, or the loss 'l2'"
     integer("number of values", domain.size, 2, MOST_SIMULATED, remedy)
@@ -795,7 +803,7 @@ def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
     """How many people bring the expected loss with n people down to ``error``."""
     power = 1 if loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
     if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
-        rule = f"would need more than {MAX_PEOPLE:.0e} people with {name}"
-        remedy = "Name a larger error"
+        rule = f"needs more than {MAX_PEOPLE:.0e} people with {name}"
+        remedy = "Ask for a larger error"
         raise ArgumentError("error", rule, repr(error), remedy)
     return math.ceil(n * (expected / error) ** power * (1 - 1e-12))

@@ -108,10 +108,11 @@ def patterns_of(mechanism: Mechanism, name: str = "") -> list[str]:
 
     >>> from warner import Integers, Optimal
     >>> print(*patterns_of(Optimal(Integers(1, 2), 1.0)), sep="\\n")
-    A report is one of 2 sets of answers, from 1 to 2. An answer with ● sends it
-    2.72 times as often as one with ○:
-      ●○  73 of 100 people with ●
-      ○●  73 of 100 people with ●
+    A report is one of 2 sets of answers. In each set below, a dot stands for an
+    answer, from 1 to 2. People whose answer has ● send the set 2.72 times as
+    often as people whose answer has ○:
+      ●○  73 of 100 people with ● send it
+      ○●  73 of 100 people with ● send it
     """
     if not isinstance(mechanism, Optimal):
         return []
@@ -119,17 +120,20 @@ def patterns_of(mechanism: Mechanism, name: str = "") -> list[str]:
     labels = mechanism.domain.labels
     factor = f"{math.exp(mechanism.epsilon):.3g}"
     lines = textwrap.wrap(
-        f"{name and name + ': '}A report is one of {len(table)} sets of answers, from {labels[0]} "
-        f"to {labels[-1]}. An answer with ● sends it {factor} times as often as one with ○:",
+        f"{name and name + ': '}A report is one of {len(table)} sets of answers. In each set "
+        f"below, a dot stands for an answer, from {labels[0]} to {labels[-1]}. People whose answer "
+        f"has ● send the set {factor} times as often as people whose answer has ○:",
         78,
     )
     order = np.argsort(-table.mean(axis=1), kind="stable")
     for i in order[:_MOST_PATTERNS]:
         sent = of_hundred(float(table[i].max()))
-        lines.append(f"  {dots_of(mechanism, i)}  {sent} of 100 people with ●")
+        lines.append(f"  {dots_of(mechanism, i)}  {sent} of 100 people with ● send it")
     if len(table) > _MOST_PATTERNS:
         most = of_hundred(float(table[order[_MOST_PATTERNS:]].max()))
-        lines.append(f"  and {len(table) - _MOST_PATTERNS} more, each of at most {most} of 100")
+        lines.append(
+            f"  and {len(table) - _MOST_PATTERNS} more sets, sent by at most {most} of 100"
+        )
     return lines
 
 
@@ -143,22 +147,24 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
     if isinstance(mechanism.domain, Items):
         drawn = "pairs of its items" if max(sizes) > 1 else "its items"
         return (
-            f"{name}: each person is asked about one of {len(mechanism.blocks):,} {drawn}, drawn "
-            "by chance whatever the answers are, and spends all that the question may spend on it."
+            f"{name}: each person is asked about one of {len(mechanism.blocks):,} {drawn}, chosen "
+            "by chance and not by the answers. The whole epsilon of the question is spent on it."
         )
     what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
     what = f"{len(mechanism.blocks):,} {what if len(sizes) == 1 else 'sets of questions'}"
     if isinstance(mechanism, HiddenQuestion):
         return (
-            f"Each person answers one of {what}, drawn by chance whatever the answers are, and "
-            "sends made-up answers to the others: nobody sees which. The total is of all together; "
-            "between two people who differ in one answer it is "
-            f"{mechanism.epsilon_of_one_answer:.3g}. Hiding costs: the variance of shares is about "
-            f"{mechanism.cost:.3g} times that of asking one question openly."
+            f"Each person answers one of {what}, chosen by chance and not by the answers, and "
+            "sends made-up answers to the others: nobody sees which. The total is for all answers "
+            "together; for two people who differ in one answer, epsilon is "
+            f"{mechanism.epsilon_of_one_answer:.3g}. Hiding has a price: the variance of the "
+            f"shares is about {mechanism.cost:.3g} times as large as if one question were asked "
+            "openly."
         )
     return (
-        f"Each person is asked one of {what}, drawn by chance whatever the answers are, and spends "
-        f"all on it: the total is the largest epsilon, not the sum.{_unequal(mechanism)}"
+        f"Each person is asked one of {what}, chosen by chance and not by the answers, and the "
+        "whole epsilon is spent on it: the total is the largest epsilon, not the sum."
+        f"{_unequal(mechanism)}"
     )
 
 
@@ -171,8 +177,8 @@ def _unequal(mechanism: OneOf) -> str:
     if most < _NEARLY_EQUAL * least:
         return ""
     return (
-        " Some are drawn more often than others: each is asked of about "
-        f"{least:.2g} to {most:.2g} of 100 people."
+        " Some are chosen more often than others: the rarest for about "
+        f"{least:.2g} of 100 people, the most frequent for about {most:.2g}."
     )
 
 
@@ -187,53 +193,53 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
     >>> from warner.privacy import LDP
     >>> said = of_guarantee(LDP(math.log(3)), "a report")
     >>> print(textwrap.fill(said[0].replace("\N{NO-BREAK SPACE}", " "), 80))
-    Somebody who sees a report, and before thought two answers equally likely, can
-    afterwards be at most 75.0 % sure of one of them, whatever it says.
+    Somebody who thought two answers equally likely, and then sees a report, can be
+    at most 75.0 % sure of one of the answers.
     """
     total = promised.total
     if math.isinf(total):
         return [f"Somebody who sees {seen} sees the answer{'s' * several}: there is no protection."]
     things = "sets of answers" if several else "answers"
-    who = f"Somebody who sees {seen}, and before thought"
-    one, sure = "one of them", certainty(total)
-    before = f"{who} two {things} equally likely"
+    who, then = "Somebody who thought", f"equally likely, and then sees {seen},"
+    one, sure = f"one of the {'sets' if several else 'answers'}", certainty(total)
+    before = f"{who} two {things} {then}"
     if promised.sensitive is not None:
         protected = f"{len(promised.sensitive)} sensitive answer"
         protected += "" if len(promised.sensitive) == 1 else "s"
         if several:
             return [
                 "This protects only people whose answer is sensitive in each question that has "
-                f"sensitive answers ({protected} in all). {who} such answers and any others "
-                f"equally likely, can afterwards be at most {sure} sure of such answers. Answers "
-                "that are not sensitive can be shown."
+                f"sensitive answers ({protected} in all). {who} such answers and any others {then} "
+                f"can be at most {sure} sure of the sensitive ones. A report can show answers that "
+                "are not sensitive."
             ]
         return [
             f"Only people with a sensitive answer are protected ({protected}). {who} a sensitive "
-            f"answer and another one equally likely, can afterwards be at most {sure} sure of the "
-            "sensitive one. An answer that is not sensitive can be shown."
+            f"answer and another answer {then} can be at most {sure} sure of the sensitive one. "
+            "A report can show an answer that is not sensitive."
         ]
     if promised.is_metric:
         far = (
-            f"Of the two most distant answers it is at most {sure}."
+            f"For the two answers farthest apart, it is at most {sure}."
             if strength(promised) < Strength.NONE
-            else "The two most distant answers are not hidden from each other."
+            else "The two answers farthest apart are not hidden from each other."
         )
         return [
             "The protection depends on how far two answers are apart. "
-            f"{before} that are 1 unit apart, can afterwards be at most "
+            f"{who} two {things} that are 1 unit apart {then} can be at most "
             f"{certainty(promised.epsilon)} sure of {one}. {far}"
         ]
     if strength(promised) is Strength.NONE:
         return [
-            f"{before}, can afterwards be more than 99.99\N{NO-BREAK SPACE}% sure of {one}. That "
-            "is no protection to speak of."
+            f"{before} can be more than 99.99\N{NO-BREAK SPACE}% sure of {one}. That is hardly "
+            "any protection."
         ]
     if promised.delta is not None:
         return [
-            f"{before}, and guesses between them, is right in at most "
+            f"{before} and guesses between them, is right in at most "
             f"{certainty(total, promised.delta)} of cases. In rare cases a report tells much more."
         ]
-    return [f"{before}, can afterwards be at most {sure} sure of {one}, whatever it says."]
+    return [f"{before} can be at most {sure} sure of {one}."]
 
 
 class Example(NamedTuple):
@@ -255,7 +261,7 @@ class Example(NamedTuple):
         if self.is_value:
             return f"send the report {_quoted(self.answer)}"
         first, second = _quoted(self.answer), _quoted(self.other)
-        return f"send a report that speaks most for {first} and not {second}"
+        return f"send a report that points most to {first} and away from {second}"
 
     def in_words_of(self, texts: Mapping[str, str]) -> Example:
         """The example with the texts of answers, {value: text}, in place of the values."""
@@ -271,7 +277,7 @@ class Example(NamedTuple):
         ]
 
     def conclusions(self) -> list[str]:
-        """What somebody can conclude who held both answers to be equally likely."""
+        """What somebody can conclude who thought both answers equally likely."""
         seen, another = "this report", "the other report"
         if self.box is not None:
             seen, another = f"{_quoted(self.box)} ticked", "the other box ticked"
@@ -279,7 +285,7 @@ class Example(NamedTuple):
         if self.is_one_of_two:
             unsent, unsent_by_other = 1 - self.sent, 1 - self.sent_by_other
             pairs.append((self.other, self.answer, unsent_by_other, unsent, another))
-        who, sentences = "Somebody who held both answers to be equally likely, and sees", []
+        who, sentences = "Somebody who thought both answers equally likely, and then sees", []
         for answer, other, high, low, seen in pairs:
             if low <= 0:
                 sentences.append(f"{who} {seen}, knows that the answer is not {_quoted(other)}.")
@@ -289,7 +295,7 @@ class Example(NamedTuple):
                     f"{who} {seen}, is then at most {certainty(ratio)} sure of {_quoted(answer)}: "
                     f"the odds are at most {at_most(high / low)} to 1."
                 )
-            who = "Who sees"
+            who = "Somebody who sees"
         return sentences
 
 
@@ -359,7 +365,7 @@ def _example(mechanism: Mechanism) -> list[str]:
     if example is None:
         return []
     (first, _), by_other = example.sentences(), of_hundred(example.sent_by_other)
-    return [f"{first} So do {by_other} of 100 whose answer is {_quoted(example.other)}."]
+    return [f"{first} So do {by_other} of 100 people whose answer is {_quoted(example.other)}."]
 
 
 def _quoted(label: str) -> str:

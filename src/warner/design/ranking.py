@@ -85,7 +85,7 @@ class Ranking(Tabular, Generic[Result]):
         # A column that says nothing of any result is left out: people that nobody asked for.
         columns = [column for column in self.COLUMNS if any(row.get(column.key) for row in rows)]
         ties = [str(next(iter(result.row().values()))) for result in self.ties]
-        alike = f"Not told apart from the first by two standard errors: {', '.join(ties)}."
+        alike = f"Within two standard errors of the first, so perhaps as good: {', '.join(ties)}."
         left_out = left_out_texts(self.left_out)
         return Table(
             [*columns, Column("drawn", "", "bar", ends=("low", "high"))],
@@ -103,7 +103,7 @@ class Ranking(Tabular, Generic[Result]):
         return []
 
     def _title(self) -> str:
-        return f"Mean {self.loss} error for {self.n:,} people, from the least to the largest"
+        return f"Mean {self.loss} error for {self.n:,} people, from the smallest to the largest"
 
     def to_latex(self) -> str:
         """The table for LaTeX with the package booktabs."""

@@ -101,8 +101,8 @@ def clusters(
     else:
         names, shape = attribute_names(data.domain), data.domain.shape
     if not names:
-        rule = "must be of several attributes, on a Product"
-        remedy = "Tally the reports of PerAttribute, or of a study with warner tally --ways 2"
+        rule = "must be reports of several attributes (a Product)"
+        remedy = "Tally the reports of PerAttribute, or count a study with: warner tally --ways 2"
         raise ArgumentTypeError("subject", rule, None, remedy)
 
     alpha = 1 - confidence_level(level)
@@ -319,13 +319,13 @@ def compare_schemes(
     >>> pair = Product(a=Integers(0, 1), b=Integers(0, 1))
     >>> ranking = compare_schemes(pair, 2.0, n=10_000, theta=[0.45, 0.05, 0.05, 0.45])
     >>> ranking.best.scheme, ranking.left_out["One pair each"]
-    ('RR-Joint', 'the only pair is all attributes, which is RR-Joint')
+    ('RR-Joint', 'there is only one pair, which is the same as RR-Joint')
     """
     if not isinstance(domain, Product):
-        raise ArgumentTypeError("domain", "must be a Product, of several attributes", kind(domain))
+        raise ArgumentTypeError("domain", "must be a Product of several attributes", kind(domain))
     if isinstance(theta, Solution):
         if theta.domain != domain:
-            raise ArgumentError("theta", "must be an estimate on the same domain")
+            raise ArgumentError("theta", "must be an estimate on the domain that is compared")
         theta = project(theta.probabilities)
     shares = distribution("theta", theta, domain.size)
     choice("loss", loss, LOSSES, LOSSES_ELSEWHERE)
@@ -339,21 +339,22 @@ def compare_schemes(
         if scheme.name == "RR-Clusters" and len(scheme.groups) in (1, len(domain.shape)):
             is_joint = len(scheme.groups) == 1 < len(domain.shape)
             left_out[scheme.name] = (
-                "the only group is all attributes, which is RR-Joint"
+                "all attributes are in one group, which is the same as RR-Joint"
                 if is_joint
-                else "every group is one attribute, which is RR-Independent"
+                else "each group has one attribute, which is the same as RR-Independent"
             )
             continue
         if scheme.is_drawn and len(scheme.groups) == 1:
-            left_out[scheme.name] = "the only pair is all attributes, which is RR-Joint"
+            left_out[scheme.name] = "there is only one pair, which is the same as RR-Joint"
             continue
         try:
             results += (_drawn if scheme.is_drawn else _tried)(scheme, trial, rng)
         except BudgetError as problem:
             left_out[scheme.name] = str(problem)
     if not results:
-        reason = next(iter(left_out.values()))
-        raise BudgetError("epsilon", "suits no scheme on this domain", repr(epsilon), reason)
+        reason = next(iter(left_out.values())).removesuffix(".")
+        rule = "no scheme on this domain can be made with this epsilon"
+        raise BudgetError("epsilon", rule, repr(epsilon), reason)
     results.sort(key=lambda result: to_nine_digits(result.error))
     settings = {"runs": runs, "epsilon": epsilon}
     return SchemeComparison(tuple(results), loss, n, left_out, runs, epsilon, settings=settings)

@@ -49,9 +49,9 @@ class Shuffled:
     def __str__(self) -> str:
         times = "" if self.rounds == 1 else f", {self.rounds:,} times"
         return (
-            f"epsilon {self.epsilon:.4g} (delta {self.delta:.0e}) against who sees only the "
-            f"published counts of {self.people:,} people{times}; {self.local:.4g} against who sees "
-            "a report arrive"
+            f"epsilon {self.epsilon:.4g} (delta {self.delta:.0e}) against somebody who sees only "
+            f"the published counts of {self.people:,} people{times}; epsilon {self.local:.4g} "
+            "against somebody who sees a report arrive"
         )
 
 
@@ -274,13 +274,12 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
     people, rounds = integer("shuffled", people, 2), integer("rounds", rounds, 1)
     delta = real("delta", delta)
     if not 0 < delta < 1 / people:
-        rule = f"must be above 0, and below one in the {people:,} people"
-        raise ArgumentError(
-            "delta", rule, f"{delta:g}", "A larger one lets some people's reports be shown"
-        )
+        rule = f"must be above 0 and below 1 divided by the {people:,} people"
+        remedy = "With a larger delta the reports of some people could be shown"
+        raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee
     if not protects_all_alike(promised):
-        rule = "is computed where every answer is surely protected from every other one"
+        rule = "needs a mechanism that protects every answer from every other one, without a delta"
         raise ArgumentError("shuffled", rule, str(promised), "Leave shuffled out")
     local = rounds * promised.total
     ratio = math.exp(promised.total) * (1 + _ROUNDED)

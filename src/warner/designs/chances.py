@@ -138,11 +138,11 @@ def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:
     if by is not None:
         draw = makers[choice("by", by, DEVICES)](chances)
         if draw is None:
-            texts = " and ".join(map(str, chances))
+            texts = f"chance{'s' * (len(chances) > 1)} {' and '.join(map(str, chances))}"
             able = [name for name, make in makers.items() if make(chances) is not None]
             near = _near_birthday(chances) if by == "birthday" else "Use "
             remedy = f"{near}{' or '.join(map(repr, able))}"
-            raise ArgumentError("by", f"has no outcome with the chance {texts}", repr(by), remedy)
+            raise ArgumentError("by", f"must give the {texts}", repr(by), remedy)
         return draw
     return next(draw for make in makers.values() if (draw := make(chances)) is not None)
 
@@ -166,7 +166,7 @@ def _numbers(first: int, last: int) -> str:
 
 def _coins(chances: Sequence[Fraction]) -> Draw | None:
     """One coin or two tosses of one, for outcomes that are all of the same chance."""
-    bring = "A coin for each person. A coin shows heads with the chance 1/2."
+    bring = "Bring a coin for each person. A coin shows heads with the chance 1/2."
     secret = "so that nobody else sees it"
     if list(chances) == [Fraction(1, 2)]:
         return Draw(f"Toss a coin, {secret}.", ("the coin shows heads",), "it shows tails", bring)
@@ -190,7 +190,7 @@ def _die(chances: Sequence[Fraction]) -> Draw | None:
         return None
     when = tuple(f"the die shows {_numbers(*face)}" for face in faces)
     rest = f"it shows {_numbers(faces[-1][1] + 1, 6)}" if faces[-1][1] < 6 else ""
-    bring = "A die for each person. Each number has the chance 1/6."
+    bring = "Bring a die for each person. Each number has the chance 1/6."
     return Draw("Throw a die, so that nobody else sees it.", when, rest, bring)
 
 
@@ -207,9 +207,12 @@ def _two_dice(chances: Sequence[Fraction]) -> Draw | None:
     when = tuple(f"the sum is {_numbers(*end)}" for end in ends)
     left = (ends[0][1] + 1, ends[1][0] - 1 if len(ends) == 2 else 12)
     rest = f"it is {_numbers(*left)}" if left[0] <= left[1] else ""
-    bring = "Two dice for each person. The sums 2 to 12 have the chances 1, 2, 3, 4, 5, 6, 5, 4, 3,"
+    bring = (
+        "Bring two dice for each person. The sums 2 to 12 have the chances 1, 2, 3, 4, 5, 6, 5, 4, "
+        "3, 2 and 1 in 36."
+    )
     what = "Throw two dice, so that nobody else sees them, and add them."
-    return Draw(what, when, rest, f"{bring} 2 and 1 of 36.")
+    return Draw(what, when, rest, bring)
 
 
 _AT_MOST = list(itertools.accumulate([1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]))  # of 36, sums up to 2..12
@@ -224,10 +227,10 @@ def _birthday(chances: Sequence[Fraction]) -> Draw | None:
         f"your mother's birthday is from {_day(first)} to {_day(last)}" for first, last in faces
     )
     bring = (
-        "Nothing. The chances are those of 365 days that are equally likely; in most countries "
-        "births differ by a few per cent from month to month."
+        "Bring nothing. The chances take all 365 days as equally likely; in most countries births "
+        "differ by a few per cent from month to month."
     )
-    what = "Think of your mother's birthday, or of another person's whom nobody here knows."
+    what = "Think of your mother's birthday, or that of another person whom nobody here knows."
     return Draw(what, when, "it is on any other day", bring)
 
 
@@ -241,8 +244,8 @@ def _near_birthday(chances: Sequence[Fraction]) -> str:
     when = " and ".join(f"from {_day(first)} to {_day(last)}" for first, last in faces)
     texts = " and ".join(f"{n}/365" for n in days)
     return (
-        f"Write {texts} in the design in its place, which is a birthday {when}, and estimate with "
-        "this design too. Or use "
+        f"Write {texts} in the design instead, for a birthday {when}, and use the new design for "
+        "the estimate too. Or use "
     )
 
 
@@ -271,7 +274,7 @@ def _cards(chances: Sequence[Fraction]) -> Draw | None:
     when = tuple(f"the number is {_numbers(*face)}" for face in faces)
     rest = f"it is {_numbers(faces[-1][1] + 1, total)}" if faces[-1][1] < total else ""
     what = "Draw a card, so that nobody else sees it. Read its number, and put it back."
-    return Draw(what, when, rest, f"{total} cards, numbered 1 to {total}, which are shuffled.")
+    return Draw(what, when, rest, f"Bring {total} cards, numbered 1 to {total}, and shuffle them.")
 
 
 def _spinner(chances: Sequence[Fraction]) -> Draw:
@@ -283,4 +286,6 @@ def _spinner(chances: Sequence[Fraction]) -> Draw:
         f"{float(360 * each):.5g} degrees {name}" for name, each in zip(names, chances, strict=True)
     )
     what = "Spin the arrow, so that nobody else sees it."
-    return Draw(what, when, "it stops on white", f"A white disc with an arrow, {sectors}.")
+    return Draw(
+        what, when, "it stops on white", f"Bring a white disc with an arrow, coloured {sectors}."
+    )

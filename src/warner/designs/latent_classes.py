@@ -51,7 +51,7 @@ from warner.results.intervals import interval_column, normal_quantile
 from warner.results.likelihood_limits import Profile, basis_of
 
 _RANK = 1e-9  # of singular values; smaller ones are rounding
-_ASKED = "Are the groups in the order of the design, and the words those of the card?"
+_ASKED = "Are the groups in the order of the design, and are the words as on the card?"
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class LatentClasses(Hinting):
             both = [self.counted(share.classes), self.counted(share.among or self.classes)]
             along = np.vstack([steps, np.array(both) @ basis_of(len(classes))])
             if np.linalg.matrix_rank(along, _RANK) > self.rank:
-                rule = f"do not determine the share {show(name)}"
+                rule = f"the share {show(name)} cannot be computed from them"
                 remedy = "Use chances that differ between the groups"
                 raise IdentifiabilityError("chances of the groups", rule, None, remedy)
 
@@ -181,7 +181,7 @@ class LatentClasses(Hinting):
         ]
         for i, of_group in enumerate(each, 1):
             if not of_group.sum():
-                rule = "has no people, and a design of several groups needs each of them"
+                rule = "has no people, but this design needs people in each of its groups"
                 raise EmptyError(f"group {i}", rule)
         people = [round(float(of_group.sum())) for of_group in each]
         channel = stacked([DenseChannel(group.matrix) for group in self.groups], people)
@@ -189,8 +189,8 @@ class LatentClasses(Hinting):
         data = LikelihoodData(channel, weights, sum(people), Categorical(self.classes))
         result = ClassShares(self, Profile(data))
         if result.p_value < IMPOSSIBLE and not trusted:
-            rule = "are such as no people make by chance"
-            remedy = f"{_ASKED} To take the counts as they are: trusted=True, --allow-implausible"
+            rule = "are too unlikely to be chance, whatever people answered"
+            remedy = f"{_ASKED} To use them anyway, pass trusted=True or --allow-implausible"
             raise MismatchError("counts", rule, None, remedy)
         return result
 
@@ -212,17 +212,19 @@ class LatentClasses(Hinting):
         codes = {str(g): g - 1 for g in range(1, len(self.groups) + 1)}
         texts = [str(g).removesuffix(".0") for g in group]
         if len(texts) != len(words):
-            rule, got = f"must have one for each of the {len(words)} people", str(len(texts))
+            rule = f"must have one group number for each of the {len(words)} people"
+            got = str(len(texts))
             raise ArgumentError("group", rule, got)
         if unread := next((text for text in texts if text not in codes), None):
-            rule = f"must be {' or '.join(codes)}, the place of the group in the design"
-            raise ArgumentError("group", rule, show(unread), f"Number the groups of {self!r}")
+            rule = f"must be {' or '.join(codes)}, the number of the group in {self!r}"
+            raise ArgumentError("group", rule, show(unread))
         places = [codes[text] for text in texts]
         by_look = [{look(w): y for y, w in enumerate(law.words)} for law in self.groups]
         said = [by_look[g].get(look(str(word))) for g, word in zip(places, words, strict=True)]
         if None in said:
-            rule = f"must be of {', '.join(map(show, self.groups[places[said.index(None)]].words))}"
-            got = f"others in {said.count(None)} of {len(said)} rows"
+            on_card = map(show, self.groups[places[said.index(None)]].words)
+            rule = f"each must be one of {', '.join(on_card)}"
+            got = f"other words in {said.count(None)} of {len(said)} rows"
             raise ArgumentError("words", rule, got)
         return SaidInGroups(self, np.array(places, dtype=np.int64), np.array(said, dtype=np.int64))
 
@@ -263,7 +265,7 @@ def counts_in_words(name: str, counts: Any, words: Sequence[str]) -> FloatArray:
     if not isinstance(counts, Mapping):
         example = ", ".join(f"'{word}': 40" for word in words[:2])
         remedy = f"Write {{{example}, ...}}" if len(words) > 2 else f"Write {{{example}}}"
-        raise ArgumentTypeError(name, "must be {word: people}", kind(counts), remedy)
+        raise ArgumentTypeError(name, "must be {word: number of people}", kind(counts), remedy)
     listed = ", ".join(map(show, words))
     people: dict[str, int] = {}
     for given, number in counts.items():
@@ -274,8 +276,9 @@ def counts_in_words(name: str, counts: Any, words: Sequence[str]) -> FloatArray:
         people[word] = integer(f"{name}, {show(word)}", number, 0)
     missing = [word for word in words if word not in people]
     if missing:
-        remedy = f"Say 0 where nobody said {show(missing[0])}"
-        raise ArgumentError(name, f"have none of {', '.join(map(show, missing))}", None, remedy)
+        remedy = f"Write 0 where nobody said {show(missing[0])}"
+        rule = f"have no count for {', '.join(map(show, missing))}"
+        raise ArgumentError(name, rule, None, remedy)
     return np.array([float(people[word]) for word in words])
 
 
@@ -288,7 +291,7 @@ def _of_tally(name: str, tally: Tally, group: GroupLaw) -> FloatArray:
         columns = set(zip(*group.table, strict=True))
         if {tuple(column) for column in mechanism.probabilities()[order].T} <= columns:
             return np.asarray(mechanism.channel_for(tally, None)[1][order], dtype=np.float64)
-    raise MismatchError(name, "is not of the card of this group", repr(mechanism))
+    raise MismatchError(name, "was not made with the card of this group", repr(mechanism))
 
 
 class FitTest(NamedTuple):
@@ -441,7 +444,7 @@ class ClassShares(Tabular):
         if self.p_value >= DOUBTFUL_ON_PAPER:
             return ""
         often = f"1 in {1 / self.p_value:,.0f}" if self.p_value > 1e-12 else "almost no"
-        doubtful = f"These counts are doubtful: {often} surveys of this design come out like this."
+        doubtful = f"These counts are doubtful: {often} surveys with this design have such counts."
         return f"{doubtful} {_ASKED}"
 
     @property
@@ -483,7 +486,8 @@ class ClassShares(Tabular):
         test = self.fit_test
         tested = ""
         if test is not None:
-            statistic = f"chi-square {test.statistic:.3g} on {test.degrees}"
+            freedom = f"{test.degrees} degree{'s' * (test.degrees > 1)} of freedom"
+            statistic = f"chi-square {test.statistic:.3g} with {freedom}"
             tested = f"Test of the design: {statistic}, p = {test.p:.3g}."
         notes = [self.doubt, tested, self.design.note]
         people = " and ".join(f"{n:,}" for n in self._groups)

@@ -82,10 +82,10 @@ class ListExperiment(Hinting):
     def counts(self, counts: Sequence[Mapping[Any, int]]) -> tuple[FloatArray, FloatArray]:
         """The counts (J + 1,) of the control group and (J + 2,) of the treated group."""
         if isinstance(counts, Mapping | str) or not isinstance(counts, Sequence):
-            rule = "must be the counts of the control group and of the treated group"
+            rule = "must be a list: the counts of the control group and of the treated group"
             raise ArgumentTypeError("counts", rule, kind(counts), "Write [{0: 10, ...}, {0: ...}]")
         if len(counts) != 2:
-            rule = "must be of two groups, first the control group and then the treated group"
+            rule = "must have two groups, first the control group and then the treated group"
             raise ArgumentError("counts", rule, str(len(counts)))
         sizes = (self.items + 1, self.items + 2)
         names = ("control", "treated")
@@ -133,8 +133,8 @@ class ListExperiment(Hinting):
         if choice("method", method, METHODS) == "difference":
             for name, given in (("floor", floor), ("ceiling", ceiling), ("same=False", not same)):
                 if given:
-                    rule = "goes with a likelihood"
-                    raise ArgumentError(name, rule, None, "Use method='binomial'")
+                    rule = "needs method='binomial' or method='beta-binomial'"
+                    raise ArgumentError(name, rule)
             return ListShares(self, both, method, None)
         count = np.concatenate([np.arange(len(c)) for c in both])
         treated = np.repeat([False, True], [len(c) for c in both])
@@ -234,19 +234,19 @@ class ListShares(Tabular):
     @cached_property
     def _meanings(self) -> dict[str, str]:
         """What each share is."""
-        item = "the sensitive item holds"
+        item = "the sensitive item is true"
         meanings = {"yes": item}
         if self.maximum is None:
             return meanings
         if self.maximum.model.same:
-            meanings["items"] = "a control item holds, on average"
+            meanings["items"] = "a control item is true, on average"
         else:
-            meanings["items of no"] = "a control item holds, if the sensitive one does not"
-            meanings["items of yes"] = "a control item holds, if the sensitive one does"
+            meanings["items of no"] = "a control item is true, if the sensitive item is not"
+            meanings["items of yes"] = "a control item is true, if the sensitive item is too"
         texts = {
-            "floor": "say 0 where the sensitive item alone holds",
-            "ceiling": "say all but one where all items hold",
-            "correlation": "of two control items",
+            "floor": "say 0, where only the sensitive item is true",
+            "ceiling": "leave one item out, where all items are true",
+            "correlation": "between two control items",
         }
         return meanings | {name: texts[name] for name in self.maximum.model.numbers}
 
@@ -277,7 +277,10 @@ class ListShares(Tabular):
         """
         method = "difference of the means" if self.maximum is None else f"{self.method} items"
         control, treated = (f"{c.sum():,.0f}" for c in self.counts)
-        title = f"List of {self.design.items} + 1 items, {control} controls, {treated} treated"
+        title = (
+            f"List of {self.design.items} + 1 items, {control} people in the control group and "
+            f"{treated} in the treated group"
+        )
         return shares_table(self.rows(level), level, [f"Method: {method}."], title)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
@@ -614,9 +617,15 @@ class DesignEffect(Tabular):
             Column("error", "standard error", "share", decimals=1),
         ]
         if self.p < 0.05:
-            says = "Some shares are below 0 by more than chance: the list changes the answers."
+            says = (
+                "Some shares are further below 0 than chance explains: the sensitive item changes "
+                "what people say of the others."
+            )
         else:
-            says = "No share is below 0 by more than chance: nothing shows an effect of the list."
+            says = (
+                "No share is further below 0 than chance explains: there is no sign that the "
+                "sensitive item changes what people say of the others."
+            )
         note = f"p = {self.p:.3g}. {says}"
         return Table(columns, rows, [note])
 

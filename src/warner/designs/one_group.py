@@ -45,7 +45,7 @@ class Warner(PaperDesign):
     """
 
     short_name = "warner"
-    chance_is_of = "that of being asked the sensitive statement, and not its opposite"
+    chance_is_of = "the chance of being asked the sensitive statement, not its opposite"
     references: ClassVar[tuple[str, ...]] = ("warner1965", "heck2018")
 
     def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
@@ -125,12 +125,15 @@ class ForcedResponse(PaperDesign):
                 raise ArgumentTypeError("answers", rule, kind(answers)) from None
             domain = Categorical(list(stated)) if domain is None else domain
             if list(stated) != domain.labels:
-                rule = "must be those of the domain, in its order"
+                rule = "must be the values of the domain, in the same order"
                 raise ArgumentError("answers", rule, ", ".join(map(str, stated)))
         self.chances = [chance(str(word), f, none=True) for word, f in stated.items()]
         truth = 1 - sum(self.chances)
         if truth <= 0:
-            rule, total = "must leave a chance for the truth", str(sum(self.chances))
+            rule, total = (
+                "must have a sum below 1, so that some people tell the truth",
+                str(sum(self.chances)),
+            )
             raise ArgumentError("chances", rule, f"a sum of {total}")
         table = [
             [f + truth * (y == x) for x in range(domain.size)] for y, f in enumerate(self.chances)
@@ -220,10 +223,10 @@ class Crosswise(_TwoQuestions):
     """
 
     short_name = "crosswise"
-    chance_is_of = "that of yes to question B, such as a birthday in some months"
+    chance_is_of = "the chance of yes to question B, such as a birthday in some months"
     boxes = (
         ("A, same", "yes to both questions, or no to both"),
-        ("B, different", "yes to one of them, and no to the other"),
+        ("B, different", "yes to one question, no to the other"),
     )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 1, "B": 0}
 
@@ -260,7 +263,7 @@ class Triangular(_TwoQuestions):
     short_name = "triangular"
     boxes = (
         ("A, neither", "no to both questions"),
-        ("B, either", "yes to one of them, or to both"),
+        ("B, either", "yes to one question, or to both"),
     )
     reads_as: ClassVar[Mapping[str, int]] = {"A": 0, "B": 1}
 
@@ -390,7 +393,7 @@ class Kuk(PaperDesign):
         )
         again = "Look at it, so that nobody else sees it, and put it back."
         if self.draws > 1:
-            again += f" Do so {self.draws} times from the same pack, and count the red cards."
+            again += f" Do this {self.draws} times with the same pack, and count the red cards."
         steps = (
             f"Read the question: {question or _A}",
             "If your true answer is yes, draw a card from pack 1. If it is no, draw it from pack "
@@ -405,8 +408,8 @@ class Kuk(PaperDesign):
             )
         )
         brings = (
-            f"{packs} Shuffle each pack. Both packs are of {size} cards and look alike from "
-            "behind, and so do all cards, so that nobody can tell which pack a card is from."
+            f"{packs} Shuffle each pack. Both packs have {size} cards, and all cards have the same "
+            "back, so that nobody can tell which pack a card is from."
         )
         return Card("Kuk's design", steps, boxes, self._protects(), brings)
 

@@ -138,8 +138,9 @@ class PaperDesign(TableMechanism):
             rule = "have no common denominator below 2^62"
             raise ArgumentError("chances", rule, None, "Use simpler fractions, or fewer draws")
         if all(len(set(row)) == 1 for row in numerators.tolist()):
-            rule = "make reports that say nothing: each is equally likely under every answer"
-            raise ArgumentError("chances", rule, None, "Use others, such as 1/4 in place of 1/2")
+            rule = "with these, reports tell nothing: each is equally likely for every answer"
+            remedy = "Use other chances, such as 1/4 instead of 1/2"
+            raise ArgumentError("chances", rule, None, remedy)
         mask = _protected_answers(numerators)
         if not mask.any() or (domain.size == 2 and not mask[1]):
             whom = "nobody" if not mask.any() else "nobody whose answer is yes"
@@ -223,17 +224,17 @@ class PaperDesign(TableMechanism):
         >>> from warner.designs import Triangular
         >>> slip = Triangular("1/4").likely_slip(np.array([900, 100]))
         >>> print(textwrap.fill(slip, 80))
-        By the card 25 to 100 of 100 people say either, and here 10 do, as if the share
-        of yes were -20.0 %. With the two counts exchanged it would be 86.7 %.
+        With this card, 25 to 100 of 100 people say either. Here 10 do, which makes the
+        share of yes -20.0 %. With the two counts exchanged, it would be 86.7 %.
         """
         if len(self.report_words) != 2 or self.domain.size != 2:
-            return "Are words exchanged, or chances, or did people answer without the card?"
+            return "Were words or chances exchanged, or did people answer without the card?"
         say, share = self.report_words[1], float(counts[1] / counts.sum())
         low, high = (of_hundred(float(end)) for end in sorted(self.probabilities()[1]))
         name = str(self.domain.labels[1])
         seen = (
-            f"By the card {low} to {high} of 100 people say {say}, and here {of_hundred(share)} "
-            f"do, as if the share of {name} were {100 * self._share_of_yes(share):.1f} %."
+            f"With this card, {low} to {high} of 100 people say {say}. Here {of_hundred(share)} "
+            f"do, which makes the share of {name} {100 * self._share_of_yes(share):.1f} %."
         )
         slips = {"the two counts exchanged": self._share_of_yes(1 - share)}
         slips |= {each.text: each._share_of_yes(share) for each in self._nearby()}
@@ -241,11 +242,13 @@ class PaperDesign(TableMechanism):
             (slip, f"{100 * would:.1f} %") for slip, would in slips.items() if 0 <= would <= 1
         ]
         if not likely:
-            return f"{seen} Is the chance that of another card, or did people answer without it?"
+            return (
+                f"{seen} Is this the chance of another card, or did people answer without a card?"
+            )
         (slip, would), *others = likely
         # All of them: nobody but the reader knows which slip it was.
         more = "".join(f", with {each} {share}" for each, share in others)
-        return f"{seen} With {slip} it would be {would}{more}."
+        return f"{seen} With {slip}, it would be {would}{more}."
 
     def _share_of_yes(self, share: float) -> float:
         """The unbiased share of the second answer, of two, from that of the second word, of two."""
@@ -273,8 +276,8 @@ class PaperDesign(TableMechanism):
         if not 0.5 < here <= 1:
             return ""
         return (
-            f"With {other.text} the same counts would be {100 * there:.1f} % "
-            f"{self.domain.labels[1]}: the chance is {self.chance_is_of}."
+            f"With {other.text}, the same counts would mean {100 * there:.1f} % "
+            f"{self.domain.labels[1]}: check that p is {self.chance_is_of}."
         )
 
     def _protects(self) -> str:
@@ -283,8 +286,8 @@ class PaperDesign(TableMechanism):
         most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"
         if self.sensitive_mask is None:
             return (
-                "No box shows your answer: each is ticked by people of every answer, at most "
-                f"{most} times as often under one answer as under another."
+                "No box shows your answer: people tick each box with any answer, at most "
+                f"{most} times as often with one answer as with another."
             )
         shown = " or ".join(
             f'"{word}"'
@@ -293,9 +296,9 @@ class PaperDesign(TableMechanism):
         )
         sensitive = " or ".join(f'"{value}"' for value in self.sensitive)
         return (
-            f"No box shows that your answer is {sensitive}: the boxes that people with this answer "
-            f"tick are ticked by others too, at most {most} times as often under one answer as "
-            f"under another. The box {shown} shows that your answer is not {sensitive}."
+            f"No box shows that your answer is {sensitive}: each box that people with this answer "
+            f"tick is ticked by others too, at most {most} times as often with one answer as with "
+            f"another. The box {shown} shows that your answer is not {sensitive}."
         )
 
 
@@ -316,7 +319,7 @@ def two_answers(domain: Domain | None) -> Domain:
         raise ArgumentTypeError("domain", "must be a Domain", show(domain), None)
     if domain.size != 2:
         rule = "must have two answers, no and yes"
-        raise ArgumentError("domain", rule, f"{domain.size}", "ForcedResponse takes several")
+        raise ArgumentError("domain", rule, f"{domain.size}", "For more answers use ForcedResponse")
     first, second = domain.labels
     ends_with_no = _plain(second) in _NO_WORDS and _plain(first) not in _NO_WORDS
     if ends_with_no or _plain(first) in _YES_WORDS:

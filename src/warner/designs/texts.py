@@ -64,15 +64,15 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     """
     name = name_of(text)
     if name in NAMES_OF_GROUPS:
-        rule = "is a design of several groups of people"
-        remedy = "'warner estimate --design' takes it, and groups_from_text in Python"
+        rule = "must have one group of people here, and this design has several"
+        remedy = "Use it with warner estimate --design, or in Python with groups_from_text"
         raise ArgumentError("design", rule, show(text), remedy)
     cls = BY_NAME.get(name)
     if cls is None:
         names = [*BY_NAME, *NAMES_OF_GROUPS]
         rule = f"must be one of {', '.join(names)}"
         near = meant(name.split()[0], names) if name else None
-        remedy = near or "A die that says yes or no for one throw each is forced:1/6,1/6"
+        remedy = near or "For a die with one number for yes and one for no, write forced:1/6,1/6"
         raise ArgumentError("design", rule, show(text), remedy)
     if cls is ForcedResponse:
         return _forced(text, *_values(text, EXAMPLES[name]), domain)
@@ -86,7 +86,9 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
 def name_of(text: str) -> str:
     """The name of the design in a text."""
     if not isinstance(text, str):
-        raise ArgumentTypeError("design", "must be a text", kind(text), "Such as 'crosswise:1/4'")
+        raise ArgumentTypeError(
+            "design", "must be a text", kind(text), "For example 'crosswise:1/4'"
+        )
     return text.partition(":")[0].strip().lower()
 
 
@@ -121,7 +123,8 @@ def stated_in(cls: Callable[..., Any], text: str, example: str) -> dict[str, str
     stated = named or dict(zip(parameters, plain, strict=False))
     needed = {key for key, p in signature.items() if p.default is inspect.Parameter.empty}
     if needed - set(stated) or len(plain) > len(parameters) or not set(stated) <= set(parameters):
-        rule = f"{name_of(text)} has {' and '.join(parameters)}"
+        several = "s" * (len(parameters) > 1)
+        rule = f"{name_of(text)} takes the value{several} {' and '.join(parameters)}"
         raise ArgumentError("design", rule, show(text), f"Write {show(example)}")
     return stated
 
@@ -141,7 +144,7 @@ def _forced(
         return ForcedResponse(named["yes"], named["no"], domain=domain)
     if domain is not None and domain.size > 2:
         if len(plain) not in (1, domain.size):
-            rule = f"must have one chance for all {domain.size} answers, or one for each of them"
+            rule = f"must have one chance for all {domain.size} answers, or one for each answer"
             raise ArgumentError("design", rule, show(text), "Write 'forced:1/10'")
         if len(set(plain)) > 1:
             pairs = zip(domain.labels, plain, strict=True)
@@ -150,7 +153,7 @@ def _forced(
             raise ArgumentError("design", rule, show(text), remedy)
         return ForcedResponse(answers=dict.fromkeys(domain.labels, plain[0]), domain=domain)
     if len(plain) != 2:
-        rule = "forced has the chances of being told to say yes and no"
+        rule = "forced needs two chances: of being told to say yes, and to say no"
         raise ArgumentError("design", rule, show(text), f"Write {show(EXAMPLES['forced'])}")
     design = ForcedResponse(plain[0], plain[1], domain=domain)
     if design.chances[0] != design.chances[1]:

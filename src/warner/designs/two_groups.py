@@ -40,7 +40,7 @@ def _law(words: tuple[str, str], second: Sequence[Fraction]) -> GroupLaw:
 def _different(first: Any, second: Any, what: str = "p1 and p2") -> None:
     """Refuse two groups with the same card."""
     if first == second:
-        rule = "must differ: two groups with one card tell no more than one group"
+        rule = "must differ: two groups with the same card tell no more than one group"
         raise ArgumentError(what, rule, str(first), "Use chances such as 1/4 and 3/4")
 
 
@@ -84,8 +84,11 @@ class SymmetricCheating(_TwoGroups):
         cards = self._chances[:2], self._chances[2:]
         for g, (yes, no) in enumerate(cards, 1):
             if yes + no >= 1:
-                rule, got = "must leave some people who say the truth", f"{yes} + {no}"
-                raise ArgumentError(f"yes{g} and no{g}", rule, got, "Their sum must be below 1")
+                rule, got = (
+                    "must have a sum below 1, so that some people tell the truth",
+                    f"{yes} + {no}",
+                )
+                raise ArgumentError(f"yes{g} and no{g}", rule, got)
         _different(*cards, "the cards of both groups")
         super().__init__(
             ("no", "yes", "cheats"),
@@ -96,8 +99,8 @@ class SymmetricCheating(_TwoGroups):
                 "no": ShareOf(("no",), "would say no, and follow the card"),
                 "cheats": ShareOf(("cheats",), "say no whatever the card says"),
             },
-            "What cheaters would say in truth is not known: the share whose answer is yes lies "
-            "between the share of yes and its sum with the share of those who cheat.",
+            "The true answers of people who cheat are not known: the share of people whose answer "
+            "is yes lies between the share of yes and the sum of the shares of yes and cheats.",
         )
 
 
@@ -173,11 +176,11 @@ class StochasticLieDetector(_TwoGroups):
                 "yes": ShareOf(("yes, honest", "yes, lies"), "have the answer yes"),
                 "honest": ShareOf(
                     ("yes, honest",),
-                    "say yes, of those whose answer it is",
+                    "say yes, of the people whose answer is yes",
                     ("yes, honest", "yes, lies"),
                 ),
             },
-            "It takes people whose answer is no as honest.",
+            "The design assumes that people whose answer is no are honest.",
         )
 
 
@@ -275,7 +278,7 @@ class ExtendedCrosswise(_TwoGroups):
             _YES_OR_NO,
             [_law(("different", "same"), (1 - each, each)) for each in (first, 1 - first)],
             {"yes": ShareOf(("yes",), "have the answer yes")},
-            "Where this p is small, people do not follow the instructions, and the share is wrong.",
+            "A small p means that people do not follow the instructions: the share is then wrong.",
         )
 
 
@@ -321,6 +324,6 @@ def groups_from_text(text: str) -> LatentClasses | ListExperiment:
         return cls(**stated)
     items = stated["items"]
     if not items.isdecimal():
-        rule = "has the number of items that both groups see"
+        rule = "must be the number of items that both groups see"
         raise ArgumentError("list", rule, show(items), f"Write {show(_EXAMPLES[name])}")
     return cls(int(items))

@@ -22,11 +22,11 @@ from warner._core.pickles import without_cached
 from warner._core.text import canonical
 
 _NOT_A_LIST = "must be a list, an array or a column"
-_WRAP = "Wrap a single answer in a list"
+_WRAP = "Put a single answer into a list"
 _LISTED_AT_ONCE = 4096  # values of a domain that is listed
 # What NumPy's types of scalars are called in messages.
 _SCALARS = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
-WITHOUT_ANSWER = "warner.domains.with_missing says what a missing answer means"
+WITHOUT_ANSWER = "For missing answers use warner.domains.with_missing"
 _BUILT_IN = frozenset({str, int, bool, float})
 _FLOATS = frozenset({float, np.float64, np.float32, np.float16})
 
@@ -43,7 +43,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         remedy = "Count reports with mechanism.tally(reports)"
         raise ArgumentTypeError("values", "must be answers", kind(values), remedy)
     if isinstance(values, Domain):
-        rule = "must be answers, and not all values that they may have"
+        rule = "must be the answers of people, not a domain"
         raise ArgumentTypeError("values", rule, kind(values))
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
     if isinstance(values, str | bytes | Mapping) or not is_list:
@@ -52,7 +52,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         values = list(values)
     if np.ma.is_masked(values):
         first = int(np.argmax(np.ma.getmaskarray(values).ravel()))
-        raise ValuesError(first, "must not be masked", "no answer")
+        raise ValuesError(first, "must be an answer", "a masked entry")
     answers = values if isinstance(values, list | tuple) else np.asarray(values)
     if isinstance(answers, np.ndarray) and answers.ndim == 0:
         raise ArgumentTypeError("values", _NOT_A_LIST, "one value", _WRAP)
@@ -181,11 +181,11 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         if got == "NaN" or type(answer).__name__ in _NONE:
             remedy = WITHOUT_ANSWER
         elif "int" in names and type(answer) in _FLOATS:
-            remedy = "Round the numbers first, as 12.5 to 12"
+            remedy = "Round the numbers first, such as 12.5 to 12"
         elif names == ["str"]:
-            remedy += ", to texts as the labels are"
+            remedy += ", to texts like the labels"
         elif isinstance(answer, str):
-            remedy += ', as "12,5" to 12.5' if "float" in names else ', as "12" to 12'
+            remedy += ', such as "12,5" to 12.5' if "float" in names else ', such as "12" to 12'
         first, *more = dict.fromkeys(i // per_answer for i in bad)
         raise ValuesError(first, rule, got, remedy, more=more)
 
@@ -414,7 +414,7 @@ class Domain(Hinting, ABC):
     kind: ClassVar[str]
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the domain"
-    remedy: str = "correct them or add a catch-all value"
+    remedy: str = "correct them, or add a value for all others"
     too_many: ClassVar[str] = "Use PerAttribute"
 
     is_ordered: bool = False
@@ -539,7 +539,7 @@ class Domain(Hinting, ABC):
         Raises:
             ArgumentTypeError: the domain has no attributes.
         """
-        rule = "must be a Product, of several attributes"
+        rule = "must be a Product of several attributes"
         raise ArgumentTypeError("domain", rule, type(self).__name__)
 
     @property

@@ -58,7 +58,7 @@ class Subset(Domain):
             raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
         members = np.unique(domain._index(index))
         if len(members) != np.size(index) or np.ndim(index) != 1:
-            raise ArgumentError("index", "must be a list of distinct indices")
+            raise ArgumentError("index", "must be a list of integers, each of them once")
         self.size = integer("number of values", len(members), 2, LARGEST_SIZE)
         self.domain, self._members = domain, members
         self.is_ordered, self.dimension = domain.is_ordered, domain.dimension
@@ -188,11 +188,11 @@ def _names(tags: Sequence[str]) -> tuple[str, ...]:
     names = list(tags)
     are_names = bool(names) and all(isinstance(tag, str) and tag for tag in names)
     if not are_names or len(set(names)) < len(names):
-        raise ArgumentError("tags", "must be distinct names, at least one", show(names))
+        raise ArgumentError("tags", "must be one or more different names", show(names))
     for tag in names:
         legible("tags", tag)
     if not all(_is_plain(tag) for tag in names):
-        rule = "must not begin with '@' or hold '=', '.', control characters or spaces around"
+        rule = "must not begin with '@', or have '=', '.', control characters or spaces at the ends"
         raise ArgumentError("tags", rule, show(names))
     return tuple(names)
 
@@ -270,8 +270,8 @@ class Optional(Domain):
         return replace(form, labels=[*form.labels, NO_ANSWER])
 
     def position(self, values: Any) -> NoReturn:
-        rule = "has nonresponse as a value, which is no number"
-        remedy = "Use a mechanism of labels, such as SubsetSelection or UnaryEncoding"
+        rule = "has nonresponse as one of its values, which is not a number"
+        remedy = "Use a mechanism for labels, such as SubsetSelection or UnaryEncoding"
         raise ArgumentTypeError("domain", rule, None, remedy)
 
     def encode(self, values: Any) -> np.ndarray:

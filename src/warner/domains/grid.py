@@ -52,7 +52,8 @@ class Grid(Domain):
     kind = "grid"
     study = StudyEntry(
         "grid",
-        "cells of rows x columns squares of a side, without those listed; answers are 'row,column'",
+        "a map of square cells in rows and columns, each of length side; without lists the cells "
+        "to leave out; answers are 'row,column'",
         {
             "rows": (int, ...),
             "columns": (int, ...),
@@ -102,7 +103,7 @@ class Grid(Domain):
             left[(cells[:, 0] * self.columns + cells[:, 1])[~outside]] = False
             if not outside.any() and np.count_nonzero(~left) == len(cells):
                 return np.flatnonzero(left)
-            problem = message("without", "must name cells of the grid, each once")
+            problem = message("without", "must list cells of the grid, each of them once")
         raise ArgumentError(problem)
 
     @cached_property
@@ -140,7 +141,7 @@ class Grid(Domain):
             self._refuse(outside, "a cell outside the grid")
             return cell
         index = self._index_of[np.where(outside, 0, cell)]
-        self._refuse(outside | (index < 0), "a cell outside the grid, or left out")
+        self._refuse(outside | (index < 0), "a cell that is outside the grid or left out")
         return index
 
     def decode(self, index: Any) -> list[tuple[int, int]]:
@@ -189,13 +190,14 @@ class Points(Domain):
         except ValueError:
             array = np.array(None)
         if array.dtype.kind not in "iuf":
-            rule = "must be an array of numbers, shape (K, d)"
+            rule = "must be an array of numbers, one row for each point"
             raise ArgumentTypeError("points", rule, kind(points))
         array = array.astype(np.float64)
         if array.ndim != 2 or not array.shape[1]:
-            raise ArgumentError("points", "must have shape (K, d)", str(array.shape))
+            rule = "must have one row for each point and one column for each coordinate"
+            raise ArgumentError("points", rule, f"shape {array.shape}")
         if not (np.abs(array) <= 1e100).all():
-            rule = "must be finite, and at most 1e100, so that distances are finite"
+            rule = "all coordinates must be finite and at most 1e100, so that distances are finite"
             raise ArgumentError("points", rule)
         self.size = integer("number of points", len(array), 2, LARGEST_SIZE)
         self.dimension = array.shape[1]
@@ -204,7 +206,8 @@ class Points(Domain):
         self._points.setflags(write=False)
         self._table = {tuple(row): i for i, row in enumerate(self._points.tolist())}
         if len(self._table) < self.size:
-            raise ArgumentError("points", "must be distinct", f"{self.size} with repetitions")
+            got = f"{self.size} points, of which {len(self._table)} are different"
+            raise ArgumentError("points", "no point may be there twice", got)
 
     @property
     def points(self) -> np.ndarray:

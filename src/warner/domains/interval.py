@@ -54,7 +54,7 @@ class Interval(Domain):
         "interval = { low = 0, high = 60, bins = 30 }",
     )
     noun = "numbers"
-    remedy = "correct them, widen the limits, or set clip, which takes them as the limit"
+    remedy = "correct them, widen the limits, or set clip, which moves them to the nearest limit"
     is_ordered = True
     is_numeric = True
     is_binned = True
@@ -167,8 +167,8 @@ class Integers(Domain):
     @cached_property
     def points(self) -> np.ndarray:
         if max(-self.low, self.high) > 2**53:
-            rule = "has integers beyond 2^53, which are no exact coordinates"
-            remedy = "Subtract a common number, or use Categorical"
+            rule = "must not have integers beyond 2^53, which a float cannot hold exactly"
+            remedy = "Subtract one number from all of them, or use Categorical"
             raise ArgumentError("domain", rule, show(self.high), remedy)
         return np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]
 
@@ -272,7 +272,7 @@ class Dates(Domain):
         day = days.astype(np.int64) + _EPOCH
         outside = np.isnat(days) | (day < 0) | (day >= _SIZES["day"])
         if outside.any():
-            raise ValuesError(int(np.argmax(outside)), _RULE, "no date of the years 1 to 9999")
+            raise ValuesError(int(np.argmax(outside)), _RULE, "no date in the years 1 to 9999")
         if self.unit == "month":
             return np.asarray(days.astype("datetime64[M]").astype(np.int64) + _MONTHS)
         return np.asarray(day // 7 if self.unit == "week" else day)

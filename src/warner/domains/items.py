@@ -16,9 +16,10 @@ from warner.domains.product import Product
 _MARKS = (";", "|", ",", "\n", " ")  # what may stand between ticked items in a text
 _TICKED = {"yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0}
 _BLANK = ("", "none", "nan", "<na>")
-UNKNOWN = "names what is no item of the question"
+UNKNOWN = "must name items of the question only"
 SPELLED = (
-    "Write items as the question does, such as 'bank;dentist'; nothing ticked is an empty list"
+    "Write the items as in the question, such as 'bank;dentist', and an empty list where nothing "
+    "is ticked"
 )
 
 
@@ -61,7 +62,7 @@ class Items(Product):
             if not isinstance(name, str):
                 raise ArgumentTypeError("items", "must be texts", kind(name))
             if not name.strip() or " x " in name:
-                rule = "must not be blank or hold ' x ', which stands between the items of a pair"
+                rule = "must not be blank or have ' x ' in them, which joins the items of a pair"
                 raise ArgumentError("items", rule, repr(name), "Rename the item")
         super().__init__(**{name: Categorical(["no", "yes"]) for name in names})
         self._marks = [mark for mark in _MARKS if not any(mark in name for name in names)]

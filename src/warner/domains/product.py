@@ -75,14 +75,14 @@ class Product(Domain):
     def encode(self, values: Any) -> np.ndarray:
         columns = self.columns(values)
         if self.size > np.iinfo(np.int64).max:
-            rule, remedy = "has too many tuples to number them", "Use PerAttribute"
+            rule, remedy = "has too many combinations of values", "Use PerAttribute"
             raise ArgumentError(
                 "domain", rule, magnitude(self.size), f"{remedy}, or fewer attributes"
             )
         index = [domain.encode(columns[name]) for name, domain in self.attributes.items()]
         lengths = [column.size for column in index]
         if len(set(lengths)) != 1:
-            raise ArgumentError("values", "columns must have one length", str(lengths))
+            raise ArgumentError("values", "all columns must have the same length", str(lengths))
         return np.ravel_multi_index(index, self.shape).astype(np.int64)
 
     def columns(self, values: Any) -> Any:

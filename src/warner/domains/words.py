@@ -56,7 +56,7 @@ class Words(Domain):
     kind = "words"
     study = StudyEntry(
         "words",
-        "words that nobody has listed: some letters of them, or pieces beside each other",
+        "words of which there is no list: some letters of each word, or two pieces side by side",
         {
             "alphabet": (str, ...),
             "longest": (int, ...),
@@ -70,7 +70,7 @@ class Words(Domain):
     )
     noun = "words"
     remedy = "write words as texts"
-    too_many = "Look for the most common words with warner.find, or ask fewer letters: stop=4"
+    too_many = "Find the most common words with warner.find, or ask for fewer letters: stop=4"
 
     def __init__(
         self,
@@ -113,12 +113,12 @@ class Words(Domain):
         """The codes (p, length) of a list of pieces."""
         for text in texts:
             if not isinstance(text, str):
-                raise ArgumentTypeError(name, "must list texts", kind(text))
+                raise ArgumentTypeError(name, "must be a list of texts", kind(text))
         codes = self._codes([*texts], length, is_piece=True)
         bad = (codes > len(self.letters)).any(axis=1) | ~_ends_once(codes)
         bad |= np.array([len(text) > length for text in texts], dtype=bool)
         if len(set(texts)) < len(texts) or bad.any() or not texts:
-            rule = f"must list different pieces of at most {length} letters of the alphabet"
+            rule = f"must be different pieces, each of at most {length} letters of the alphabet"
             raise ArgumentError(name, rule, show(texts[int(np.argmax(bad))]) if texts else None)
         return codes
 
@@ -257,7 +257,7 @@ def _letters(alphabet: str) -> str:
     while i < len(text):
         if text[i + 1 : i + 2] == "-" and i + 2 < len(text):
             if not text[i] < text[i + 2]:
-                rule, remedy = "has a range that goes down", "Write it as a-z"
+                rule, remedy = "has a range that runs backwards", "Write it as a-z"
                 raise ArgumentError("alphabet", rule, show(text[i : i + 3]), remedy)
             letters += "".join(map(chr, range(ord(text[i]), ord(text[i + 2]) + 1)))
             i += 3
@@ -266,10 +266,10 @@ def _letters(alphabet: str) -> str:
             i += 1
     if len(set(letters)) < len(letters) or not 2 <= len(letters) <= LARGEST_ALPHABET:
         rule = f"must have 2 to {LARGEST_ALPHABET} different letters"
-        remedy = "Words in any script are asked with the alphabet 'utf-8'"
-        raise ArgumentError("alphabet", rule, f"{len(letters)} of them", remedy)
+        remedy = "For words in any script use the alphabet 'utf-8'"
+        raise ArgumentError("alphabet", rule, f"{len(letters)} letters", remedy)
     if _HIDDEN in letters or any(not letter.isprintable() for letter in letters):
-        rule = f"must not have {_HIDDEN!r}, or letters that no screen shows"
+        rule = f"must not have {_HIDDEN!r}, or letters that a screen cannot show"
         raise ArgumentError("alphabet", rule, show(alphabet))
     return letters
 

@@ -55,12 +55,12 @@ class Noise(Numeric):
         """Set the grid and the noise, where ``decay`` is T."""
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
-            rule = f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09"
-            remedy = "Pass a larger one"
+            rule = f"is too small: for one step of the grid it is {nats:.2g} nats, below 1e-09"
+            remedy = "Pass a larger epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
-            rule = f"is too small: its noise spreads over more than {_MOST_REPORTS} reports"
+            rule = f"is too small: the noise would make more than {_MOST_REPORTS} different reports"
             rule = f"{rule}; the smallest for this grid is {enough:.4g}"
             remedy = "Pass a larger epsilon, fewer cells or a smaller reach"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
@@ -294,8 +294,8 @@ class Laplace(Noise):
         self.sensitivity = None
         if sensitivity is not None:
             if not self.lattice:
-                rule = "needs Integers that are grid points themselves"
-                remedy = "Leave it out, or use Integers without cells"
+                rule = "can only be used on Integers without cells"
+                remedy = "Leave sensitivity or cells out"
                 raise ArgumentError("sensitivity", rule, show(sensitivity), remedy)
             self.sensitivity = real("sensitivity", sensitivity)
             if not 0 < self.sensitivity <= steps:

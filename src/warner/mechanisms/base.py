@@ -187,8 +187,8 @@ class Mechanism(Hinting, ABC):
             if type(self).guarantee is Mechanism.guarantee:
                 whose = type(self).__name__
                 rule = (
-                    f"is {self.requested:g}, and by the law of {whose} some report is of one value "
-                    "and never of another, which no epsilon allows"
+                    f"{self.requested:g} cannot be kept: {whose} sends some report for one value "
+                    "and never for another"
                 )
                 raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
             return epsilon_of(ratio)
@@ -381,9 +381,9 @@ class Mechanism(Hinting, ABC):
         1
         """
         if not self.report_words:
-            rule, name = "are no single words, and have no counts by word", type(self).__name__
+            rule = "must be single words, which the reports of this mechanism are not"
             remedy = "Count them with mechanism.tally(reports)"
-            raise ReportError("reports", rule, name, remedy)
+            raise ReportError("reports", rule, type(self).__name__, remedy)
         code = self.code_of_look.get(look(str(word)))
         if code is None:
             words = _alternatives(self.report_words)
@@ -495,8 +495,8 @@ class Mechanism(Hinting, ABC):
         raise self._no_program()
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "has no program for a device in another language"
-        remedy = "Use a mechanism of one question, or randomise with this package"
+        rule = "has no program for a device in another language than Python"
+        remedy = "Use a mechanism for one question, or randomise with this package"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 
     def _program_odds(self) -> dict[str, Any]:
@@ -613,8 +613,8 @@ class Mechanism(Hinting, ABC):
                 "reports",
                 "must be Reports",
                 kind(reports),
-                "Make them with mechanism.randomize(answers). Reports that were made elsewhere go "
-                "through mechanism.reports(outputs)",
+                "Make them with mechanism.randomize(answers). For reports made elsewhere use "
+                "mechanism.reports(outputs)",
             )
         require_same(self.header, reports.header, "mechanism and reports")
         if len(reports) == 0:
@@ -774,7 +774,7 @@ class Mechanism(Hinting, ABC):
             ArgumentError: options that this mechanism does not have, or tables too large.
         """
         if ways is not None:
-            rule, remedy = "goes with reports of several attributes", "Leave it out"
+            rule, remedy = "can only be used with several attributes", "Leave it out"
             raise ArgumentError("ways", rule, type(self).__name__, remedy)
         return None
 
@@ -802,22 +802,22 @@ class Mechanism(Hinting, ABC):
         if attributes is not None:
             raise ArgumentError(
                 "attributes",
-                "go with reports of several",
+                "can only be chosen where reports are about several",
                 type(self).__name__,
-                "Leave them out, or tally tuples: PerAttribute, --ways 2",
+                "Leave them out, or count several together: PerAttribute, --ways 2",
             )
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:
             raise MismatchError(
                 "tally",
-                f"of tuples does not go with {type(self).__name__}",
+                f"has tables of several attributes, which {type(self).__name__} does not make",
                 str(tally.kind),
                 "Was the file altered?",
             )
         if not self.schema.may_have(tally.counts, tally.n):
             name = type(self).__name__
-            rule = f"does not fit its mechanism, {name}: no reports have its counts"
+            rule = f"does not fit its mechanism, {name}, whose reports never have these counts"
             raise MismatchError("tally", rule, None, "Was the file altered?")
         return self.channel(), tally.row_counts, self.domain
 
@@ -834,7 +834,8 @@ class Mechanism(Hinting, ABC):
         Raises:
             MismatchError: a mechanism whose tallies keep no reports.
         """
-        raise MismatchError("tally", f"of single reports does not go with {type(self).__name__}")
+        rule = f"keeps single reports, which tallies of {type(self).__name__} do not"
+        raise MismatchError("tally", rule)
 
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]
@@ -858,8 +859,8 @@ class Mechanism(Hinting, ABC):
     def require_whole_reports(self) -> None:
         """Refuse a mechanism whose single reports have no channel."""
         if not self.has_report_channel:
-            rule = "must be whole reports, each of which has a probability for every value"
-            remedy = "Name one attribute of several (attribute=...), or send keys with key='direct'"
+            rule = "the probability of a whole report must be known for every value"
+            remedy = "Name one attribute (attribute=...), or make KeyValue with key='direct'"
             raise ArgumentError("reports", rule, repr(self), remedy)
 
     def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
@@ -872,7 +873,7 @@ class Mechanism(Hinting, ABC):
         Raises:
             ArgumentError: no such attribute is randomised by itself.
         """
-        rule = "goes with reports of several attributes that are randomised separately"
+        rule = "can only be used with several attributes that are randomised separately"
         raise ArgumentError("attribute", rule, type(self).__name__, "Leave it out")
 
     # The audit: every report of a small mechanism with its exact probability.
@@ -952,7 +953,7 @@ def _alternatives(words: Sequence[str]) -> str:
 def refuse_column(column: ColumnNames) -> None:
     """Refuse the name of a column where there is no frame."""
     if column is not None:
-        rule = "only applies when the reports are a data frame"
+        rule = "can only be used when the reports are a data frame"
         raise ArgumentError("column", rule, None, "Leave it out")
 
 
@@ -977,8 +978,8 @@ def marginal_problem(
         together = ", ".join(names)
         raise ArgumentError(
             "attributes",
-            f"cannot be taken out of reports of {together} together",
+            f"must be all of {together}, which are reported together",
             ", ".join(chosen),
-            "Estimate all of them, and take estimate.marginal([...])",
+            "Estimate all of them, then use estimate.marginal([...])",
         )
     return *marginal, Product(**domains).select(chosen)

@@ -66,7 +66,7 @@ class Combined(Mechanism):
         several = sum(
             len(inner.parts) if isinstance(inner, Combined) else 1 for inner in parts.values()
         )
-        integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports of one person")
+        integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports for each person")
         self.domain, self.parts = domain, dict(parts)
         self.schema = ProductSchema({name: inner.schema for name, inner in parts.items()})
         self.law = IndependentReports(tuple(inner.law for inner in parts.values()))
@@ -113,8 +113,8 @@ class Combined(Mechanism):
     def epsilon(self) -> float:
         if self._guarantee.delta is not None:
             raise AttributeError(
-                f"{type(self).__name__} with a delta has no epsilon of its own: "
-                "see .guarantee for (epsilon, delta)"
+                f"{type(self).__name__} with a delta has no single epsilon: "
+                "its .guarantee has epsilon and delta"
             )
         return self._guarantee.epsilon
 
@@ -338,7 +338,7 @@ class PerAttribute(Combined):
         if len({len(column) for column in columns.values()}) != 1:
             raise ArgumentError(
                 "values",
-                "columns must have one length",
+                "all columns must have the same length",
                 ", ".join(str(len(column)) for column in columns.values()),
             )
         return columns
@@ -370,8 +370,8 @@ class PerAttribute(Combined):
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if keep_reports:
-            rule = "does not go with tuples of attributes"
-            remedy = "Leave it out: joint tables keep counts alone"
+            rule = "cannot be used with tables of several attributes, which have only counts"
+            remedy = "Leave it out"
             raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)
 
@@ -408,7 +408,7 @@ class PerAttribute(Combined):
         """
         ways = tally.ways
         if ways is None:
-            rule = f"of kind {tally.kind.name!r} does not go with PerAttribute"
+            rule = f"is of kind {tally.kind.name!r}, which PerAttribute cannot use"
             remedy = "Tally the reports again"
             raise MismatchError("tally", rule, None, remedy)
         chosen = self._asked(attributes)
@@ -417,11 +417,11 @@ class PerAttribute(Combined):
             got = "all" if attributes is None else ", ".join(parts_of_chosen)
             example = (
                 f"Pass attributes=[...], at most {ways} of them, "
-                f"or tally with ways={len(parts_of_chosen)} (--ways {len(parts_of_chosen)})"
+                f"or count again with ways={len(parts_of_chosen)} (--ways {len(parts_of_chosen)})"
             )
             rule = (
-                f"can be {ways} together of {', '.join(self.parts)}: "
-                "the tally keeps no larger tables"
+                f"must be at most {ways} of {', '.join(self.parts)}, "
+                "because the tally has no larger tables"
             )
             raise ArgumentError("attributes", rule, got, example)
         table = table_of(self.schema.parts, tally.counts, ways, parts_of_chosen)
@@ -437,9 +437,9 @@ class PerAttribute(Combined):
         if prod(domain.size for domain in domains.values()) > LARGEST_SIZE:
             raise ArgumentError(
                 "attributes",
-                f"must have at most {LARGEST_SIZE} tuples of values",
+                f"must have at most {LARGEST_SIZE} combinations of values",
                 magnitude(prod(domain.size for domain in domains.values())),
-                "Ask for fewer",
+                "Ask for fewer attributes",
             )
         domain = Product(**domains).select(list(domains))
         problem = self._channel_of(parts_of_chosen), table.ravel(), domain
@@ -472,16 +472,16 @@ def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
         remedy = "For one attribute use its mechanism alone"
         raise ArgumentTypeError("product", rule, kind(product), remedy)
     if not isinstance(mechanisms, Mapping):
-        rule = "must be a dict of attributes and their mechanisms"
+        rule = "must be a dict {attribute: mechanism}"
         raise ArgumentTypeError("mechanisms", rule, kind(mechanisms))
     for name in product.attributes:
         if name not in mechanisms:
-            rule = f"has none for {name!r}"
+            rule = f"has no mechanism for {name!r}"
             raise ArgumentError("mechanisms", rule, ", ".join(map(str, mechanisms)) or "none")
     for name in mechanisms:
         if name not in product.attributes:
-            rule = f"names {name!r}, which is no attribute"
-            remedy = f"Attributes are {', '.join(product.attributes)}"
+            rule = f"names {name!r}, which is not an attribute"
+            remedy = f"The attributes are {', '.join(product.attributes)}"
             raise ArgumentError("mechanisms", rule, None, remedy)
 
 
@@ -492,14 +492,13 @@ def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
     if callable(mechanism) and not isinstance(mechanism, Mechanism | type):
         ready = mechanism(domain)
     if not isinstance(ready, Mechanism):
-        rule = "must be a mechanism, or a function that makes one of the domain"
+        rule = "must be a mechanism, or a function that makes one from the domain"
         raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
     if ready.domain != domain:
-        rule = "must be on the attribute's own domain"
-        remedy = f"That is {domain!r}"
-        raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain), remedy)
+        rule = f"must have the domain of its attribute, {domain!r}"
+        raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain))
     if isinstance(ready, Combined) and not ready.schema.rows_are_reports:
-        rule = "sends several reports of bits, which a table of tuples has no rows for"
+        rule = "sends several reports of bits, which cannot be counted with other attributes"
         remedy = "Use a single report, or a mechanism whose reports are not bits"
         raise ArgumentError(f"mechanisms[{name!r}]", rule, None, remedy)
     return ready
@@ -548,7 +547,7 @@ class Repeated(Combined):
         if isinstance(mechanism, Sequence):
             if times is not None:
                 raise ArgumentTypeError(
-                    "times", "goes with one mechanism", "a list of them", "Leave it out"
+                    "times", "can only be used with one mechanism", "a list of them", "Leave it out"
                 )
             parts = list(mechanism)
         else:
@@ -671,15 +670,15 @@ class Repeated(Combined):
             ArgumentError: more than 2^22 pairs of a tuple and a value, or reports of bits.
         """
         if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
-            rule = "has too many tuples of reports to list them"
-            remedy = "Use that of a tally: mechanism.channel_for(tally)"
+            rule = "has too many combinations of reports to list them"
+            remedy = "Use the channel of a tally: mechanism.channel_for(tally)"
             raise ArgumentError("channel", rule, magnitude(self.schema.rows), remedy)
         channels = [mechanism.channel() for mechanism in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if ways is not None:
-            rule = "are of several attributes; reports of one value are kept whole"
+            rule = "can only be used with several attributes, and these reports are of one"
             remedy = "Leave it out"
             raise ArgumentError("ways", rule, str(ways), remedy)
         return None
@@ -731,17 +730,17 @@ class Repeated(Combined):
 def _check_repeatable(parts: Sequence[Mechanism]) -> None:
     """Refuse mechanisms that cannot be repeated together."""
     if not parts:
-        raise ArgumentError("mechanism", "must be at least one", "none")
+        raise ArgumentError("mechanism", "must have at least one mechanism", "none")
     for mechanism in parts:
         if not isinstance(mechanism, Mechanism) or isinstance(mechanism, Combined):
-            rule = "must be a mechanism of one report, or a list of such"
+            rule = "must be a mechanism that sends one report, or a list of such mechanisms"
             raise ArgumentTypeError("mechanism", rule, kind(mechanism))
         if not mechanism.has_report_channel:
             rule = "must send whole reports to be repeated, not a digit for each key"
             remedy = "Use key='direct'"
             raise ArgumentError("mechanism", rule, repr(mechanism), remedy)
         if mechanism.domain != parts[0].domain:
-            rule = "must all be on one domain"
+            rule = "all mechanisms must have the same domain"
             raise MismatchError("mechanism", rule, f"{mechanism.domain!r} and {parts[0].domain!r}")
 
 

@@ -50,11 +50,11 @@ def odds(
 ) -> dict[str, Any]:
     """The entries ``odds`` and ``odds_at_most`` of a program."""
     if ratio == INFINITE or math.isinf(nats):
-        rule = "has no program for a device: a report can rule a value out"
+        rule = "has no program for a device: one of its reports can exclude an answer"
         raise ArgumentError("mechanism", rule, None, "Choose a finite epsilon")
     most = exp_above(nats)
     if ratio > most:
-        rule = f"has odds {float(ratio)!r}, above the requested {float(most)!r}"
+        rule = f"has odds of {float(ratio)!r}, above the requested {float(most)!r}"
         raise ArgumentError("mechanism", rule, None, "Choose another epsilon")
     return {
         "odds": {**fraction(ratio), "between": between, "power": power},

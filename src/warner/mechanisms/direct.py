@@ -218,9 +218,9 @@ class MatrixMechanism(TableMechanism):
         self.requested = realised if epsilon is None else self.requested
         if realised > self.requested:
             rule = f"needs epsilon {realised!r}"
-            remedy = "Leave epsilon out, as it follows from the matrix; or flatten the matrix"
+            remedy = "Leave epsilon out, or make the columns of the matrix more alike"
             if realised <= self.requested * (1 + 1e-9):
-                remedy = "It is more by rounding: make the matrix for epsilon * (1 - 1e-12)"
+                remedy = "The excess comes from rounding: make the matrix for epsilon * (1 - 1e-12)"
             raise BudgetError("matrix", rule, f"a budget of {self.requested!r}", remedy)
 
     @cached_property
@@ -272,9 +272,11 @@ def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
     array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
     DenseChannel(array)  # checks the shape, the signs and the sums
     if array.shape[1] != size:
-        raise ArgumentError("matrix", f"must have one column per value, {size}", str(array.shape))
+        rule = f"must have one column for each of the {size} values"
+        raise ArgumentError("matrix", rule, f"shape {array.shape}")
     if array.shape[0] < 2:
-        raise ArgumentError("matrix", "must have at least two reports", str(array.shape))
+        rule = "must have at least two rows, one for each report"
+        raise ArgumentError("matrix", rule, f"shape {array.shape}")
     if (array[array > 0] < float(SMALLEST)).any():
         rule = f"entries must be 0 or at least {float(SMALLEST):.0e}"
         raise ArgumentError("matrix", rule, f"{array[array > 0].min():.3g}")

@@ -78,7 +78,7 @@ class Exponential(Mechanism):
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon)
         if not domain.dimension or domain.is_binned:
-            rule, remedy = "must have coordinates: Integers, Grid or Points", "For labels use"
+            rule, remedy = "must be Integers, Grid or Points", "For labels use"
             raise ArgumentTypeError(
                 "domain", rule, type(domain).__name__, f"{remedy} RandomizedResponse"
             )
@@ -90,8 +90,7 @@ class Exponential(Mechanism):
         self._distance = euclidean_distances(points)
         if self.requested * self._distance.max() > _MOST_NATS:
             most = _MOST_NATS / self._distance.max()
-            rule = "is too large: across this domain it must be at most"
-            rule = f"{rule} {_MOST_NATS:g} nats, here epsilon {most:.4g}"
+            rule = f"is too large: on this domain the largest is {most:.4g}"
             raise BudgetError("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
         numerators, self.words = self._integers()
         self.law = ExactTable(numerators)
@@ -109,8 +108,9 @@ class Exponential(Mechanism):
             raise ArgumentError("domain", rule, str(distances.size), remedy)
         nearest = self.requested * float(distances[1])
         if nearest < _LEAST_NATS:
-            rule = f"leaves the closest values {nearest:.2g} nats apart, below {_LEAST_NATS:g}"
-            remedy = "Merge them"
+            rule = f"is too small: between the closest values it is only {nearest:.2g} nats"
+            rule = f"{rule}, below {_LEAST_NATS:g}"
+            remedy = "Merge close values, or pass a larger epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         size, furthest = len(classes), self.requested * float(distances[-1])
         # 64 binary digits for the least likely report, and more to tell the closest values apart.

@@ -44,7 +44,7 @@ class Rounded(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "sums of normal odds, bounded from above"
+        return "sums over the normal noise, rounded up"
 
     @property
     def reach(self) -> int:
@@ -182,12 +182,12 @@ class Gaussian(Numeric):
                 "Use fewer values, or larger cells",
             )
         if domain.points is None:
-            rule = "must have coordinates: Interval, Integers, Grid or Points"
+            rule = "must be Interval, Integers, Grid or Points"
             remedy = "For labels use RandomizedResponse"
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
-            rule = f"must be at least {_LEAST_DELTA:g}, for sums in double precision"
+            rule = f"must be at least {_LEAST_DELTA:g}, because smaller ones are lost in rounding"
             raise BudgetError("delta", rule, repr(delta))
         self.represents_interval = domain.is_binned
         ((low, high), *_) = domain.ends
@@ -195,7 +195,7 @@ class Gaussian(Numeric):
         far = self._span if domain.is_numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
-            rule = f"is too wide for its noise to be a float: values lie up to {far:.3g} apart"
+            rule = f"is too wide: values lie up to {far:.3g} apart, and no float holds the noise"
             raise BudgetError("domain", rule, None, "Use a larger unit, or a larger epsilon")
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
@@ -203,7 +203,7 @@ class Gaussian(Numeric):
                 self._set_grid(float(sigma))
             if not enough or self._found > self.delta:
                 rule = f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP"
-                remedy = "Leave it out for the least"
+                remedy = "Leave it out to get the smallest one"
                 raise BudgetError("sigma", rule, repr(sigma), remedy)
             return
         for _ in range(200):
@@ -230,8 +230,8 @@ class Gaussian(Numeric):
         if deviation > _MOST_STEPS:
             raise BudgetError(
                 "epsilon",
-                f"is too small: its noise has {deviation:.3g} grid steps in one sigma, "
-                f"and at most {_MOST_STEPS} are summed exactly",
+                f"is too small: one sigma of its noise has {deviation:.3g} grid steps, "
+                f"and at most {_MOST_STEPS} can be computed exactly",
                 repr(self.requested),
                 f"Pass an epsilon of about {self.requested * deviation / _MOST_STEPS:.2g} or more",
             )
@@ -246,7 +246,7 @@ class Gaussian(Numeric):
                 break
         else:
             rule = f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}"
-            remedy = "Use fewer axes, or a smaller epsilon"
+            remedy = "Use fewer coordinates, or a smaller epsilon"
             raise ArgumentTypeError("domain", rule, None, remedy)
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
         self.schema = IntegerColumns(
@@ -287,9 +287,7 @@ class Gaussian(Numeric):
 
     @property
     def epsilon(self) -> float:
-        raise AttributeError(
-            "Gaussian has no epsilon of its own: see .guarantee for (epsilon, delta)"
-        )
+        raise AttributeError("Gaussian has no single epsilon: its .guarantee has epsilon and delta")
 
     @property
     def guarantee(self) -> ApproximateLDP:

@@ -201,7 +201,7 @@ class ProjectiveGeometryResponse(Mechanism):
         self.blocks = self._points.count
         points, supported = self._points.reports, self._points.space.orthogonal
         if points > _LARGEST_TABLE:
-            rule = f"makes {points} different reports, and a tally has at most {_LARGEST_TABLE}"
+            rule = f"makes {points} different reports, and a tally counts at most {_LARGEST_TABLE}"
             remedy = "Leave it out, or use HadamardResponse"
             raise ArgumentError("prime", rule, str(self.prime), remedy)
         include = divide(supported * e, supported * e + points - supported)
@@ -299,8 +299,8 @@ def _best_blocks(size: int, e: float, count: int | None) -> ProjectiveBlocks:
             for points in affordable
         ]
     if not best:
-        rule = f"must be coverable by {_LARGEST_TABLE} different reports"
-        remedy = "Use HadamardResponse for a domain of this size, or a coarser domain"
+        rule = f"is too large: it would need more than {_LARGEST_TABLE} different reports"
+        remedy = "Use HadamardResponse, or a coarser domain"
         raise ArgumentError("domain", rule, f"{size} values", remedy)
     return min(best, key=lambda candidate: candidate[:2])[2]
 
@@ -367,6 +367,6 @@ def _checked_blocks(blocks: int, size: int) -> int:
     number = integer("blocks", blocks, 1, size)
     filled = -(-size // -(-size // number))
     if filled < number:
-        rule = f"must leave no block without values; {size} values fill {filled}"
+        rule = f"each block must have a value, and {size} values fill only {filled} blocks"
         raise ArgumentError("blocks", rule, show(number), f"Pass {filled}")
     return number

@@ -101,19 +101,19 @@ DESIGNS = _Registry(
 def add_mechanism(cls: type[Mechanism]) -> None:
     """Let headers and study files name a mechanism, by the name of its class."""
     if not isinstance(cls, type) or not issubclass(cls, Mechanism):
-        rule, remedy = "must be a class of mechanisms", "Derive it from warner.mechanisms.Mechanism"
-        raise ArgumentTypeError("mechanism", rule, kind(cls), remedy)
+        rule = "must be a subclass of warner.mechanisms.Mechanism"
+        raise ArgumentTypeError("mechanism", rule, kind(cls))
     name = cls.__name__
     if inspect.isabstract(cls):
         lacking = ", ".join(sorted(cls.__abstractmethods__))
-        raise ArgumentTypeError(name, f"lacks {lacking}", None, "Define them")
+        raise ArgumentTypeError(name, f"must define {lacking}")
     version: object = cls.version
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        rule, remedy = "must have a version that is an integer from 1", "Write version = 1"
+        rule, remedy = "must have a version: an integer, 1 or larger", "Write version = 1"
         raise ArgumentTypeError(name, rule, kind(version), remedy)
     registered = MECHANISMS.get(name)
     if registered is not None and not same_definition(registered, cls):
-        rule = f"is the name of another mechanism, of {registered.__module__}"
+        rule = f"another mechanism has this name already, in {registered.__module__}"
         raise ArgumentError(name, rule, None, "Rename the class")
     MECHANISMS[name] = cls
     forget_built()
@@ -217,11 +217,11 @@ def _from_header(text: str) -> Mechanism:
 def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchError:
     """The error of a header whose mechanism, or whose version of it, is not known."""
     if cls is not None:
-        rule = f"names version {show(version)} of {name}; known here is version {cls.version}"
-        return MismatchError("header", rule, None, "Use the version that made it")
-    rule = f"names a mechanism unknown here: {show(name)}, version {show(version)}"
+        rule = f"names version {show(version)} of {name}, and this warner has version {cls.version}"
+        return MismatchError("header", rule, None, "Use the version of warner that made it")
+    rule = f"names a mechanism that is not known here: {show(name)}, version {show(version)}"
     remedy = (
-        "If it is your own, load the file that registers it: warner --load FILE.py, in Python "
-        "import it. Otherwise use the version of warner that made it"
+        "If the mechanism is your own, load its file with warner --load FILE.py, or import it in "
+        "Python. Otherwise use the version of warner that made the header"
     )
     return MismatchError("header", rule, None, remedy)

@@ -64,13 +64,14 @@ class WithFakes(Mechanism):
         self, mechanism: Mechanism, share: int, fakes: Sequence[int] | None = None
     ) -> None:
         if not isinstance(mechanism, RandomizedResponse | SubsetSelection):
-            rule = "must be RandomizedResponse or SubsetSelection, whose fakes are known exactly"
+            rule = "must be RandomizedResponse or SubsetSelection"
             raise ArgumentTypeError("mechanisms", rule, kind(mechanism))
         if fakes is not None and isinstance(mechanism, SubsetSelection):
-            rule = "of subsets must be uniform: leave them out, or use RandomizedResponse"
-            raise ArgumentError("fakes", rule)
+            rule = "cannot be chosen for SubsetSelection, whose fakes have equal shares"
+            remedy = "Leave fakes out, or use RandomizedResponse"
+            raise ArgumentError("fakes", rule, None, remedy)
         if fakes is not None and (len(fakes) != mechanism.domain.size or sum(fakes) != ONE):
-            raise ArgumentError("fakes", "must be one integer for each value, 2^64 in all")
+            raise ArgumentError("fakes", "must be one integer for each value, and their sum 2^64")
         self.mechanism, self.share = mechanism, share
         self.fakes = None if fakes is None else tuple(fakes)
         self.domain, self.schema = mechanism.domain, mechanism.schema
@@ -315,8 +316,9 @@ class HiddenQuestion(PerAttribute):
         return LDP(self._law.worst_epsilon())
 
     def check_combinable(self, argument: str) -> None:
-        rule = "hides which of several questions was answered, and cannot be combined with others"
-        raise ArgumentError(argument, rule, "HiddenQuestion", "Put all questions into one")
+        rule = "cannot be combined with others, because it hides which question was answered"
+        remedy = "Put all questions into one HiddenQuestion"
+        raise ArgumentError(argument, rule, "HiddenQuestion", remedy)
 
     @property
     def epsilon_of_one_answer(self) -> float:
@@ -413,7 +415,9 @@ class HiddenQuestion(PerAttribute):
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if ways is not None and ways != 1:
-            rule = "must be 1: only one answer of a person is true, so pairs of them tell nothing"
+            rule = (
+                "must be 1: only one answer of a person is true, so pairs of answers tell nothing"
+            )
             raise ArgumentError("ways", rule, str(ways), "Leave it out")
         return super().allowed_ways(1, keep_reports)
 
@@ -434,21 +438,21 @@ class HiddenQuestion(PerAttribute):
 
 def _one_by_one(got: str) -> ArgumentError:
     """The error of several attributes together."""
-    rule = (
-        "are estimated one by one: only one answer of a person is true, so no report tells of two"
-    )
+    rule = "must be one at a time: only one answer of a person is true, so no report tells of two"
     return ArgumentError("attributes", rule, got, "Pass attributes=[...] with one name")
 
 
 def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
     """The public shares of fake values as integers that add up to 2^64."""
     if not isinstance(fakes, Mapping):
-        rule = "must be a dict of attributes and the shares of their fake values"
+        rule = "must be a dict {attribute: shares of its fake values}"
         raise ArgumentTypeError("fakes", rule, kind(fakes))
     widths = {}
     for name, shares in fakes.items():
         if name not in product.attributes:
-            raise ArgumentError("fakes", f"must name attributes of {', '.join(product.attributes)}")
+            raise ArgumentError(
+                "fakes", f"must name attributes, here {', '.join(product.attributes)}"
+            )
         domain = product.attributes[name]
         # A value that is never a fake would say that its answer is true.
         weights = positive_weights(f"fakes[{name!r}]", domain.labels, shares)

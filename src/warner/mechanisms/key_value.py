@@ -203,7 +203,7 @@ class KeyValue(Mechanism):
         checked = budget(value_epsilon, "value_epsilon")
         if checked > self.requested:
             rule = f"must be at most epsilon, {self.requested!r}"
-            remedy = "Leave it out for all of epsilon"
+            remedy = "Leave it out to use all of epsilon"
             raise BudgetError("value_epsilon", rule, repr(checked), remedy)
         return checked
 
@@ -227,8 +227,8 @@ class KeyValue(Mechanism):
         # A pair is drawn anew for every report, and padding with it: neither the channel of several
         # reports nor that of tuples of answers has that draw.
         if self.pairs is not None:
-            rule = "draws one of several pairs of a person, which only goes alone"
-            remedy = "Leave pairs out, or collect these reports apart"
+            rule = "cannot be combined with others, because it draws one of a person's pairs"
+            remedy = "Leave pairs out, or collect these reports on their own"
             raise ArgumentError(argument, rule, f"pairs={self.pairs}", remedy)
 
     @property
@@ -283,13 +283,15 @@ class KeyValue(Mechanism):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
                     rule = "must be one pair"
-                    remedy = "For people who hold several say KeyValue(..., pairs=how many at most)"
+                    remedy = (
+                        "For several pairs of a person write KeyValue(..., pairs=largest number)"
+                    )
                     raise ValuesError(i, rule, kind(row), remedy)
         columns = self.domain.columns(values)
         index = self.domain.attributes[_KEY].encode(columns[_KEY])
         position = self._value.encode(columns[_VALUE])
         if len(index) != len(position):
-            rule = "columns must have one length"
+            rule = "both columns must have the same length"
             raise ArgumentError("values", rule, f"{len(index)} keys and {len(position)} values")
         return np.stack([index, position], axis=1)
 
@@ -437,7 +439,7 @@ def _lists_of_pairs(values: Any) -> list[list[Any] | tuple[Any, ...]]:
     """People's answers as lists of pairs; a person may give a single pair."""
     if not isinstance(values, list | tuple):
         raise ArgumentTypeError(
-            "values", "must be a list of people, each a list of pairs", kind(values)
+            "values", "must be a list that has a list of pairs for each person", kind(values)
         )
     if not values:
         raise EmptyError("values", "must not be empty", None, "Pass at least one answer")
@@ -453,6 +455,6 @@ def _refuse_repeated_keys(owner: np.ndarray, key: np.ndarray) -> None:
     order = np.lexsort((key, owner))
     twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
     if twice.any():
-        rule = "must have at most one pair of a key"
-        remedy = "Take their mean, or one of them"
+        rule = "must have at most one pair for each key"
+        remedy = "Take the mean of the pairs, or one of them"
         raise ValuesError(int(owner[order][1:][np.argmax(twice)]), rule, "a key twice", remedy)

@@ -271,7 +271,7 @@ class _FieldFunctions(_Functions):
                 rule = "must be True, False or None"
                 raise ArgumentTypeError("whole_reports", rule, kind(whole))
         if whole and counts > _MOST_WINDOWS:
-            rule = f"need {counts} counts, and a tally has at most {_MOST_WINDOWS}"
+            rule = f"would need {counts} counts, and a tally has at most {_MOST_WINDOWS}"
             remedy = "Leave it out, and tally with keep_reports=True to keep the reports"
             raise ArgumentError("whole_reports", rule, f"{size} values", remedy)
         return cls(size, hashes, whole)
@@ -306,7 +306,7 @@ class _FieldFunctions(_Functions):
 def _checked_prime(prime: int, size: int) -> int:
     number = integer("prime", prime, 2, _LARGEST_PRIME)
     if number < size or not suits(number):
-        rule = f"must be a prime, at least {size} and not 1 modulo 3"
+        rule = f"must be a prime number of at least {size} where prime % 3 is not 1"
         remedy = f"Pass {next_suitable(max(number, size))}, for example"
         raise ArgumentError("prime", rule, show(number), remedy)
     return number
@@ -315,5 +315,5 @@ def _checked_prime(prime: int, size: int) -> int:
 def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
     for name, value in (("prime", prime), ("whole_reports", whole_reports)):
         if value is not None:
-            rule = "cannot be given with seeds: it is of hash functions without seeds"
-            raise ArgumentError(name, rule, show(value), "Leave one of them out")
+            rule = "cannot be used together with seeds"
+            raise ArgumentError(name, rule, show(value), "Leave one of the two out")

@@ -57,10 +57,7 @@ class Numeric(Mechanism):
         if domain.size > _MOST_VALUES:
             # The device could report them, and nobody could estimate from the reports.
             rule = f"must have at most {_MOST_VALUES:,} values for a mechanism of numbers"
-            remedy = (
-                "Use an interval with fewer bins, where the device takes the number itself, or "
-                "coarser integers"
-            )
+            remedy = "Use an Interval with fewer bins, or coarser integers"
             raise ArgumentError("domain", rule, f"{domain.size:,}", remedy)
         self.represents_interval = domain.is_binned
 
@@ -518,7 +515,7 @@ def _dummies_of(mechanism: Any) -> Dummies:
     if dummies is None:
         rule = "must be SquareWave, Piecewise, StochasticRounding, or Laplace over the whole range"
         remedy = (
-            "Mechanisms of labels take nonresponse as one more label, see warner.domains.Optional"
+            "Mechanisms for labels take nonresponse as one more label: see warner.domains.Optional"
         )
         raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
     return dummies

@@ -198,7 +198,7 @@ class OneOf(Mechanism):
         return tuple(dict.fromkeys([*self.references, *inner]))
 
     def check_combinable(self, argument: str) -> None:
-        rule = "is drawn among several questions, and cannot be combined with other reports"
+        rule = "cannot be combined with others, because each person is asked some questions only"
         raise ArgumentError(argument, rule, "OneOf", "Put all questions into one OneOf")
 
     # The header.
@@ -323,7 +323,7 @@ class OneOf(Mechanism):
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         most = self.schema.ways
         if ways is not None and ways > most:
-            rule = f"can be {most}, because no person answers more questions together"
+            rule = f"must be at most {most}, because no person answers more questions together"
             raise ArgumentError("ways", rule, str(ways), "Leave it out")
         return most
 
@@ -390,8 +390,9 @@ class OneOf(Mechanism):
         self._require_together(chosen, tallies, attributes is None)
         domain = self.domain.select(chosen)
         if domain.size > LARGEST_SIZE:
-            rule = f"must have at most {LARGEST_SIZE} tuples of values"
-            raise ArgumentError("attributes", rule, magnitude(domain.size), "Ask for fewer")
+            rule = f"must have at most {LARGEST_SIZE} combinations of values"
+            remedy = "Ask for fewer attributes"
+            raise ArgumentError("attributes", rule, magnitude(domain.size), remedy)
         shape = [self.domain.attributes[name].size for name in chosen]
         # Blocks whose reports have one law are one group of people.
         groups: dict[str, tuple[Channel, int, np.ndarray]] = {}
@@ -413,8 +414,8 @@ class OneOf(Mechanism):
             else:
                 groups[key] = channel, of_block.n, counts
         if not groups:
-            rule = "was asked of nobody in this tally"
-            raise EmptyError("attributes", rule, ", ".join(chosen), "Leave it out")
+            rule = "must be questions that somebody in this tally was asked"
+            raise EmptyError("attributes", rule, ", ".join(chosen), "Leave them out")
         counts = np.concatenate([counts for _, _, counts in groups.values()])
         if len(groups) == 1:
             return next(iter(groups.values()))[0], counts, domain
@@ -447,16 +448,16 @@ class OneOf(Mechanism):
             both = self._that_hold(pair)
             if not both:
                 if are_all:
-                    rule = "must name questions, because no person was asked all of them"
+                    rule = "must be given, because no person was asked all questions"
                     remedy = f"For example attributes=[{chosen[0]!r}]"
                     raise ArgumentError("attributes", rule, None, remedy)
-                rule = "were never asked of one person, so nothing is known of them together"
+                rule = "no person is asked both, so nothing is known of them together"
                 remedy = (
-                    'Estimate one at a time, or ask pairs: blocks="pairs", each = "pair" in a study'
+                    'Estimate one at a time, or ask pairs: blocks="pairs", in a study each = "pair"'
                 )
                 raise ArgumentError("attributes", rule, " and ".join(pair), remedy)
             if not any(tallies[name].n for name in both):
-                rule = "were asked of nobody together in this tally"
+                rule = "nobody in this tally was asked both"
                 remedy = "Estimate one at a time, or ask more people"
                 raise EmptyError("attributes", rule, " and ".join(pair), remedy)
 
@@ -486,8 +487,8 @@ class OneOf(Mechanism):
             rows.append(about.row + sum(channel.shape[0] for channel in channels[:-1]))
             people.append(in_block[about.people])
         if not channels:
-            rule = "was asked of nobody alone, or by randomised response with others"
-            remedy = 'Ask it alone: blocks="attributes", each = "one" in a study'
+            rule = "nobody was asked this question alone, or with others by RandomizedResponse"
+            remedy = 'Ask it alone: blocks="attributes", in a study each = "one"'
             raise EmptyError("attribute", rule, repr(attribute), remedy)
         together = stacked(channels, [len(one) for one in people])
         channel = channels[0] if len(channels) == 1 else together
@@ -528,7 +529,7 @@ def as_rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """A structured array (n,) of the encoded answers (n, ...) to each question."""
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
-        rule, got = "columns must have one length", ", ".join(map(str, sorted(lengths)))
+        rule, got = "all columns must have the same length", ", ".join(map(str, sorted(lengths)))
         raise ArgumentError("values", rule, got)
     fields = [(name, column.dtype, column.shape[1:]) for name, column in columns.items()]
     rows = np.empty(lengths.pop(), dtype=fields)
@@ -556,7 +557,7 @@ def _blocks(
     """The names of the questions in each block, checked."""
     names = list(product.attributes)
     if ask > 1 and blocks != "attributes":
-        rule = "goes with blocks of single questions"
+        rule = "can only be used with blocks of single questions"
         raise ArgumentError("ask", rule, str(ask), "Leave blocks out")
     if isinstance(blocks, str):
         sizes = {"attributes": ask, "pairs": 2}
@@ -573,14 +574,16 @@ def _blocks(
             for block in blocks
         ]
     if not 2 <= len(listed) <= MOST_BLOCKS:
-        rule = f"must be 2 to {MOST_BLOCKS:,} blocks"
+        rule = f"there must be 2 to {MOST_BLOCKS:,} of them"
         raise ArgumentError("blocks", rule, f"{len(listed):,}", "Take larger or smaller blocks")
     if len({frozenset(block) for block in listed}) < len(listed):
-        raise ArgumentError("blocks", "must differ", None, "Name each set of questions once")
+        rule = "no two blocks may have the same questions"
+        raise ArgumentError("blocks", rule, None, "Name each set of questions once")
     missing = [name for name in names if not any(name in block for block in listed)]
     if missing:
-        rule = f"must hold every question: {missing[0]!r} is in none"
-        raise ArgumentError("blocks", rule, None, "Add it, or leave it out of the product")
+        rule = f"each question must be in a block, and {missing[0]!r} is in no block"
+        remedy = "Add it to a block, or leave it out of the product"
+        raise ArgumentError("blocks", rule, None, remedy)
     return tuple(listed)
 
 
@@ -600,7 +603,7 @@ def mechanisms_of(
         parts = [made(block_name(b), given[b], product.select(b)) for b in blocks]
     else:
         if epsilon is None:
-            rule = "must be the budget of one person"
+            rule = "must be a number, the budget of one person"
             raise ArgumentError("epsilon", rule, "None", "For example epsilon=1.0")
         make, whole = mechanisms or best_mechanism, budget(epsilon)
         each = whole / ask
@@ -624,7 +627,7 @@ def _check_part(name: str, mechanism: Mechanism) -> None:
     """Refuse a mechanism whose reports cannot be those of a block."""
     mechanism.check_combinable(f"mechanisms[{name!r}]")
     if isinstance(mechanism, Combined) and not isinstance(mechanism, PerAttribute):
-        rule = "must be a mechanism of one report for each question"
+        rule = "must be a mechanism that sends one report for each question"
         raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, type(mechanism).__name__)
 
 

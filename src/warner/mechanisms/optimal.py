@@ -64,7 +64,7 @@ class Certificate(NamedTuple):
     def __str__(self) -> str:
         if self.gap > _FAR:
             least = f"{100 * self.lower_bound / self.value:.2g} %"
-            return f"the best found; the best of all has at least {least} of its variance"
+            return f"the best that was found; no other can have less than {least} of its variance"
         if self.gap < 1e-4:
             return "the best that this guarantee allows"
         return f"within {100 * self.gap:.2g} % of the best that this guarantee allows"
@@ -129,7 +129,7 @@ class Optimal(MatrixMechanism):
         integer("number of values", domain.size, 2, LARGEST, remedy)
         plain = isinstance(loss, str) and loss == "shares" and prior is None and sensitive is None
         if domain.size > EXHAUSTIVE and plain:
-            rule = f"has more than {EXHAUSTIVE} values, whose shares have a best mechanism by name"
+            rule = f"must have at most {EXHAUSTIVE} values for loss='shares'"
             raise ArgumentError("domain", rule, str(domain.size), "Use SubsetSelection")
         check_representable(
             self.requested, divide(1, exp(self.requested) + domain.size - 1), "each wrong answer"
@@ -154,7 +154,9 @@ class Optimal(MatrixMechanism):
             self._become(domain, epsilon, sensitive, stated)
         except (ArgumentError, BudgetError) as error:
             rule = "do not make a mechanism of these values and this epsilon"
-            raise ArgumentError("rows", rule, None, "Leave rows out, to find them anew") from error
+            raise ArgumentError(
+                "rows", rule, None, "Leave rows out to compute them again"
+            ) from error
 
     def _become(
         self,
@@ -260,7 +262,8 @@ def loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
         if np.abs(matrix - matrix.T).max() > 1e-12 * scale or (
             np.linalg.eigvalsh(matrix)[0] < -1e-12 * scale
         ):
-            raise ArgumentError("loss", "must be symmetric and positive semidefinite")
+            rule = "must be symmetric and positive semidefinite (without negative eigenvalues)"
+            raise ArgumentError("loss", rule)
         if scale == 0:
             raise ArgumentError("loss", "must have an entry other than 0")
         return np.asarray((matrix + matrix.T) / 2)
@@ -295,7 +298,7 @@ def _stated(
     if len(pairs) < len(rows) or any(
         len(row) != size or not opened[row.index("1")] for row in names
     ):
-        rule = f'must be texts of {size} times "1" or "e", a space and a weight, such as 0x1f'
+        rule = f'must be texts of {size} letters "1" or "e", a space, and a weight such as 0x1f'
         raise ArgumentError("rows", rule, None, "Copy them from stated_rows()")
     return [row for row, _ in pairs], [weight for _, weight in pairs]
 

@@ -218,12 +218,12 @@ class Permanent(Mechanism):
     def __init__(self, mechanism: Mechanism, forever: float, values: int = 1) -> None:
         if not isinstance(mechanism, _Whole | UnaryEncoding):
             names = f"{', '.join(DEGRADED[:-1])} or {DEGRADED[-1]}"
-            rule = f"must be {names}, whose reports can be degraded"
+            rule = f"must be {names}, whose reports can be randomised again"
             raise ArgumentTypeError("mechanism", rule, kind(mechanism))
         nats, of_ever = budget(mechanism.requested), budget(forever, name="forever")
         if not nats < of_ever:
-            rule = f"must exceed the epsilon of one round, {nats!r}"
-            remedy = "With one report in all, use the mechanism itself"
+            rule = f"must be larger than the epsilon of one round, {nats!r}"
+            remedy = "For a single report use the mechanism itself"
             raise BudgetError("forever", rule, repr(forever), remedy)
         memo = type(mechanism)(mechanism.domain, of_ever, **mechanism.parameters())
         most = Fraction(exp(nats)) * (1 - Fraction(1, 10**59))
@@ -257,7 +257,7 @@ class Permanent(Mechanism):
         """
         f, p, q = (probability(name, v) for name, v in (("f", f), ("p", p), ("q", q)))
         if not p < q:
-            raise ArgumentError("q", f"must exceed p, {p!r}", repr(q))
+            raise ArgumentError("q", f"must be larger than p, {p!r}", repr(q))
         stays = 1 - f / 2
         memo = UnaryEncoding(domain, 2 * math.log(stays / (1 - stays)), variant=stays)
         shares = Fraction(q) - Fraction(p), Fraction(p) / (1 - Fraction(q) + Fraction(p))
@@ -369,10 +369,10 @@ class Permanent(Mechanism):
         """
         if rng is None:
             self.encode(values)  # whose errors come first
-            rule = "of a Permanent mechanism go through the device of each person, which keeps them"
+            rule = "must go through the device of each person, which keeps the permanent reports"
             remedy = (
-                "Use device = permanent.device(); device.report(value). For a simulation of one "
-                "round pass rng"
+                "Use device = permanent.device(), then device.report(value). To simulate one round "
+                "pass rng"
             )
             raise ArgumentError("values", rule, None, remedy)
         return super().randomize(values, rng)
@@ -400,7 +400,7 @@ class Permanent(Mechanism):
         elif isinstance(memo, _Whole):
             degrading = _Degrading(memo, keep)
         else:
-            raise MismatchError("header", "names a permanent report of another mechanism")
+            raise MismatchError("header", "names a mechanism that has no permanent reports")
         made = cls.__new__(cls)
         made._complete(degrading, parameters["values"], epsilon)
         return made
@@ -489,15 +489,17 @@ class MemoDevice:
         self.__memos: dict[str, tuple[str, int]] = {}
         self.__simulated = False
         if key is None and state is not None:
-            rule = "is missing: the state is sealed by the key of its installation"
+            rule = "is missing, and without it the state cannot be opened"
             raise ArgumentError("key", rule, None, "Pass device.key of the device that made it")
         if key is not None and (not isinstance(key, bytes) or len(key) != _KEY_BYTES):
-            raise ArgumentTypeError("key", f"must be {_KEY_BYTES} bytes, as device.key", kind(key))
+            raise ArgumentTypeError(
+                "key", f"must be {_KEY_BYTES} bytes, such as device.key", kind(key)
+            )
         if key is not None and state is None:
-            rule = "is missing: without the permanent reports this device would draw new ones"
+            rule = "is missing: without it the device would draw new permanent reports"
             remedy = (
-                "Where it is lost, permanent.device() sets up a new device. It spends forever = "
-                f"{mechanism.forever:g} again, and another key says so"
+                "If the state is lost, make a new device with permanent.device(). It has another "
+                f"key, and spends forever = {mechanism.forever:g} again"
             )
             raise ArgumentError("state", rule, None, remedy)
         self._key = secrets.token_bytes(_KEY_BYTES) if key is None else key
@@ -538,11 +540,11 @@ class MemoDevice:
         except (TypeError, ValueError, KeyError, AttributeError):
             sealed = False
         if not sealed:
-            rule = "was altered, or is of another installation, whose key it does not have"
-            remedy = "A copied state opens nowhere else: set up a device with permanent.device()"
+            rule = "was altered, or belongs to a device with another key"
+            remedy = "A state cannot be copied: make another device with permanent.device()"
             raise MismatchError("state", rule, None, remedy)
         if self._content() != content:
-            rule = "is of another mechanism, domain or epsilon"
+            rule = "belongs to another mechanism, domain or epsilon"
             raise MismatchError("state", rule, None, "Use the mechanism that made it")
 
     def _code(self, use: str, text: str) -> str:
@@ -573,15 +575,15 @@ class MemoDevice:
         memos = dict(self.__memos)
         if memos and source.simulated != self.__simulated:
             # A seed that is known undoes the permanent report, in all rounds.
-            rule = "is for all rounds of a device, or for none: it keeps their permanent reports"
-            raise ArgumentError("rng", rule, None, "Set up another device: permanent.device()")
+            rule = "must be given in all rounds of a device or in none: it keeps permanent reports"
+            raise ArgumentError("rng", rule, None, "Make another device: permanent.device()")
         if code not in memos:
             if len(memos) >= mechanism.values:
                 rule = (
-                    f"would be value number {mechanism.values + 1} of this device, which keeps "
-                    f"permanent reports of {mechanism.values}"
+                    f"would be value number {mechanism.values + 1} of this device, which reports "
+                    f"on at most {mechanism.values}"
                 )
-                remedy = "Send nothing in this round. The mechanism's argument values says how many"
+                remedy = "Send nothing in this round. The mechanism's argument values is the limit"
                 raise MemoFullError("answer", rule, None, remedy)
             drawn = Reports(law, mechanism.memo.randomize_encoded(index, source))
             memos[code] = (drawn.records()[0].hex(), 0)
@@ -613,7 +615,7 @@ class MemoDevice:
         return "MemoDevice(secret)"
 
     def __getstate__(self) -> NoReturn:
-        remedy = "Keep device.state, and device.key apart from it"
+        remedy = "Keep device.state, and device.key in another place"
         rule = "is a person's secret and cannot be pickled or copied"
         raise ArgumentTypeError("device", rule, None, remedy)
 

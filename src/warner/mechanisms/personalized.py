@@ -109,8 +109,8 @@ class PersonalizedULDP(Mechanism):
             _require_utility_optimized("common", type(plain), kind(plain))
             given = [a for a in (domain, epsilon, *options.values()) if a is not None]
             if given or not isinstance(sensitive, tuple) or sensitive:
-                rule = "is a mechanism, which has its domain, epsilon and options"
-                remedy = "Pass the class, or the mechanism and the tags alone"
+                rule = "is a mechanism, which already has a domain, an epsilon and options"
+                remedy = "Pass its class, or only the mechanism and the tags"
                 raise ArgumentTypeError("common", rule, kind(common), remedy)
         mechanism = plain.with_placeholders(
             plain.domain, plain.requested, tags, plain.sensitive, plain.options()
@@ -200,7 +200,7 @@ class PersonalizedULDP(Mechanism):
         """Raise an error: only a :meth:`device` knows which answers are secret."""
         raise ArgumentTypeError(
             "values",
-            "of a PersonalizedULDP mechanism go through a device, which knows its owner's secrets",
+            "must go through a person's device, which knows the secret values of its owner",
             None,
             "Use city.device({tag: secret values}).randomize(values), or city.device() for a "
             "person without secrets",
@@ -385,19 +385,19 @@ def _placeholders(
 ) -> dict[int, int]:
     """{index of a secret value: index of the placeholder of its tag}, checked."""
     if not isinstance(secret, Mapping):
-        raise ArgumentTypeError("secret", "must be a dict of tags and their values", kind(secret))
+        raise ArgumentTypeError("secret", "must be a dict {tag: list of values}", kind(secret))
     size, tags = personalized.plain_domain.size, personalized.tags
     placeholders: dict[int, int] = {}
     for tag, values in secret.items():
         if tag not in tags:
             raise ArgumentError(
-                "secret", "names a tag that is not there", None, f"Tags are {', '.join(tags)}"
+                "secret", "names an unknown tag", None, f"The tags are {', '.join(tags)}"
             )
         index, problem = _secret_index(personalized, tag, values)
         if problem is None and any(x in placeholders for x in index):
             problem = message(
                 f"secret {tag}",
-                "shares a value with another tag",
+                "has a value that another tag has too",
                 None,
                 "Give each value one tag",
             )

@@ -79,7 +79,7 @@ class Displacements(ReportDistribution):
     def audit_method(self) -> str:
         if self.is_small:
             return "all pairs of cells of the exact law"
-        return "all pairs of cells of the law, to double precision rounded up"
+        return "all pairs of cells, in floats, rounded up"
 
     @property
     def is_small(self) -> bool:
@@ -158,7 +158,7 @@ class PlacedDisplacements(Displacements):
     def audit_method(self) -> str:
         if self.compares_reports:
             return "all pairs of values under all reports of the exact law"
-        return f"{super().audit_method}, of a rectangle that holds all values and reports"
+        return f"{super().audit_method}, for a rectangle around all values and reports"
 
     @property
     def compares_reports(self) -> bool:
@@ -295,8 +295,8 @@ class Planar(Mechanism):
         height, width = cells.rows + 2 * self.reach, cells.columns + 2 * self.reach
         diameter = math.hypot(height - 1, width - 1)
         if nats * diameter > _MOST_NATS:
-            rule = f"is too large: across this grid it must be at most {_MOST_NATS:g} nats"
-            rule = f"{rule}, here epsilon {_MOST_NATS / diameter / cells.side:.4g}"
+            largest = _MOST_NATS / diameter / cells.side
+            rule = f"is too large: on this grid the largest is {largest:.4g}"
             remedy = "Pass a smaller epsilon or a smaller grid"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         # Rounding can add up to _SLACK nats from cell to cell.
@@ -308,9 +308,8 @@ class Planar(Mechanism):
         """The number of cells by which the rectangle of displaced cells exceeds the grid."""
         if self._simple:
             if reach is not None:
-                rule = "goes with truncated=False, or with cells left out"
-                remedy = "Leave it out: all cells outside have a nearest cell of the grid"
-                raise ArgumentError("reach", rule, show(reach), remedy)
+                rule = "can only be used with truncated=False, or with a grid that leaves cells out"
+                raise ArgumentError("reach", rule, show(reach), "Leave it out")
             return 0
         rows, columns, _, _ = self._raster
         # The largest r with (rows + 2 r) (columns + 2 r) <= _MOST_CELLS.
@@ -323,7 +322,7 @@ class Planar(Mechanism):
             # Further out, the nearest value hardly depends on the cell.
             return min(cells, max(rows, columns), half)
         if cells > half:
-            rule = f"is too small: noise reaches {cells} cells beyond the grid, more than {half}"
+            rule = f"is too small: noise reaches {cells} cells beyond the grid, and {half} fit"
             remedy = f"Pass a larger epsilon, larger cells or reach={half}"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         return cells
@@ -368,7 +367,7 @@ class Planar(Mechanism):
                 epsilon = math.inf
         self._found = math.nextafter(epsilon, math.inf) if epsilon < self.requested else epsilon
         if self._found > self.requested:
-            rule = f"cannot be met: the nearest law realises {self._found!r}"
+            rule = f"cannot be kept: after rounding it would be {self._found!r}"
             remedy = "Pass another epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
 
@@ -455,7 +454,7 @@ class Planar(Mechanism):
         if table.shape != mechanism._table.shape or not np.allclose(
             table, mechanism._table, rtol=_TOLERANCE, atol=0
         ):
-            raise MismatchError("header", f"does not hold the law of {cls.__name__}")
+            raise MismatchError("header", f"does not have the probabilities of {cls.__name__}")
         mechanism._table = table
         mechanism._set_law()
         return mechanism

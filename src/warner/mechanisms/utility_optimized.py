@@ -300,7 +300,9 @@ class UtilityOptimizedBits(UtilityOptimized, BitMechanism):
     @property
     def guarantee(self) -> ULDP:
         return ULDP(
-            self.epsilon, tuple(self.sensitive), "reports with no bit of a non-sensitive value set"
+            self.epsilon,
+            tuple(self.sensitive),
+            "reports that set no bit of a value that is not sensitive",
         )
 
     def _bit_schema(self, ones: int | None = None) -> BitVector:

@@ -79,9 +79,9 @@ def check_estimator(
         [
             ("it runs", subject.runs),
             ("shares have their shape and are finite", subject.shapes),
-            ("shares are a distribution, or the status says not", subject.simplex),
+            ("shares are a distribution, or the status says that they are not", subject.simplex),
             ("the status is a Status", subject.status),
-            ("the gap and the log-likelihood are true", subject.certificate),
+            ("the gap and the log-likelihood are right", subject.certificate),
             ("equal reports give equal shares", subject.determinism),
             ("the reports are not changed", subject.purity),
             ("intervals, tables and JSON can be made", subject.results),
@@ -195,7 +195,7 @@ class _Subject:
                 require(fit.mean is not None or fit.keys is not None, rule)
                 continue
             shape = np.shape(fit.probabilities)
-            require(shape == (size,), f"on {name} the shape is {shape}, not ({size},)")
+            require(shape == (size,), f"on {name} the shares have shape {shape}, not ({size},)")
             bad = int((~np.isfinite(fit.probabilities)).sum())
             require(not bad, f"on {name} {bad} shares are not finite")
         return "shape (K,) on every problem"
@@ -210,12 +210,14 @@ class _Subject:
             rule = f"on {name} the sum is off by {sum_:.3g} and the least share is {-least:.3g}"
             remedy = "project them, or return Status.OUTSIDE_SIMPLEX"
             require(max(sum_, least) <= 1e-9, f"{rule}; {remedy}")
-        return f"on every problem; outside the simplex, as the status says, on {outside}"
+        return f"on every problem; on {outside} they are no distribution, as the status says"
 
     def status(self) -> str:
         for name, fit in self.fits.items():
             is_status = isinstance(fit.status, Status)
-            require(is_status, f"on {name} it is {fit.status!r}, not a warner.estimators.Status")
+            require(
+                is_status, f"on {name} the status is {fit.status!r}, not a warner.estimators.Status"
+            )
         names = dict.fromkeys(fit.status.name for fit in self.fits.values())
         return ", ".join(names)
 
@@ -224,7 +226,9 @@ class _Subject:
         for name, shares in self._shares().items():
             fit, data = self.fits[name], self.problems[name]
             if fit.status is Status.CONVERGED:
-                require(fit.gap is not None, f"on {name} it converged, and states no gap")
+                require(
+                    fit.gap is not None, f"on {name} the status is CONVERGED, but there is no gap"
+                )
             if fit.gap is None:
                 continue
             stated += 1
@@ -256,7 +260,7 @@ class _Subject:
         for name, shares in self._shares().items():
             again = _fitted(self.estimator, _copied(self.problems[name])).shares
             off = float(np.abs(again - shares).max())
-            require(off == 0, f"on {name} a second fit differs by {off:.3g}; seed the draws")
+            require(off == 0, f"on {name} a second fit differs by {off:.3g}; use a fixed seed")
         return f"on {len(self._shares())} problems"
 
     def purity(self) -> str:
@@ -287,5 +291,5 @@ class _Subject:
         require(hash(estimator) == hash(estimator) and estimator == estimator, "it is not hashable")
         options = getattr(type(estimator), "__dataclass_params__", None)
         frozen = options is not None and options.frozen
-        require(frozen, "it is no frozen dataclass; write @dataclass(frozen=True)")
+        require(frozen, "it is not a frozen dataclass; write @dataclass(frozen=True)")
         return repr(estimator)

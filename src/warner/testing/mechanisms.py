@@ -98,7 +98,7 @@ def worst_p_value(
             observed[row_of[record.tobytes()]] = n
         p, freedom, row = p_value(observed, law[:, x], draws)
         share = f"report number {row} occurred {observed[row] / draws:.5f} of the time"
-        worst = min(worst, (p, freedom, f"of value number {x}, {share}; law {law[row, x]:.5f}"))
+        worst = min(worst, (p, freedom, f"of value number {x}, {share}, not {law[row, x]:.5f}"))
     return worst
 
 
@@ -382,7 +382,7 @@ class _Subject:
         measured = mechanism.guarantee_at(audited.epsilon)
         require(
             measured.epsilon <= stated.epsilon * (1 + 1e-12),
-            f"the reports have epsilon {measured.epsilon:.9g}, the guarantee states "
+            f"the reports have epsilon {measured.epsilon:.9g}, but the guarantee states "
             f"{stated.epsilon:.9g}",
         )
         return f"epsilon {audited.epsilon:.9g}, requested {audited.requested:.9g}"
@@ -394,8 +394,8 @@ class _Subject:
         bound = detectable(self.draws, freedom)
         require(p >= ALPHA, f"the worst report: {worst} (chi-square p-value {p:.1g})")
         return (
-            f"p-value {p:.2g} at the least, {self.draws:,} reports of each of {len(chosen)} "
-            f"values; a probability that is off by {bound:.2g} is found"
+            f"smallest p-value {p:.2g}, with {self.draws:,} reports of each of {len(chosen)} "
+            f"values; a probability that is wrong by {bound:.2g} would be found"
         )
 
     def persons(self) -> str:
@@ -403,11 +403,11 @@ class _Subject:
         many = min(self.draws, _MIXED)
         for how, sampler, draws in (
             ("made one by one", one_by_one(drawn_for), _ALONE),
-            ("among those of other values", among_others(drawn_for), many),
+            ("among reports of other values", among_others(drawn_for), many),
         ):
             p, _, worst = self._worst(sampler, draws, ends)
             require(p >= ALPHA, f"reports {how}: {worst} (chi-square p-value {p:.1g})")
-        return f"{_ALONE} reports made one by one, and {many:,} among those of other values"
+        return f"{_ALONE} reports made one by one, and {many:,} among reports of other values"
 
     def _worst(self, sampler: Sampler, draws: int, values: np.ndarray) -> tuple[float, int, str]:
         """The least p-value over values, its degrees of freedom, and the worst report."""
@@ -484,7 +484,7 @@ class _Subject:
     def products(self) -> str:
         channel = self.channel
         rows, size = channel.shape
-        require(size == self.size, f"the channel has {size} values, the domain {self.size}")
+        require(size == self.size, f"the channel has {size} values, but the domain has {self.size}")
         dense = channel.dense()
         require(dense.shape == channel.shape, f"dense() has shape {dense.shape}")
         rng = np.random.default_rng(self.seed)
@@ -511,7 +511,7 @@ class _Subject:
 
     def channel_is_law(self) -> str:
         if self.one_by_one is not None:
-            raise NotApplicable("no report is about all questions; check the parts")
+            raise NotApplicable("no report is about all questions; check each mechanism alone")
         exact = self.table.astype(float)
         try:
             by_channel = self.is_counted_by_channel
@@ -531,7 +531,7 @@ class _Subject:
         for i, data in enumerate(_each_report(self.mechanism, step)):
             y = i * step
             if data.channel.rows_per_report != 1:
-                raise NotApplicable("tallies keep parts of reports; check the parts")
+                raise NotApplicable("tallies keep parts of reports; check each mechanism alone")
             row, law = data.channel.rmatvec(data.weights), exact[y]
             if not law.any():
                 continue  # a report that no value makes
@@ -545,7 +545,9 @@ class _Subject:
         values = np.linalg.svd(dense, compute_uv=False)
         condition = values[0] / values[-1] if values[-1] > 0 else np.inf
         if condition > _CONDITION or len(values) < self.size:
-            raise NotApplicable(f"the channel has no usable inverse (condition {condition:.1g})")
+            raise NotApplicable(
+                f"the channel has no usable inverse (condition number {condition:.1g})"
+            )
 
     def inversion(self) -> str:
         self._require_inverse()
@@ -560,7 +562,7 @@ class _Subject:
     def variance(self) -> str:
         self._require_inverse()
         if not self.is_counted_by_channel:
-            raise NotApplicable("tallies keep the tuples that were reported; check the parts")
+            raise NotApplicable("tallies keep only what was reported; check each mechanism alone")
         channel, law = self.channel, self.table.astype(float) @ self.theta
         try:
             single = np.stack([channel.invert(row) for row in self.weights])
@@ -588,7 +590,7 @@ class _Subject:
             again = from_header(mechanism.header)
         except WarnerError as problem:
             remedy = "Is the class registered (@warner.register)?"
-            raise Broken(f"the header makes no mechanism: {problem} {remedy}") from None
+            raise Broken(f"no mechanism can be made from the header: {problem} {remedy}") from None
         changed = [key for key, value in mechanism.header.items() if again.header[key] != value]
         require(not changed, f"the header makes another {', '.join(changed)}")
         require(type(again) is type(mechanism), f"the header makes a {type(again).__name__}")
@@ -606,7 +608,7 @@ class _Subject:
         schema = mechanism.schema
         written = schema.to_file(reports.columns)
         limits = schema.file_columns()
-        require(set(written) == set(limits), "to_file() does not make the columns of a file")
+        require(set(written) == set(limits), "to_file() must return the columns of file_columns()")
         for name, column in written.items():
             rule = f"the column {name!r} of a file has values outside 0..{limits[name] - 1}"
             require(bool((column >= 0).all() and (column < limits[name]).all()), rule)
@@ -631,7 +633,10 @@ class _Subject:
         total = sum(parts[1:], parts[0])
         off = int(np.abs(total.counts - whole.counts).sum())
         require(total == whole, f"the counts of three parts differ from those of all by {off}")
-        require(Tally.from_json(whole.to_json()) == whole, "a tally is not read back from JSON")
+        require(
+            Tally.from_json(whole.to_json()) == whole,
+            "a tally differs after it was written to JSON and read",
+        )
         each = np.arange(_PEOPLE) % 3
         groups = mechanism.tally(reports, {"group": each.tolist()})
         by_group = sum(list(groups.values())[1:], next(iter(groups.values())))
@@ -687,7 +692,7 @@ def _answers(described: Any, domain: Domain, index: np.ndarray, source: Source) 
     if domain.attributes:
         parts = described.answer_parts or getattr(described, "parts", {})
         if parts.keys() != domain.attributes.keys():
-            raise NotApplicable("answers in bins of several attributes; check the parts")
+            raise NotApplicable("answers are in bins; check each attribute alone")
         places = np.unravel_index(index, domain.shape)
         return {
             name: _answers(parts[name], each, index, source)

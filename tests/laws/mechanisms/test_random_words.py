@@ -211,7 +211,7 @@ def test_lists_of_pairs_are_drawn_alike_filled_up_or_not(monkeypatch: pytest.Mon
     found.append(mechanism._one_each(people, Source(np.random.default_rng(1))))
     assert np.array_equal(*found)
     assert mechanism._one_each([[], []], Source(None))[:, 0].tolist() == [4, 4]
-    with pytest.raises(ValuesError, match=r"position 1.*at most one pair of a key"):
+    with pytest.raises(ValuesError, match=r"position 1.*at most one pair for each key"):
         mechanism.randomize([[], [{"key": "a", "value": 0.1}, {"key": "a", "value": 0.2}]])
 
 

@@ -85,7 +85,7 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
         ('"one"', "3", "ask.each: must be 'one', 'pair', 'all' or 2; got 3"),
         ('each = "one"', "", 'must have exactly one of each, blocks. For example each = "one"'),
         ('each = "one"', 'blocks = [["a", "b"]]', "must have 2 or more entries"),
-        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "must hold every question: 'c'"),
+        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "and 'c' is in no block"),
         ('"one"', '"all"', 'ask.epsilon: does not go with each = "all"'),
         ("[attributes.b]", "epsilon = 3.0\n[attributes.b]", "exceeds the epsilon of [ask], 2.0"),
         ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: does not go with [ask]"),
@@ -141,7 +141,7 @@ def test_the_whole_way_from_answers_to_estimates(each: str, here: Path) -> None:
     if each != '"one"':
         assert "a x b: " in warn("estimate", "csv.json", "--joint", "a,b")
     else:
-        assert "never asked of one person" in warn("estimate", "csv.json", "--joint", "a,b", code=1)
+        assert "no person is asked both" in warn("estimate", "csv.json", "--joint", "a,b", code=1)
     assert "must be one of" in warn("estimate", "csv.json", "--only", "d", code=1)
     warn("report", "csv.json", "-o", "r.html")
     assert "questions" in warn("audit", "r.csv", code=1)
@@ -198,7 +198,7 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     save_tallies({"questions": tally[("s",)]}, "s.json")
     text = warn("estimate", "s.json")
     assert "nobody was asked: " in text and "\na: " in text and "\nc: " not in text
-    assert "asked of nobody" in warn("estimate", "s.json", "--only", "c", code=1)
+    assert "somebody in this tally was asked" in warn("estimate", "s.json", "--only", "c", code=1)
     warn("report", "s.json", "-o", "s.html")
     assert "Nobody was asked: " in Path("s.html").read_text()
 
@@ -407,7 +407,7 @@ def test_the_report_for_readers_tells_of_each_question(here: Path) -> None:
     warn("randomize", "study.toml", "a.csv", "-o", "r.csv")
     warn("report", "r.csv", "-o", "r.html")
     text = Path("r.html").read_text()
-    assert "one of 3 questions, drawn by chance" in text and "a (2 values)" in text
+    assert "one of 3 questions, chosen by chance" in text and "a (2 values)" in text
     assert "RandomizedResponse" in text and "OneOf" not in text and "24 values" not in text
 
 

@@ -76,7 +76,9 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     study = tmp_path / "study.toml"
     study.write_text(STUDY, encoding="utf-8")
     said = run("audit", str(study), "--shuffled", "500", "--rounds", "2").stdout
-    assert "smokes: epsilon 0." in said and "counts of 500 people, 2 times; 2 against" in said
+    assert (
+        "smokes: epsilon 0." in said and "counts of 500 people, 2 times; epsilon 2 against" in said
+    )
     assert "All 2 questions together: epsilon 0." in said
     data = json.loads(run("audit", str(study), "--shuffled", "500", "--json").stdout)
     assert 0 < data["smokes"]["shuffled_epsilon"] < data["smokes"]["epsilon"]
@@ -84,12 +86,12 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     assert "counts of 2,000,000 people" in run("audit", str(study), "--shuffled", "2000000").stdout
     more = ("--shuffled", "2000000", "--delta", "1e-6")
     refused = run("audit", str(study), *more, ok=False)
-    assert "below one in the 2,000,000 people" in refused.output
+    assert "below 1 divided by the 2,000,000 people" in refused.output
     alone = run("audit", str(study), "--rounds", "52", ok=False)  # it was taken for one round
     assert "--rounds: needs --shuffled" in alone.output and "spend 52 times" in alone.output
     study.write_text(UTILITY, encoding="utf-8")
     assert (
-        "every answer is surely protected"
+        "protects every answer from every other"
         in run("audit", str(study), "--shuffled", "9", ok=False).output
     )
 
@@ -100,7 +102,7 @@ def test_audit_says_on_any_screen_whom_a_mechanism_protects(tmp_path: Path) -> N
     study.write_text(UTILITY, encoding="utf-8")
     said = " ".join(run("audit", str(study)).stdout.split())
     assert "Only people with a sensitive answer are protected" in said
-    assert "An answer that is not sensitive can be shown." in said
+    assert "A report can show an answer that is not sensitive." in said
 
 
 def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:

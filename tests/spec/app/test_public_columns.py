@@ -209,7 +209,7 @@ def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
         (
             '["north", "south"]',
             '["north", "north"]',
-            "public.ward: values: labels must be distinct",
+            "public.ward: values: no label may be there twice",
         ),
         ('dates = "week"', 'dates = "year"', "public.visit.dates"),
         (

@@ -244,7 +244,7 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
     told = str(caught.value).splitlines()
     assert told[0] == "draft.toml has 2 problems:" and len(told) == 3
     assert told[1].startswith("line 2: attributes.a.interval: must be a table; got [0, 60].")
-    assert told[2].startswith("line 4: attributes.b: values: labels must be distinct")
+    assert told[2].startswith("line 4: attributes.b: values: no label may be there twice")
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     monkeypatch.setattr(module, "_work_on", stop)
     with pytest.raises(KeyboardInterrupt) as caught:
         small(store=tmp_path / "league.jsonl")
-    assert "league.jsonl: the same call goes on" in caught.value.__notes__[0]
+    assert "league.jsonl: the same call does only the rest" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize(
@@ -281,29 +281,29 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     [
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
         ({"mechanisms": ["GRRR"]}, "must be one of RandomizedResponse"),
-        ({"mechanisms": [lambda domain, epsilon: None]}, "need names"),
-        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "must be classes"),
+        ({"mechanisms": [lambda domain, epsilon: None]}, "each function must have a name"),
+        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each must be a class"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
-        ({"epsilon": []}, "epsilon: must hold at least one"),
+        ({"epsilon": []}, "epsilon: must have at least one"),
         ({"epsilon": [0.5, -1.0]}, "epsilon: must be greater than 0; got -1"),
-        ({"n": []}, "n: must hold"),
-        ({"loss": []}, "loss: must hold"),
+        ({"n": []}, "n: must have"),
+        ({"loss": []}, "loss: must have"),
         ({"seed": None}, "seed: must be an integer; got None"),
         ({"n": 1e5}, r"n: must be an integer; got 100000\.0 \(a number\)\. Write 100_000"),
         ({"n": 0.5}, r"n: must be an integer; got 0\.5 \(a number\)\.$"),
         ({"mechanisms": []}, "got an empty list"),
         ({"methods": []}, "got an empty list"),
         ({"methods": [warner.MaximumLikelihood]}, "got a class"),
-        ({"mechanisms": {"x": lambda d, e: None}}, "mechanism 'x': must be made .*; got None"),
+        ({"mechanisms": {"x": lambda d, e: None}}, "mechanism 'x': its function must .*; got None"),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(d, 2 * e)}},
-            "at most the budget of its row, 1.0; got 2.0",
+            "must have an epsilon of at most 1.0; got 2.0",
         ),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(Categorical(["a", "b"]), e)}},
-            "must be of the domain of the benchmark; got Categorical",
+            "must have the domain of the benchmark; got Categorical",
         ),
     ],
 )

@@ -141,8 +141,8 @@ LAWS: dict[str, tuple[Mechanism, dict[tuple[str, str], float]]] = {
     "subsets: with f and without d": (
         SubsetSelection(Categorical(list("abcdef")), 1.0, size=2),
         {
-            ("f", "send a report that speaks most for “f” and not “d”"): CHOSEN * 4 / 5,
-            ("d", "send a report that speaks most for “f” and not “d”"): (1 - CHOSEN) * 2 / 5,
+            ("f", "send a report that points most to “f” and away from “d”"): CHOSEN * 4 / 5,
+            ("d", "send a report that points most to “f” and away from “d”"): (1 - CHOSEN) * 2 / 5,
         },
     ),
 }
@@ -151,7 +151,7 @@ SAID = re.compile(r"Of 100 people whose answer is “(.+?)”, ([\d.]+) (.+)\.$"
 
 @pytest.mark.parametrize("name", LAWS)
 def test_each_sentence_of_a_picture_is_of_the_same_report(name: str) -> None:
-    """Rejects 25 for “yes” of "the report that speaks most for it": 75 of 100 send that one."""
+    """Rejects 25 for “yes” of "the report that points most to it": 75 of 100 send that one."""
     mechanism, law = LAWS[name]
     panels = audit(mechanism).plot().to_dict()["vconcat"][0]["vconcat"]
     titles = [" ".join(panel["title"]["text"]) for panel in panels]
@@ -169,7 +169,9 @@ def test_each_sentence_of_a_picture_is_of_the_same_report(name: str) -> None:
 def test_a_box_that_shows_an_answer_is_said_to(name: str) -> None:
     """A picture that speaks of the protected answer alone is rejected."""
     example = example_of(LAWS[name][0])
-    assert example is not None and example.conclusions()[1].startswith("Who sees the other box")
+    assert example is not None and example.conclusions()[1].startswith(
+        "Somebody who sees the other box"
+    )
     assert example.conclusions()[1].endswith("knows that the answer is not “yes”.")
 
 
@@ -177,7 +179,9 @@ def test_what_has_no_such_picture_is_refused() -> None:
     some = UtilityOptimizedRR(Categorical(["a", "b", "c"]), 1.0, sensitive=["a"])
     for mechanism in (SquareWave(Integers(0, 9), 1.0), some):
         assert example_of(mechanism) is None
-        with pytest.raises(ArgumentError, match="no report stands for one of a few answers"):
+        with pytest.raises(
+            ArgumentError, match="no single report shows what reports of this mechanism tell"
+        ):
             audit(mechanism).plot()
 
 

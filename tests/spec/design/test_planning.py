@@ -157,7 +157,7 @@ def test_numbers_are_judged_by_simulated_estimates() -> None:
     ranking = plan(domain, 1.0, 10_000, loss="w1", runs=2, error=0.1)
     names = [result.name for result in ranking.results]
     assert {"SquareWave", "Laplace", "UnaryEncoding variant='oue'"} <= set(names)
-    assert ranking.left_out["Geometric"] == "its reports say the same as those of Laplace"
+    assert ranking.left_out["Geometric"] == "it tells the same as Laplace"
     first = ranking.best
     assert (
         first.judged == "LogSpline(), 2 simulated tallies"
@@ -191,9 +191,9 @@ def test_losses_and_guarantees_that_values_do_not_have_are_refused() -> None:
     labels = Categorical(["a", "b", "c"])
     assert not can_simulate(labels) and not can_simulate(Integers(0, 5000))
     for kwargs, rule in (
-        ({"loss": "w1"}, "needs values with coordinates"),
-        ({"delta": 0.1}, "goes with the loss 'w1'"),
-        ({"distance": 1.0}, "goes with the loss 'w1'"),
+        ({"loss": "w1"}, "needs values that are numbers or places"),
+        ({"delta": 0.1}, "only be used with the loss 'w1'"),
+        ({"distance": 1.0}, "only be used with the loss 'w1'"),
     ):
         with pytest.raises(ArgumentError, match=rule):
             plan(labels, 1.0, 100, **kwargs)  # type: ignore[arg-type]
@@ -219,7 +219,7 @@ def test_the_command_ranks_numbers_places_and_labels(tmp_path: Path) -> None:
         return result.stdout
 
     shown = run("--wide")
-    assert "the unbiased estimate, in closed form" in shown and "Wasserstein-1 distance" in shown
+    assert "the unbiased estimate, by a formula" in shown and "Wasserstein-1 distance" in shown
     assert "PlanarGeometric (in the study)" in shown
     assert "UnaryEncoding, as given (in the study)" in shown
     assert "Gaussian (in the study)" in shown and "TruncatedGeometric" in shown
@@ -294,8 +294,8 @@ def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
         ({"difference": 0.1, "groups": 1}, "groups: must lie in 2"),
         ({"difference": 0.1, "power": 1.0}, "power: must lie strictly"),
         ({"difference": 0.1, "power": 0.01}, "power: must be above"),
-        ({"difference": 0.1, "error": 0.1}, "error: does not go with a wanted difference"),
-        ({"difference": 0.1, "loss": "w1"}, "difference: goes with the losses"),
+        ({"difference": 0.1, "error": 0.1}, "error: cannot be used with a wanted difference"),
+        ({"difference": 0.1, "loss": "w1"}, "difference: needs the loss"),
     ],
 )
 def test_wrong_questions_are_named(options: dict[str, Any], text: str) -> None:
@@ -354,7 +354,7 @@ def test_mechanisms_whose_reports_say_the_same_are_compared_once() -> None:
         near = law_of(RandomizedResponse(many, 1.001 * epsilon))
         assert not is_same_law(laws[0], near)
     ranking = plan(three, 1.0, 2000)
-    assert ranking.left_out["SubsetSelection"].endswith("those of RandomizedResponse")
+    assert ranking.left_out["SubsetSelection"].endswith("the same as RandomizedResponse")
     # With the same random numbers, equal laws have equal losses.
     numbers = Integers(0, 9)
     made = _made(numbers, 0.5)
@@ -431,7 +431,7 @@ def test_a_plan_says_which_error_is_which_in_80_columns(guess: list[float] | Non
     assert ("your guess" in head) == (guess is not None)
     said = " ".join(shown.split())
     assert "default: the error of what warner estimate prints" in said
-    assert "unbiased: the error of the unbiased estimate (-m inversion)" in said
+    assert "unbiased: the error of the estimate with -m inversion" in said
 
 
 def test_the_usual_fit_is_the_recommended_one() -> None:

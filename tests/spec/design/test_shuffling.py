@@ -148,22 +148,22 @@ def test_the_audit_says_both_epsilons() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "delta", "match"),
     [
-        (RR(_labels(3), 1.0), 0.001, "below one in the 1,000 people"),
+        (RR(_labels(3), 1.0), 0.001, "below 1 divided by the 1,000 people"),
         (RR(_labels(3), 1.0), 0.0, "must be above 0"),
         (
             warner.mechanisms.UtilityOptimizedRR(_labels(3), 1.0, ["0"]),
             DELTA,
-            "every answer is surely",
+            "every answer from every other",
         ),
         (
             warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5),
             DELTA,
-            "surely protected",
+            "without a delta",
         ),
     ],
 )
 def test_refusals(mechanism: Mechanism, delta: float, match: str) -> None:
     with pytest.raises(ArgumentError, match=match):
         warner.audit(mechanism, shuffled=1000, delta=delta)
-    with pytest.raises(ArgumentError, match="does not go with a claim"):
+    with pytest.raises(ArgumentError, match="cannot be used with a claim"):
         warner.audit(mechanism, claim=mechanism.guarantee, shuffled=1000)

@@ -57,8 +57,8 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
     assert "doubtful: 1 in 4,937 surveys with this card" in out.replace("\n", " ")
     assert "doubtful" not in _run(*few, "same=4,different=26")
     refused = _run(*few, "same=20,different=280", fails=True)
-    assert "By the card 25 to 75 of 100 people say same, and here 7 do" in refused
-    assert "as if the share of yes were 136.7 %. Is the chance that of another card" in refused
+    assert "With this card, 25 to 75 of 100 people say same. Here 7 do" in refused
+    assert "which makes the share of yes 136.7 %. Is this the chance of another card" in refused
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
         (
             "triangular:1/4",
             "either=100,neither=900",
-            "With the two counts exchanged it would be 86",
+            "With the two counts exchanged, it would be 86",
         ),
-        ("triangular:3/4", "either=500,neither=500", "With triangular:1/4 it would be 33.3"),
-        ("unrelated:1/3,1/4", "yes=200,no=1800", "With unrelated:2/3,1/4 it would be 2.5"),
+        ("triangular:3/4", "either=500,neither=500", "With triangular:1/4, it would be 33.3"),
+        ("unrelated:1/3,1/4", "yes=200,no=1800", "With unrelated:2/3,1/4, it would be 2.5"),
         # Chances that were exchanged come before a chance that was read as its rest.
         (
             "unrelated:1/4,2/3",
             "yes=264,no=536",
-            "exchanged it would be 68.0 %, with unrelated:2/3,1/4 37.0 %, with unrelated:3/4,2/3",
+            "exchanged, it would be 68.0 %, with unrelated:2/3,1/4 37.0 %, with unrelated:3/4,2/3",
         ),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_refusal_says_which_slip_explains_the_counts(design: str, counts: str,
 
 def test_crosswise_with_the_other_chance_is_seen() -> None:
     """3/4 in place of 1/4 makes 86 % of 14 %, which is as possible; few surveys mean it."""
-    line = "With crosswise:1/4 the same counts would be 14.0 % yes: the chance is that of yes to"
+    line = "With crosswise:1/4, the same counts would mean 14.0 % yes: check that p is the"
     mirrored, right = (
         _run("estimate", "--design", f"crosswise:{p}", "--counts", "same=680,different=320")
         for p in ("3/4", "1/4")
@@ -228,7 +228,7 @@ def test_a_study_states_designs() -> None:
             "cannabis.epsilon: does not go with",
         ),
         (('"crosswise:1/4"', '"crossways:1/4"'), "Is 'crosswise' meant"),
-        (('"crosswise:1/4"', '"crosswise:1/2"'), "say nothing"),
+        (('"crosswise:1/4"', '"crosswise:1/2"'), "reports tell nothing"),
         (('["no", "yes"]\ndesign = "cross', '["yes", "no"]\ndesign = "cross'), "no first"),
         (('["no", "yes"]\ndesign = "cross', '["a", "b", "c"]\ndesign = "cross'), "two answers"),
         (

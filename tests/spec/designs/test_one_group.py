@@ -106,19 +106,19 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("crosswise:1/2", "say nothing"),
+        ("crosswise:1/2", "reports tell nothing"),
         ("crosswise:0", "must be a chance"),
-        ("crosswise:", "crosswise has p; got 'crosswise:'. Write 'crosswise:1/4'"),
-        ("crosswise:1/4,1/4", "crosswise has p"),
-        ("crosswise:q=1/4", "crosswise has p"),
+        ("crosswise:", "crosswise takes the value p; got 'crosswise:'. Write 'crosswise:1/4'"),
+        ("crosswise:1/4,1/4", "crosswise takes the value p"),
+        ("crosswise:q=1/4", "crosswise takes the value p"),
         ("crossways:1/4", "Is 'crosswise' meant"),
         ("forced:1/6,1/12", "forced:yes=1/6,no=1/12"),
-        ("forced:1/6", "yes and no"),
-        ("forced:yes=1/2,no=1/2", "leave a chance for the truth"),
+        ("forced:1/6", "forced needs two chances"),
+        ("forced:yes=1/2,no=1/2", "have a sum below 1"),
         ("forced:yes=0,no=1/6", "whose answer is yes"),
         ("unrelated:.7,q=.2", "must name all of its chances or none"),
         ("kuk:4/5,1/4,two", "draws: must be an integer"),
-        ("kuk:4/5,4/5", "say nothing"),
+        ("kuk:4/5,4/5", "reports tell nothing"),
         ("kuk:4/5,0", "whose answer is yes"),
         ("kuk:.123,.234,20", "no common denominator"),
     ],
@@ -130,7 +130,9 @@ def test_texts_that_are_no_design_are_refused(text: str, wrong: str) -> None:
 def test_answers_stand_in_the_order_no_yes() -> None:
     """Rejects a design that takes the first of yes and no for no: 0.86 for 0.14."""
     refused(ArgumentError, "no first", Crosswise, "1/4", Categorical(["yes", "no"]))
-    refused(ArgumentError, "ForcedResponse takes several", Warner, 0.7, warner.Integers(0, 2))
+    refused(
+        ArgumentError, "For more answers use ForcedResponse", Warner, 0.7, warner.Integers(0, 2)
+    )
     used = Categorical(["never used", "used"])
     said = Tally.from_counts(Crosswise("1/4", used), {"same": 680, "different": 320})
     assert round(estimate(said)["used"], 4) == 0.14
@@ -167,7 +169,7 @@ def test_counts_in_other_words_are_refused(counts: Any, error: type[Exception], 
 
 def test_reports_without_words_have_no_counts_by_word() -> None:
     bits = warner.UnaryEncoding(Categorical(["a", "b"]), 1.0)
-    refused(ReportError, "no single words", Tally.from_counts, bits, {"a": 1, "b": 2})
+    refused(ReportError, "must be single words", Tally.from_counts, bits, {"a": 1, "b": 2})
 
 
 @EACH
@@ -192,7 +194,7 @@ def test_draws_have_exactly_their_chances() -> None:
     assert sums.when == ("the sum is 2, 3 or 4", "the sum is 11 or 12")
     assert ways[2] + ways[3] + ways[4] == 6 and ways[11] + ways[12] == 3
     assert draw_with([Fraction(3, 20)]).when == ("the number is 1, 2 or 3",)
-    assert draw_with([Fraction(3, 20)]).brings.startswith("20 cards")
+    assert draw_with([Fraction(3, 20)]).brings.startswith("Bring 20 cards")
     assert "60 degrees red" in draw_with([Fraction(1, 6)], "spinner").brings
     assert draw_with([Fraction(123, 1000)]).what.startswith("Spin")
     birthdays = draw_with([Fraction(31, 365), Fraction(28, 365)]).when
@@ -201,17 +203,14 @@ def test_draws_have_exactly_their_chances() -> None:
         "from 1 February to 28 February",
     ]
     text = refused(
-        ArgumentError, "no outcome with the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
+        ArgumentError, "must give the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
     )
-    assert (
-        "Write 90/365 in the design in its place, which is a birthday from 1 January to 31 Mar"
-        in text
-    )
+    assert "Write 90/365 in the design instead, for a birthday from 1 January to 31 March" in text
     assert draw_with([Fraction(90, 365)], "birthday").when[0].endswith("from 1 January to 31 March")
     assert "Or use 'coin' or 'cards' or 'spinner'" in text
     text = refused(
         ArgumentError,
-        "the chance 9/25 and 1/25",
+        "the chances 9/25 and 1/25",
         draw_with,
         [Fraction(9, 25), Fraction(1, 25)],
         "birthday",
@@ -239,7 +238,7 @@ def test_packs_of_kuk_are_of_one_size(shares: tuple[Any, Any]) -> None:
     assert len(packs) == 2 and len(sizes) == 1
     for share, (red, black) in zip(shares, packs, strict=True):
         assert Fraction(int(red), int(red) + int(black)) == chance("p", share)
-    assert "look alike from behind" in brings
+    assert "all cards have the same back" in brings
     boxes = Kuk(*shares, draws=2).card().boxes
     assert boxes == (("0", "no red card"), ("1", "1 red card"), ("2", "2 red cards"))
 
@@ -289,7 +288,7 @@ def test_unnamed_chances_of_several_answers() -> None:
     three = Categorical(list(OFTEN))
     design = ForcedResponse(answers=dict.fromkeys(OFTEN, "1/6"), domain=three)
     assert from_text("forced:1/6", three) == from_text("forced:1/6,1/6,1/6", three) == design
-    refused(ArgumentError, "one for each of them", from_text, "forced:1/6,1/6", three)
+    refused(ArgumentError, "one for each answer", from_text, "forced:1/6,1/6", three)
     text = refused(ArgumentError, "which answer", from_text, "forced:1/6,1/6,1/9", three)
     assert "forced:never=1/6,sometimes=1/6,often=1/9" in text
 

@@ -91,7 +91,9 @@ def test_results_are_tables_and_pickles() -> None:
     result = INSIDE["minarets"].design.estimate(INSIDE["minarets"].counts)
     text = str(result.table())
     assert "StochasticLieDetector(1/6, 5/6), groups of 564 and 692 people" in text
-    assert "87.1 %" in text and "It takes people whose answer is no as honest." in text
+    assert (
+        "87.1 %" in text and "The design assumes that people whose answer is no are honest." in text
+    )
     again = pickle.loads(pickle.dumps(result["yes"]))
     assert again == result["yes"] and again.interval().tolist() == result["yes"].interval().tolist()
     assert result.to_frame().column_names[:3] == ["share", "estimate", "error"]
@@ -102,7 +104,7 @@ def test_mistakes_are_refused() -> None:
     cheating = designs.Cheating("1/4", "3/4")
     refused(ArgumentError, "must differ", designs.Cheating, "1/4", "0.25")
     refused(ArgumentError, "must differ", designs.ExtendedCrosswise, "1/2")
-    refused(ArgumentError, "say the truth", designs.SymmetricCheating, 0.5, 0.5, 0.1, 0.1)
+    refused(ArgumentError, "tell the truth", designs.SymmetricCheating, 0.5, 0.5, 0.1, 0.1)
     refused(IdentifiabilityError, "'cheats'|'yes'", designs.SymmetricCheating, 0.2, 0.1, 0.1, 0.55)
     one = {"yes": 10, "no": 20}
     refused(ArgumentError, "2 groups", cheating.estimate, [one])
@@ -112,7 +114,7 @@ def test_mistakes_are_refused() -> None:
     )
     refused(ArgumentTypeError, "an integer", cheating.estimate, [one, {"yes": 0.5, "no": 1}])
     refused(ArgumentError, "at least 0", cheating.estimate, [one, {"yes": -1, "no": 1}])
-    refused(ArgumentError, "Say 0 where nobody said 'no'", cheating.estimate, [one, {"yes": 1}])
+    refused(ArgumentError, "Write 0 where nobody said 'no'", cheating.estimate, [one, {"yes": 1}])
     refused(EmptyError, "group 2", cheating.estimate, [one, {"yes": 0, "no": 0}])
     result = cheating.estimate([{"yes": 41, "no": 59}, {"yes": 75, "no": 25}])
     refused(ArgumentError, "'cheats'", result.__getitem__, "cheaters")

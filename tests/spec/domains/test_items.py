@@ -43,7 +43,9 @@ def test_what_is_no_item_is_refused_by_its_row_and_not_shown() -> None:
         "post",
         ["bank", 1],
     ):
-        error = refused(ValuesError, "names what is no item", SERVICES.encode, [[], answer])
+        error = refused(
+            ValuesError, "must name items of the question only", SERVICES.encode, [[], answer]
+        )
         assert "position 1" in error and "secret" not in error
     refused(ValuesError, "must be a list", SERVICES.encode, [3])
     refused(ValuesError, "must be a list", SERVICES.encode, [None])
@@ -120,7 +122,9 @@ def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
     answers = tmp_path / "wrong.csv"
     answers.write_text("services,smokes\na,no\na;z,no\nz,no\n")
     wrong = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
-    assert "column 'services', data row 2" in wrong and "names what is no item" in wrong
+    assert (
+        "column 'services', data row 2" in wrong and "must name items of the question only" in wrong
+    )
 
 
 def test_mistakes_in_a_study_are_named() -> None:
@@ -136,7 +140,7 @@ def test_mistakes_in_a_study_are_named() -> None:
             Study.parse(STUDY.replace("epsilon = 2.0", line))
     with pytest.raises(StudyError, match="goes with items"):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\neach = "one"'))
-    with pytest.raises(StudyError, match="2 to 10,000 blocks"):
+    with pytest.raises(StudyError, match="must be 2 to 10,000 of them"):
         Study.parse(STUDY.replace('"b", "c"', '"b"'))
     assert isinstance(Study.parse(STUDY.replace('each = "pair"', "")).mechanisms["services"], OneOf)
     with pytest.raises(StudyError, match="items: does not go with"):

@@ -29,12 +29,12 @@ def test_categories_of_pandas_and_polars_are_all_labels_in_their_order() -> None
 @pytest.mark.parametrize(
     ("domain", "answer", "words"),
     [
-        (Categorical(["a", "b"]), pandas.NA, "warner.domains.with_missing says"),
-        (Categorical(["a", "b"]), datetime.date(2024, 5, 31), "to texts as the labels are"),
-        (Categorical(["a", "b"]), 1, "to texts as the labels are"),
-        (Integers(0, 9), "7", 'as "12" to 12'),
-        (Interval(0, 9, 3), "7,5", 'as "12,5" to 12.5'),
-        (Interval(0, 9, 3), np.str_("7,5"), 'as "12,5" to 12.5'),
+        (Categorical(["a", "b"]), pandas.NA, "use warner.domains.with_missing"),
+        (Categorical(["a", "b"]), datetime.date(2024, 5, 31), "to texts like the labels"),
+        (Categorical(["a", "b"]), 1, "to texts like the labels"),
+        (Integers(0, 9), "7", 'such as "12" to 12'),
+        (Interval(0, 9, 3), "7,5", 'such as "12,5" to 12.5'),
+        (Interval(0, 9, 3), np.str_("7,5"), 'such as "12,5" to 12.5'),
     ],
 )
 def test_an_answer_of_another_type_is_told_what_to_become(

@@ -52,7 +52,7 @@ from warner.results.from_tally import likelihood_data
 @pytest.mark.parametrize(
     "mechanisms, match",
     [
-        ({"sex": RandomizedResponse(SEX, 1.0)}, "has none for 'age'"),
+        ({"sex": RandomizedResponse(SEX, 1.0)}, "has no mechanism for 'age'"),
         (
             {
                 "sex": RandomizedResponse(SEX, 1.0),
@@ -61,7 +61,10 @@ from warner.results.from_tally import likelihood_data
             },
             "'place'",
         ),
-        ({"sex": RandomizedResponse(SEX, 1.0), "age": RandomizedResponse(SEX, 1.0)}, "own domain"),
+        (
+            {"sex": RandomizedResponse(SEX, 1.0), "age": RandomizedResponse(SEX, 1.0)},
+            "the domain of its attribute",
+        ),
         ({"sex": RandomizedResponse(SEX, 1.0), "age": 3}, "must be a mechanism"),
         ({"sex": RandomizedResponse(SEX, 1.0), "age": lambda d: d}, "must be a mechanism"),
         (
@@ -303,7 +306,7 @@ def test_as_many_reports_as_there_may_be_are_audited(
 ) -> None:
     """Rejects a message that makes a float of 2^10000 tuples."""
     many = Repeated(mechanism, 10_000)
-    refused(ArgumentError, r"too many tuples .* got \d\.\d\de\+\d+", many.channel)
+    refused(ArgumentError, r"too many combinations .* got \d\.\d\de\+\d+", many.channel)
     assert warner.audit(many).influence is None
 
 
@@ -394,12 +397,12 @@ def test_a_personalized_mechanism_is_one_attribute_of_several() -> None:
     assert survey.parts["place"] is CITY and warner.audit(survey).holds
     again = warner.mechanisms.from_header(survey.header)
     assert again.header == survey.header
-    with pytest.raises(ArgumentTypeError, match=r"go through a device.*city\.device"):
+    with pytest.raises(ArgumentTypeError, match=r"go through a person's device.*city\.device"):
         survey.randomize([{"place": 3, "smokes": "no"}])
 
 
 def test_real_answers_of_a_personalized_mechanism_go_through_a_device() -> None:
-    refused(ArgumentTypeError, r"go through a device.*city\.device", CITY.randomize, [3])
+    refused(ArgumentTypeError, r"go through a person's device.*city\.device", CITY.randomize, [3])
 
 
 def from_header_again(city: PersonalizedULDP) -> dict[str, object]:
@@ -410,7 +413,7 @@ def test_bad_maps_are_refused_without_naming_the_value() -> None:
     for secret, rule in (
         ({"home": [3]}, "sensitive for everyone"),
         ({"home": [4], "work": [4]}, "another tag"),
-        ({"gym": [4]}, "not there"),
+        ({"gym": [4]}, "unknown tag"),
         ({"home": [4444]}, "not in the domain"),
         ({"home": 4}, "home"),
         ([4], "dict"),
@@ -518,7 +521,7 @@ def test_samples_and_claims_about_a_device_are_refused() -> None:
     device = CITIES[0].device({"home": [4]})
     options: list[dict[str, Any]] = [{"samples": 100}, {"claim": ULDP(1.0, (3, 4))}]
     for more in options:
-        refused(ArgumentTypeError, "Audit the common mechanism", audit, device, **more)
+        refused(ArgumentTypeError, "or audit device.mechanism", audit, device, **more)
 
 
 def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone() -> None:
@@ -535,7 +538,7 @@ def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone()
         with pytest.raises(ArgumentTypeError, match="needs a domain and an epsilon"):
             PersonalizedULDP(UtilityOptimizedRR, ["home"], **arguments)  # type: ignore[arg-type]
     for more in ({"domain": PLACES}, {"sensitive": [3]}, {"keep": 0.5}):
-        with pytest.raises(ArgumentTypeError, match="Pass the class"):
+        with pytest.raises(ArgumentTypeError, match="Pass its class"):
             PersonalizedULDP(UtilityOptimizedRR(PLACES, 1.0, [3]), ["home"], **more)  # type: ignore[arg-type]
 
 

@@ -98,7 +98,7 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
     said = refused(ValuesError, "", warner.Categorical(["no", "yes"]).encode, ["no", "perhaps"])
     assert said == (
         "values: position 1: must be one of the 2 values; got a string. "
-        "Answers outside the domain are refused, not guessed: correct them or add a catch-all value."
+        "Answers outside the domain are refused, not guessed: correct them, or add a value for all others."
     )
 
 
@@ -247,7 +247,7 @@ def test_the_bounds_of_support_counts_are_reached() -> None:
 
 
 def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
-    with pytest.raises(ArgumentError, match=r"prime: cannot be given with seeds.*got 11\."):
+    with pytest.raises(ArgumentError, match=r"prime: cannot be used together with seeds.*got 11\."):
         LocalHashing(Integers(0, 9), 1.0, seeds=4, prime=11)
 
 

@@ -131,28 +131,28 @@ def test_the_draw_does_not_depend_on_the_answers() -> None:
 MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
     "one question": (lambda: OneOf(Product(a=ABC), 1.0), "of two questions or more"),
-    "no budget": (lambda: OneOf(THREE), "epsilon: must be the budget of one person"),
-    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
-    "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "must differ"),
+    "no budget": (lambda: OneOf(THREE), "epsilon: must be a number, the budget of one person"),
+    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in no block"),
+    "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "no two blocks may have"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
-    "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
+    "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 of them"),
     "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must give each of x, y one weight"),
     "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must be positive numbers"),
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
     "a mechanism on other values": (
         lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
-        "must be on the attribute's own domain",
+        "must have the domain of its attribute",
     ),
     "combined with others": (
         lambda: PerAttribute.of({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),
-        "cannot be combined with other reports",
+        "cannot be combined with others",
     ),
     "two that nobody was asked": (
-        lambda: estimate(_tally(), attributes=["a", "b"]), "never asked of one person"),
+        lambda: estimate(_tally(), attributes=["a", "b"]), "no person is asked both"),
     "a pair that nobody drew": (
-        lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "asked of nobody together"),
+        lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "in this tally was asked both"),
     "all questions": (lambda: estimate(_tally()), "attributes=['a']"),
-    "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: can be 1"),
+    "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: must be at most 1"),
     "a report of a smaller block": (
         lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a' must lie in 0..1"),
 }  # fmt: skip
@@ -330,7 +330,7 @@ def test_a_regression_takes_the_people_who_were_asked() -> None:
     pairs = subsets.randomize(answers, rng)
     refused(
         warner.errors.EmptyError,
-        "asked of nobody alone",
+        "was asked this question alone",
         warner.regress,
         pairs,
         {"ward": ward},

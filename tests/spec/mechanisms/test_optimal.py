@@ -177,7 +177,7 @@ def test_many_values_say_how_good_they_are() -> None:
 
 def test_a_bound_far_below_is_said() -> None:
     assert str(Certificate(30.0, 1.0, 29.0)) == (
-        "the best found; the best of all has at least 3.3 % of its variance"
+        "the best that was found; no other can have less than 3.3 % of its variance"
     )
 
 
@@ -251,7 +251,7 @@ def test_refusals() -> None:
     )
     refused(
         ArgumentError,
-        "domain: has more than 20 values, .*Use SubsetSelection",
+        "domain: must have at most 20 values .*Use SubsetSelection",
         Optimal,
         Integers(1, 21),
         1.0,

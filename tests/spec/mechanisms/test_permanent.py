@@ -145,7 +145,7 @@ def test_the_published_settings_of_rappor() -> None:
     for rounds in (1, 2, 3):
         assert small._degrading.ratio_of(rounds) == _worst(small, rounds)
     assert from_header(chrome.header) == chrome
-    refused(ArgumentError, "q: must exceed p", Permanent.rappor, ABC, 0.5, 0.75, 0.5)
+    refused(ArgumentError, "q: must be larger than p", Permanent.rappor, ABC, 0.5, 0.75, 0.5)
 
 
 def test_the_mean_of_ten_thousand_rounds_shows_the_permanent_report_and_no_more() -> None:
@@ -247,7 +247,7 @@ def test_a_lost_state_is_named_and_a_new_device_spends_again() -> None:
 def test_a_cloned_or_altered_state_opens_nowhere() -> None:
     device, other = SEVEN_THREE.device(), SEVEN_THREE.device()
     device.report("a")
-    refused(MismatchError, "another installation", SEVEN_THREE.device, other.key, device.state)
+    refused(MismatchError, "a device with another key", SEVEN_THREE.device, other.key, device.state)
     refused(ArgumentError, "key: is missing", SEVEN_THREE.device, None, device.state)
     stated = json.loads(device.state)
     stated["memos"][0][2] += 1
@@ -288,7 +288,13 @@ def test_simulated_rounds_estimate_as_the_mechanism_does() -> None:
 
 def test_what_is_refused() -> None:
     coin = RandomizedResponse(ABC, 1.0)
-    refused(BudgetError, "forever: must exceed the epsilon of one round, 1.0", Permanent, coin, 1.0)
+    refused(
+        BudgetError,
+        "forever: must be larger than the epsilon of one round, 1.0",
+        Permanent,
+        coin,
+        1.0,
+    )
     refused(BudgetError, "forever", Permanent, coin, math.inf)
     refused(BudgetError, "epsilon", Permanent, RandomizedResponse(ABC, math.inf), 2.0)
     for other in (SquareWave(SIX, 1.0), Repeated(coin, 2), "coin"):
@@ -317,8 +323,8 @@ def test_a_simulated_permanent_report_is_of_no_real_round() -> None:
     assert device.report(3, np.random.default_rng(1)).simulated
     again = weekly.device(device.key, device.state)
     for each in (device, again):
-        refused(ArgumentError, "for all rounds of a device, or for none", each.report, 3)
+        refused(ArgumentError, "in all rounds of a device or in none", each.report, 3)
     assert again.report(3, np.random.default_rng(2)).simulated
     real = weekly.device()
     assert not real.report(3).simulated
-    refused(ArgumentError, "for all rounds", real.report, 3, np.random.default_rng(1))
+    refused(ArgumentError, "in all rounds", real.report, 3, np.random.default_rng(1))

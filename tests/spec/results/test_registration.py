@@ -54,7 +54,7 @@ def test_a_study_and_a_plan_know_a_registered_mechanism() -> None:
     assert isinstance(warner.Study.parse(study).mechanisms["q"], Forced)
     assert warner.Study.parse(f"{study}weights = [0.75, 0.25]\n").mechanisms["q"].epsilon > 0.99
     # With equal weights its reports say what those of randomised response say.
-    assert "Forced is left out: its reports say the same as those of RandomizedResponse." in str(
+    assert "Forced is left out: it tells the same as RandomizedResponse." in str(
         warner.plan(DOMAIN, 1.0, 1000).table()
     )
     near = dict(candidates(Integers(0, 3), None, None, None, True))
@@ -83,18 +83,23 @@ def test_everything_is_forgotten_after_for_a_while() -> None:
 
         other = Other(DOMAIN, 1.0).header
         assert from_header(other).header == other
-    refused(MismatchError, r"unknown here: 'Other'.*--load FILE\.py", from_header, other)
+    refused(MismatchError, r"not known here: 'Other'.*--load FILE\.py", from_header, other)
     assert from_header(header).header == header
 
 
 def test_a_version_is_respected() -> None:
     header = {**Forced(DOMAIN, 1.0).header, "version": 2}
-    refused(MismatchError, "names version 2 of Forced; known here", from_header, header)
+    refused(MismatchError, "names version 2 of Forced, and this warner has", from_header, header)
 
 
 def test_a_taken_name_is_refused_and_the_same_class_is_replaced() -> None:
     taken = type("RandomizedResponse", (Forced,), {})
-    refused(ArgumentError, r"RandomizedResponse: is the name of", warner.register, taken)
+    refused(
+        ArgumentError,
+        r"RandomizedResponse: another mechanism has this name",
+        warner.register,
+        taken,
+    )
     again = type("Forced", (Forced,), {"__module__": Forced.__module__, "__qualname__": "Forced"})
     warner.register(again)  # the cell of a notebook is run again
     assert MECHANISMS["Forced"] is again
@@ -108,7 +113,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
         pass
 
     for wrong, said in (
-        (lambda: warner.register(NoChannel), r"lacks _sample, channel, .*Define them"),
+        (lambda: warner.register(NoChannel), r"must define _sample, channel, "),
         (lambda: warner.register(Shrunk), "needs a name"),
         (lambda: warner.register("x")(Forced), "the name of its class"),
         (lambda: warner.register(3), "must be a class of mechanisms"),

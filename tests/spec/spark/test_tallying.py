@@ -161,7 +161,7 @@ def test_what_is_no_frame_of_reports_is_refused() -> None:
     with pytest.raises(ArgumentTypeError, match="must be a Spark frame"):
         warner.spark.tally(index, {"index_report": [1]})
     refused(ReportError, "no setting_report among", warner.spark.tally, STUDY, FRAME)
-    with pytest.raises(ArgumentError, match="must be of attributes of the study"):
+    with pytest.raises(ArgumentError, match="must name attributes of the study"):
         warner.spark.tally(STUDY, OF_PEOPLE, {"colour": "x"})
     refused(ArgumentTypeError, "attribute: its columns", warner.spark.tally, STUDY, OF_PEOPLE, "x")
     for by in ("town", []):
@@ -213,7 +213,7 @@ def test_a_frame_that_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         _Job, "_by_engine", lambda job, name, frame: fewer if name == "setting" else None
     )
-    refused(ReportError, "Write it once", warner.spark.tally, STUDY, OF_PEOPLE)
+    refused(ReportError, "Write the frame to files once", warner.spark.tally, STUDY, OF_PEOPLE)
 
 
 def test_the_work_of_a_partition_can_be_sent() -> None:

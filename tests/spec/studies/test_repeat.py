@@ -68,11 +68,13 @@ def test_what_does_not_go_with_it() -> None:
     several = several.replace(
         "epsilon = 0.5\n[attributes.fine]", "epsilon = 3.0\n[attributes.fine]"
     )
-    refused(StudyError, "forever: must exceed the epsilon of one round", Study.parse, several)
+    refused(
+        StudyError, "forever: must be larger than the epsilon of one round", Study.parse, several
+    )
     drawn = several.replace("epsilon = 3.0", "epsilon = 0.5") + '[ask]\neach = "one"\n'
     refused(StudyError, "ask: does not go with", Study.parse, drawn)
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
-    refused(ArgumentError, "share the permanent report", audit, subsets, shuffled=1000, rounds=2)
+    refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
     refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())
     last = several.replace("epsilon = 3.0", "epsilon = 0.5").replace(
         "[repeat]", "[repeat]\nround = 53"

@@ -117,16 +117,16 @@ def test_mistakes_are_said() -> None:
     refused(ArgumentError, "must be of whole words", find, Words("a-z", 8, stop=4), 1.0)
     refused(
         ArgumentError,
-        "Look for the most common words with warner.find",
+        "Find the most common words with warner.find",
         RandomizedResponse,
         words,
         1.0,
     )
-    refused(ArgumentError, "a range that goes down", Words, "z-a")
+    refused(ArgumentError, "a range that runs backwards", Words, "z-a")
     refused(ArgumentError, "2 to 254 different letters", Words, "aa")
     refused(
         ArgumentError,
-        "different pieces of at most 2",
+        "different pieces, each of at most 2",
         Words,
         "a-z",
         4,

@@ -118,7 +118,7 @@ def test_a_report_names_questions_people_shares_groups_differences_and_privacy(t
         "Differences by ward",
         "larger than chance explains",
         "Of 100 people whose answer is “yes”, 73 send the report “yes”. "
-        "So do 27 of 100 whose answer is “no”.",
+        "So do 27 of 100 people whose answer is “no”.",
         "The total epsilon is 2.5.",
         "10 rounds",
         "The total epsilon is 25.",
@@ -247,9 +247,7 @@ def test_odds_are_those_of_the_sampled_integers() -> None:
     keep = float(max(coin.probabilities()[1]))
     assert f"{100 * keep:.0f} send the report “yes”" in words
     # As sure as 2 is of ln(odds): e^2 / (1 + e^2) = 0.8808, rounded up.
-    assert "can afterwards be at most 88.1 % sure of one of them, whatever it says" in (
-        words.replace("\xa0%", " %")
-    )
+    assert "can be at most 88.1 % sure of one of the answers" in words.replace("\xa0%", " %")
 
 
 def test_the_total_adds_up_over_questions_and_rounds() -> None:
@@ -257,9 +255,9 @@ def test_the_total_adds_up_over_questions_and_rounds() -> None:
     answers: list[object] = ["no", "yes"] * 200
     words = _words(_report({"x": coin, "y": coin}, {"x": answers, "y": answers}, rounds=3))
     assert "The total epsilon is 1." in words and "The total epsilon is 3." in words
-    assert "95.3 % sure of one of them" in words.replace("\xa0%", " %")
+    assert "95.3 % sure of one of the sets" in words.replace("\xa0%", " %")
     huge = _words(_report({"x": coin}, {"x": answers}, rounds=40))
-    assert "no protection to speak of" in huge and "The total epsilon is 20." in huge
+    assert "hardly any protection" in huge and "The total epsilon is 20." in huge
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         "Your class 7a 7b",
         "Question 1 of 2 With permission counts, too. Question A: Have you copied homework",
         "Question B (only you know it): did both tosses show heads?",
-        "A, same yes to both questions, or no to both B, different yes to one of them",
+        "A, same yes to both questions, or no to both B, different yes to one question",
         'Of 100 people whose answer is "yes", 25 tick "A, same" and 75 tick "B, different".',
         'Of 100 people whose answer is "no", 75 tick "A, neither" and 25 tick "B, either".',
         'Of 100 people whose answer is "yes", 100 tick "B, either".',
@@ -116,10 +116,7 @@ def test_the_draw_can_be_chosen_for_each_question(here: Path) -> None:
     page = _page("--draw", "cards", "--draw", "stole=coin")
     assert "is the number 1?" in page and "did both tosses show heads?" in page
     said = run("study", "sheet", "class.toml", "-o", "f.html", "--draw", "die", ok=False).stderr
-    assert (
-        "--draw for 'copied': has no outcome with the chance 1/4" in said
-        and "Use 'coin' or" in said
-    )
+    assert "--draw for 'copied': must give the chance 1/4" in said and "Use 'coin' or" in said
     said = run(
         "study", "sheet", "class.toml", "-o", "f.html", "--draw", "stol=die", ok=False
     ).stderr
