@@ -227,7 +227,7 @@ def test_a_wrong_public_value_is_named_by_its_row(
     wards = ["north"] * 5 + [value] + ["south"] * 2
     pq.write_table(_reports(8, ward=wards), "lake/c.parquet")
     said = _tally("--by", "ward", ok=False).stderr
-    assert "lake/c.parquet: public column 'ward': must hold declared values" in said
+    assert "lake/c.parquet: public column 'ward': must have a declared value" in said
     assert f"{got} The first such row is row 6." in said and "west" not in said
 
 
@@ -315,4 +315,4 @@ def test_another_encoding_is_told_what_to_do(lake_of_lakes_of_engines: Path, enc
     text = "name,smokes_report,drug_bits_0\nÄ,1,32\n"
     Path("export.csv").write_bytes(text.encode(encoding))
     said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
-    assert "Is it CSV in UTF-8 with a line of names?" in said
+    assert "Is it CSV in UTF-8, with the names of the columns in the first line?" in said

@@ -125,9 +125,9 @@ def test_tallies_of_groups_merge_as_before(here: Path) -> None:
     run("tally", "a.csv", "b.csv", "--by", "visit", "-o", "both.json")
     assert Path("ab.json").read_bytes() == Path("both.json").read_bytes()
     run("tally", "a.csv", "--by", "ward", "-o", "ward.json")
-    assert "by other columns" in run("merge", "a.json", "ward.json", ok=False).output
+    assert "by different columns" in run("merge", "a.json", "ward.json", ok=False).output
     run("tally", "a.csv", "-o", "plain.json")
-    assert "with groups and without" in run("merge", "a.json", "plain.json", ok=False).output
+    assert "with and without groups" in run("merge", "a.json", "plain.json", ok=False).output
     Path("copy.json").write_bytes(Path("a.json").read_bytes())
     assert "counts are equal" in run("merge", "a.json", "copy.json", ok=False).output
     assert "partly of groups" in run("estimate", "a.json", "plain.json", ok=False).output

@@ -105,7 +105,7 @@ def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
     """Rejects: --wide that is taken and does nothing."""
     command = ("regress", "r.parquet", "smokes ~ age")
     narrow, wide = run(*command).stdout, run(*command, "--wide").stdout
-    assert "Left out for want of room: interval of the odds ratio" in narrow
+    assert "Columns left out because there is no room: interval of the odds ratio" in narrow
     assert "interval of the odds ratio" in wide and "Left out" not in wide
 
 
@@ -145,7 +145,7 @@ def test_columns_of_numbers_are_numbers_or_refused(here: Path) -> None:
         with pytest.raises(AssertionError):
             coefficients(wrong)
         said_of_it = run("regress", "p.csv", "said ~ age", "--design", "crosswise:1/4", ok=False)
-        assert "must hold numbers in all rows, as in most; got text in" in said_of_it.stderr
+        assert "must have a number in every row, as in most; got text in" in said_of_it.stderr
         assert "first in data row 1." in said_of_it.stderr
 
 
@@ -173,7 +173,7 @@ MISTAKES = [
     (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: cannot be opened"),
     (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),
     (("all.csv", "siad ~ age", "--design", "crosswise:1/4"), "Is 'said' meant?"),
-    (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Name its columns in the first line"),
+    (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Write the names in the first line"),
     (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),
     (

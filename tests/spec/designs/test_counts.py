@@ -219,7 +219,7 @@ def test_a_study_states_designs() -> None:
     [
         (
             ('"crosswise:1/4"', '"crosswise:1/4"\nepsilon = 1.0'),
-            "cannabis.epsilon: does not go with",
+            "cannabis.epsilon: cannot be used with",
         ),
         (('"crosswise:1/4"', '"crossways:1/4"'), "Is 'crosswise' meant"),
         (('"crosswise:1/4"', '"crosswise:1/2"'), "say nothing"),
@@ -227,7 +227,7 @@ def test_a_study_states_designs() -> None:
         (('["no", "yes"]\ndesign = "cross', '["a", "b", "c"]\ndesign = "cross'), "two answers"),
         (
             ("[public.ward]", '[ask]\neach = "one"\nepsilon = 1\n[public.ward]'),
-            "does not go with [ask]",
+            "cannot be used with [ask]",
         ),
         (("[attributes.cannabis]", "budget = 2.0\n[attributes.cannabis]"), "is exceeded"),
     ],
@@ -367,27 +367,31 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([*_WIDE, ["Total", 990, 510]], [], "adds up other rows where age is Total"),
-        ([*_WIDE, ["alle", 990, 510]], [], "adds up other rows where age is alle"),
+        ([*_WIDE, ["Total", 990, 510]], [], "the rows where age is Total add up other rows"),
+        ([*_WIDE, ["alle", 990, 510]], [], "the rows where age is alle add up other rows"),
         ([*_WIDE, ["60+", "62%", "38%"]], [], "line 5: same must be a whole number of people"),
         ([*_WIDE, ["60+", 62, ""]], [], "line 5: different must be a whole number of people"),
-        ([*_WIDE, ["60+", "1.200", 3]], [], "Write it as 1200, without points"),
+        ([*_WIDE, ["60+", "1.200", 3]], [], "Write it like 1200, without points"),
         ([*_LONG, ["60+", "same", 3]], [], "no count of 'different' where age is 60+"),
         ([*_LONG, _LONG[1]], [], "several counts of 'same' where age is 18-29"),
-        ([["age", "yes", "no"], ["old", 3, 4]], [], "must have one column of what people said"),
-        ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same make 4, and n is 3"),
+        ([["age", "yes", "no"], ["old", 3, 4]], [], "must have one column with what people said"),
+        ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same add up to 4, but n is 3"),
         (_WIDE, ["--by", "aeg"], "has no column 'aeg'. Is 'age' meant?"),
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
-        ([*_PEOPLE, [9, "old", ""]], [], "others in 1 of 1,501, first in line 1,502"),
+        ([*_PEOPLE, [9, "old", ""]], [], "something else in 1 of 1,501 rows, first in line 1,502"),
         ([*_PEOPLE, [9, "old", "?"]], [], "first in line 1,502. Leave these people out"),
         (
             _ONE_TWO,
             [],
-            "got others in 510 of 1,500, first in line 382. They are one other value: if",
+            "got something else in 510 of 1,500 rows, first in line 382. These rows have one other value",
         ),
-        (_ONE_TWO, [], "write its word in its place, different or same. Of codes, 0 as different"),
-        (_WRONG, ["--design", "said=crosswise:1/4"], "They are 1,000 other values: if they are"),
-        ([["a", "b"], ["same", "same"]], [], "Name it: --design a=DESIGN"),
+        (
+            _ONE_TWO,
+            [],
+            "write its word instead, different or same. The only codes that are read are 0 as",
+        ),
+        (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values: if they"),
+        ([["a", "b"], ["same", "same"]], [], "Choose one: --design a=DESIGN"),
         (_LONG[:1], [], "holds no answers"),
     ],
 )
@@ -442,7 +446,9 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     design = ["--design", "said=crosswise:1/4"]
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
     assert "ward: 2 people have no entry here, and form a group without a name." in shown
-    assert "'Ashfield' and 'ashfield' are 2 groups, and differ by case or blanks alone." in shown
+    assert (
+        "'Ashfield' and 'ashfield' count as 2 groups, but differ only in capital letters" in shown
+    )
     assert "Groups of a single person: 'ashfield'." in shown
     assert "no entry" not in _run("estimate", path, *design)
     for row in rows[-3:]:
@@ -508,4 +514,4 @@ def test_sheets_in_another_language_are_read(tmp_path: Path) -> None:
     assert tally.counts.tolist() == [20, 12]
     alone = _table(tmp_path / "y.csv", [["class", "yes"], ["10a", 0.43]])
     said = _run("estimate", alone, *forced, fails=True)
-    assert "none of 'no' or of all people" in " ".join(said.split())
+    assert "but no column 'no' or n" in " ".join(said.split())

@@ -78,7 +78,11 @@ WRONG = {
     "CSV as Parquet": ("parquet", _bytes("csv"), "is text such as CSV, though its name ends"),
     "packed": ("csv", gzip.compress(_bytes("csv")), "is compressed by gzip. Unpack it"),
     "a word": ("csv", _csv(9, "two"), "row 9 of smokes_report holds no whole number. Is the file"),
-    "a label": ("csv", _csv(9, "else"), "row 9 of smokes_report holds an answer, and no report"),
+    "a label": (
+        "csv",
+        _csv(9, "else"),
+        "row 9 of smokes_report holds an answer instead of a report",
+    ),
     "a fraction": ("csv", _csv(9, "1.5"), "row 9 of smokes_report holds no whole number"),
     "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first such row is row 9"),
     "beyond": ("csv", _csv(9, "3"), r"smokes_report: must lie in 0\.\.2.*other values\? .*row 9"),
@@ -91,7 +95,7 @@ WRONG = {
     "a text": (
         "parquet",
         _bytes("parquet", smokes_report=["1"] * 20),
-        r"x.parquet: smokes_report: must be a column of integers; got String. If it holds answers, randomise them first. If it holds reports, cast it to integers\.$",
+        r"x.parquet: smokes_report: must be a column of integers; got String. If these are answers, randomise them first. If they are reports, cast them to integers\.$",
     ),
     "another name": (
         "parquet",
@@ -129,8 +133,8 @@ def test_a_wrong_file_says_what_is_wrong(folder: Path, wrong: str) -> None:
         ("south", ["north"] + ["south"] * 19, "ward=south, and the column says .* in 1 row. Move"),
         ("east", None, "folder ward=east: east is not among the values that the study declares"),
         ("east", COLUMNS["ward"], "folder ward=east: east is not among the values"),
-        ("south", ["west"] * 20, "must hold declared values.* a string that is not declared. Corr"),
-        (None, None, "has no public column 'ward'. A column or a folder ward=VALUE must say it"),
+        ("south", ["west"] * 20, "must have a declared value.* a string that is not declared. Corr"),
+        (None, None, "has no public column 'ward'. Add the column, or put the file into a folder ward=VALUE"),
     ],
 )  # fmt: skip
 def test_a_folder_and_its_files_say_the_same(

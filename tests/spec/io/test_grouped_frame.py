@@ -117,7 +117,7 @@ WRONG = {
     "no number": (pa.array([1.0, float("nan")]), r"must lie in 0\.\.9|missing values"),
     "text": (
         pa.array(["1", "0"]),
-        "a column of integers; got .*. If it holds answers, randomise them first",
+        "a column of integers; got .*. If these are answers, randomise them first",
     ),
     "truth values": (
         pa.array([True, False]),

@@ -112,7 +112,7 @@ def test_a_study_compares_each_attribute() -> None:
             pl.DataFrame({"report": [0, 1]}),
             "RandomizedResponse with epsilon 1.0, where 0 = no",
         ),
-        (COIN, pd.DataFrame({"x": [0, 1]}), "0 = no, 1 = yes. To state that"),
+        (COIN, pd.DataFrame({"x": [0, 1]}), "0 = no, 1 = yes. If that is right"),
         (COIN, pa.table({"report": [0, 1]}).to_reader(), "0 = no, 1 = yes"),
         (
             RandomizedResponse(warner.Integers(18, 90), 1.0),
@@ -145,7 +145,7 @@ def test_without_a_header_people_are_told_the_order_of_codes(
 def test_an_altered_header_is_refused(text: str) -> None:
     frame = MADE.to_frame("pandas")
     frame.attrs["warner"] = text
-    with pytest.raises(FileError, match="header of warner that was altered"):
+    with pytest.raises(FileError, match="header that warner wrote into it was altered"):
         COIN.tally(frame)
 
 

@@ -133,8 +133,8 @@ def test_only_tallies_of_the_same_groups_and_mechanism_add() -> None:
     for wrong, words in (
         (other, "the one has epsilon|the other has"),
         (declared, "declared otherwise"),
-        (_groups(street=WARDS), "by other columns"),
-        (groups.total(), "with groups and without"),
+        (_groups(street=WARDS), "by different columns"),
+        (groups.total(), "with and without groups"),
     ):
         for left, right in ((groups, wrong), (wrong, groups)):
             refused(MismatchError, words, operator.add, left, right)

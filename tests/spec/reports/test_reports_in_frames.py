@@ -106,7 +106,7 @@ def test_frames_take_reports_and_groups_from_one_frame() -> None:
     ],
 )
 def test_public_columns_of_another_index_are_refused(reports: Reports, by: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"'ward': must have the index .* Take both from one"):
+    with pytest.raises(ArgumentError, match=r"'ward': must have the same index .* from one frame"):
         _groups(by, reports)
 
 
@@ -149,7 +149,7 @@ def test_the_warning_says_the_order_of_labels_and_no_numbers_for_cells() -> None
     answers = np.arange(50) % 10
     for device, said in [
         (warner.RandomizedResponse(warner.Integers(5, 14), 1.0), "0 = 5, 1 = 6"),
-        (warner.SquareWave(warner.Integers(5, 14), 1.0), "SquareWave with epsilon 1.0. To state"),
+        (warner.SquareWave(warner.Integers(5, 14), 1.0), "SquareWave with epsilon 1.0. If that"),
     ]:
         frame = pd.DataFrame({"report": np.asarray(device.randomize(answers + 5))})
         with pytest.warns(warner.errors.FrameWarning, match=said):
