@@ -184,7 +184,7 @@ class ReportFile:
     def _wrong_columns(self, width: int, stored: Mapping[str, str]) -> FileError:
         """Make the error for a file with other columns than its header states."""
         first = ", ".join(map(repr, islice(stored, 4))) + ", ..." * (len(stored) > 4)
-        rule = f"must have the {width} columns that its header names, in that order"
+        rule = f"must have the {width} columns of its header, in that order"
         got = f"{len(stored)} ({first})"
         return FileError(self.path, rule, got, "Was the file written by warner?")
 

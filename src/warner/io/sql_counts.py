@@ -219,7 +219,7 @@ class CountsTable:
             (BEYOND, f"must lie in 0..{values - 1}", "with other numbers"),
         ):
             if wrong := sum(row.reports for row in rows if row.value == code):
-                raise ReportError(where, rule, f"{wrong:,} rows {what}")
+                raise ReportError(where, rule, f"{wrong:,} row{'s' * (wrong > 1)} {what}")
         for row in rows:
             if not 0 <= row.value < values:
                 raise self._wrong(row, f"value must lie in 0..{values - 1}")
@@ -299,7 +299,9 @@ class _Counts:
         broken = self.table.broken(self.attribute, rule, self.group_of, self.sizes)
         if broken:
             where = f"{self.table.path}: {self.attribute}"
-            raise ReportError(where, rule.text, f"{broken:,} wrong rows", rule.remedy)
+            raise ReportError(
+                where, rule.text, f"{broken:,} wrong row{'s' * (broken > 1)}", rule.remedy
+            )
         return False
 
     def batches(self, by: By) -> Iterator[Batch]:

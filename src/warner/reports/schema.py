@@ -429,7 +429,7 @@ class BitVector(_OneArray):
                 f"The last byte has bits set after bit {self.width}. Were the reports made for "
                 "more values, or with the lowest bit first?"
             )
-            rules.append(BitRule(mask, 0, 0, "unused bits at the end must be 0", remedy))
+            rules.append(BitRule(mask, 0, 0, "unused (padding) bits must be 0", remedy))
         heavy, remedy = (
             self.exclusive_mask,
             "Were the reports made with another epsilon, or for other values?",

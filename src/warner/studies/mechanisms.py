@@ -70,7 +70,7 @@ def built(
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{where}: {error}")
     if domain is not None and domain.nonresponse is not None and _works(made, domain.answered):
-        rule = f'"answer" cannot be used with {spec["mechanism"]}, which has no nonresponse'
+        rule = f'"answer" cannot be used with {spec["mechanism"]}: it has no value for nonresponse'
         text = message(f"{where}.missing", rule, None, _GO_WITH_NONRESPONSE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])

@@ -84,7 +84,10 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: warner.plan(DEVICE.domain, 1.0, 9, n=9), ["has 'n' twice"]),
         (lambda: RandomizedResponse(DEVICE.domain, p=0.75), ["'p'", "epsilon = log("]),
         (lambda: RandomizedResponse(DEVICE.domain, eps=1.0), ["Is 'epsilon' meant?"]),
-        (lambda: RandomizedResponse(DEVICE.domain, 1.0, 2.0), ["takes 2 arguments", "got 3"]),
+        (
+            lambda: RandomizedResponse(DEVICE.domain, 1.0, 2.0),
+            ["takes 2 positional arguments", "got 3"],
+        ),
         (lambda: RandomizedResponse(1.0, DEVICE.domain), ["must be a Domain"]),
         (lambda: Categorical("yes", "no"), ["Write Categorical([...])"]),
         (lambda: warner.Integers(5), ["needs the argument high"]),

@@ -234,7 +234,7 @@ def test_a_wrong_public_value_is_named_by_its_row(
 def test_a_broken_rule_names_the_attribute(lake_of_lakes_of_engines: Path) -> None:
     pq.write_table(_reports(8, drug_bits_0=[32] * 7 + [33]), "lake/c.parquet")
     said = _tally(ok=False).stderr
-    rule = "lake/c.parquet: drug: padding bits must be 0. The last byte has bits set after bit 3."
+    rule = "lake/c.parquet: drug: unused (padding) bits must be 0. The last byte has bits set after bit 3."
     assert rule in said and "The first such row is row 8." in said
 
 
@@ -247,7 +247,7 @@ def test_a_broken_rule_in_counts_names_file_and_attribute(lake_of_lakes_of_engin
         database.register("seen", table)
         database.execute(f"COPY ({statement.rstrip().rstrip(';')}) TO 'counts.csv' (HEADER)")
     said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
-    assert "counts.csv: drug: padding bits must be 0" in said
+    assert "counts.csv: drug: unused (padding) bits must be 0" in said
 
 
 def test_counts_of_a_value_that_is_not_declared_name_the_study(

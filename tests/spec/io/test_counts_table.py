@@ -231,5 +231,5 @@ def test_counts_of_checks_that_were_cut_off_are_refused() -> None:
     next(row for row in rows if row[1].startswith("check"))[3] = "2"
     lines = [["attribute", "part", "value", "reports"], *rows]
     Path("c.csv").write_text("".join(",".join(line) + "\n" for line in lines))
-    with pytest.raises(FileError, match="counts 2 reports, and the table has 3 rows"):
+    with pytest.raises(FileError, match="counts 2 reports, but the table has 3 rows"):
         read_counts("c.csv").tallies(plan.mechanisms, plan.public, plan.digest)

@@ -129,8 +129,8 @@ def test_a_wrong_file_says_what_is_wrong(folder: Path, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("value", "column", "words"),
     [
-        ("north", COLUMNS["ward"], "folder says ward=north, and the column says .* in 20 rows. Move"),
-        ("south", ["north"] + ["south"] * 19, "ward=south, and the column says .* in 1 row. Move"),
+        ("north", COLUMNS["ward"], "folder says ward=north, but the column says .* in 20 rows. Move"),
+        ("south", ["north"] + ["south"] * 19, "ward=south, but the column says .* in 1 row. Move"),
         ("east", None, "folder ward=east: east is not among the values that the study declares"),
         ("east", COLUMNS["ward"], "folder ward=east: east is not among the values"),
         ("south", ["west"] * 20, "must have a declared value.* a string that is not declared. Corr"),

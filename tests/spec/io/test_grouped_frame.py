@@ -121,7 +121,7 @@ WRONG = {
     ),
     "truth values": (
         pa.array([True, False]),
-        "a column of integers; got Bool.*If it holds answers",
+        "a column of integers; got Bool.*If these are answers",
     ),
     "nothing": (pa.array([], pa.int64()), "no reports"),
 }

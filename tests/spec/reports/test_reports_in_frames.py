@@ -41,7 +41,7 @@ REPORTS = SURE.randomize(SHUFFLED["ans"])
 def test_reports_of_one_number_fit_into_a_column(numbers: Callable[[Any], Any]) -> None:
     assert list(numbers(REPORTS)) == REPORTS.columns["report"].tolist()
     assert np.asarray(REPORTS, dtype=float).dtype == float
-    with pytest.raises(ArgumentTypeError, match=r"bits of UnaryEncoding. Take reports.to_frame\("):
+    with pytest.raises(ArgumentTypeError, match=r"bits of UnaryEncoding. Use reports.to_frame\("):
         numbers(BITS.randomize(PEOPLE["ans"]))
 
 
@@ -112,10 +112,10 @@ def test_public_columns_of_another_index_are_refused(reports: Reports, by: Any) 
 
 def test_columns_of_one_file_or_person_have_one_index(tmp_path: Any) -> None:
     both = PerAttribute.of({"a": COIN, "b": COIN})
-    with pytest.raises(ArgumentError, match="must have one index"):
+    with pytest.raises(ArgumentError, match="must all have the same index"):
         both.randomize({"a": PEOPLE["ans"], "b": SHUFFLED["ans"]})
     pair = {"a": COIN.randomize(PEOPLE["ans"]), "b": COIN.randomize(SHUFFLED["ans"])}
-    with pytest.raises(ArgumentError, match="must have one index"):
+    with pytest.raises(ArgumentError, match="must all have the same index"):
         warner.io.write_reports(pair, str(tmp_path / "r.parquet"))
     wards = warner.reports.public_columns.PublicColumn(Categorical(["a", "b"]), PEOPLE["ward"])
     warner.io.write_reports({"x": REPORTS}, str(tmp_path / "s.parquet"), public={"ward": wards})

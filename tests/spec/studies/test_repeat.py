@@ -114,7 +114,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     answers.write_text("setting,fine\nlow,no\n")
     command = ["randomize", str(file), str(answers), "-o", str(tmp_path / "out.parquet")]
     done = CliRunner().invoke(main, command)
-    assert done.exit_code != 0 and "through the device of each person" in done.output
+    assert done.exit_code != 0 and "the device of each person must make" in done.output
     assert not (tmp_path / "out.parquet").exists()
 
 

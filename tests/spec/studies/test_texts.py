@@ -118,7 +118,7 @@ def test_the_studies_of_groups_have_the_texts_too() -> None:
     assert study.title == study.groups["A"].title == "Habits"
     assert study.texts.answers("ward", "de") == ("Nord", "Süd")
     change = "[groups.attributes.smokes]\nhelp = 'x'\n"
-    with pytest.raises(StudyError, match=r"smokes.help: is the same for all groups"):
+    with pytest.raises(StudyError, match=r"smokes.help: must be the same for all groups"):
         warner.Study.parse(STUDY + groups + change)
 
 
