@@ -328,7 +328,7 @@ class Table:
             widths[widest] = min(widths[widest], least)
         if left_out:
             names = ", ".join(c.heading for c in self._columns if c in left_out)
-            notes = [*notes, f"Columns left out because there is no room: {names}."]
+            notes = [*notes, f"No room for the columns: {names}."]
         head, *lines = [
             _lines(columns, [cells[c][i] for c in columns], widths) for i in range(len(rows) + 1)
         ]

@@ -42,7 +42,7 @@ DIFFER = (
 
 # The first advice where reports are expected and something else came.
 RANDOMISE_FIRST = (
-    "If these are answers, randomise them first; run: warner randomize STUDY FILE. If people "
+    "If these are answers, randomise them first. Run: warner randomize STUDY FILE. If people "
     "answered with a card on paper, run: warner estimate FILE --design DESIGN, for example "
     "crosswise:1/4"
 )

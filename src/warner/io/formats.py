@@ -143,7 +143,7 @@ def is_report_file(path: str) -> bool:
 
 
 _NO_REPORTS = {
-    ".toml": "Give a study with --study; run: warner tally reports.parquet --study study.toml",
+    ".toml": "Give a study with --study. Run: warner tally reports.parquet --study study.toml",
     ".json": f"To add tallies up, use 'warner merge'. {RANDOMISE_FIRST}",
 }
 

@@ -198,7 +198,7 @@ def test_answers_in_place_of_reports_are_to_be_randomised_first(
     first, *rest = command.split()
     output = ["-o", "out.json"] if first in ("tally", "merge") else []
     said = run(first, name, *rest, *output, ok=False).stderr
-    hint = "If these are answers, randomise them first; run: warner randomize STUDY FILE"
+    hint = "If these are answers, randomise them first. Run: warner randomize STUDY FILE"
     assert hint in said.split("program")[0]
     assert not Path("out.json").exists()
 

@@ -105,12 +105,12 @@ WRONG = {
     "more values": (
         "parquet",
         _bytes("parquet", item_bits_2=[0] * 20, item_bits_x=[0] * 20),
-        "has item_bits_2, and reports of this mechanism have only item_bits_0 to item_bits_1. Were",
+        "has item_bits_2, but reports of this mechanism have only item_bits_0 to item_bits_1. Were",
     ),
     "padding": (
         "parquet",
         _bytes("parquet", item_bits_1=[192] * 19 + [32]),
-        "item: padding bits must be 0.*row is row 20",
+        "item: unused .padding. bits must be 0.*row is row 20",
     ),
 }
 

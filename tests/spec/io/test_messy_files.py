@@ -87,7 +87,7 @@ def test_a_comma_stays_the_delimiter_where_it_was_one(here: Path) -> None:
 
 def test_commas_and_points_in_one_column_are_not_guessed(here: Path) -> None:
     text = _refusal("ville;pay\nZürich;12,5\nZürich;1.234\nZürich;1.234,5\n")
-    assert "column 'pay', data row 2: must have a decimal comma" in text and "data row 3" in text
+    assert "column 'pay', data row 2: must have a decimal comma" in text and "data row: 3" in text
 
 
 def test_files_that_are_no_text_are_named_with_a_remedy(here: Path) -> None:
