@@ -71,7 +71,7 @@ def test_a_table_is_read_as_the_counts_of_both_groups(
     assert run(*table).output == run(*CHEATING, *FIRST, *SECOND).output
     assert "--allow-implausible" in run(*table[:-1], "card=second,first", ok=False).output
     said = " ".join(run(*table[:-1], "card", ok=False).output.split())
-    assert "2 other entries. Say which is which: --group card=FIRST,SECOND" in said
+    assert "2 other entries. Say which group is which: --group card=FIRST,SECOND" in said
     assert "needs --group" in run(*table[:-2], ok=False).output
     assert "has no column 'cart'" in run(*table[:-1], "cart=first,second", ok=False).output
 

@@ -305,7 +305,7 @@ def test_a_single_question_without_attributes_is_a_study_too() -> None:
     text = '[smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
     with pytest.raises(StudyError, match=r"smokes: .* is written \[attributes\.smokes\]\.$"):
         Study.parse(text)
-    with pytest.raises(StudyError, match="Here it is UnaryEncoding variant='oue'"):
+    with pytest.raises(StudyError, match="Here it is called UnaryEncoding variant='oue'"):
         Study.parse(
             text.replace("[smokes]", "[attributes.smokes]").replace("RandomizedResponse", "OUE")
         )

@@ -153,8 +153,8 @@ def test_tables_of_counts_have_groups(tmp_path: Path) -> None:
         (("cannabis;same", "cannabis;yes"), "line 2: report: must be different or same"),
         (("cannabis;B", "canabis;B"), "Is 'cannabis' meant"),
         ((";680", ";1.200"), "whole number of people"),
-        (("cannabis;B", "cannabis;A"), "twice"),
-        (("cannabis;B;320\n", ""), "no count of 'different' of 'cannabis'"),
+        (("cannabis;B", "cannabis;A"), "counts a word again"),
+        (("cannabis;B;320\n", ""), "no count of 'different' for 'cannabis'"),
         (("attribute;value;count", "attribute;value;count;town"), "too few cells"),
     ],
 )
@@ -170,7 +170,7 @@ def test_each_group_needs_all_its_lines(tmp_path: Path) -> None:
     table = "\n".join(["attribute;value;count;ward", *lines]).replace(",", ";")
     said = _tallied(tmp_path, table.replace("cannabis;same;680;south\n", ""), fails=True)
     words = " ".join(said.split())
-    assert "no count of 'same' of 'cannabis' where ward is 'south'. Write 0 if" in words
+    assert "no count of 'same' for 'cannabis' where ward is 'south'. Write 0 if" in words
     # A ward without any line of a question has nobody there.
     table = table.replace("cannabis;same;680;south\n", "").replace("cannabis;B;320;south\n", "")
     _tallied(tmp_path, table)
@@ -204,7 +204,9 @@ def test_another_word_in_a_file_is_refused_by_its_row(tmp_path: Path) -> None:
     (tmp_path / "said.csv").write_text(SAID.replace("B,", "perhaps,"))
     options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
     out = _run("tally", str(tmp_path / "said.csv"), *options, fails=True)
-    assert "line 3: cannabis must be a word of the card. different, same, A, B" in out
+    assert (
+        "line 3: cannabis must be a word of the card. The words are: different, same, A, B" in out
+    )
     assert "perhaps" not in out
 
 
