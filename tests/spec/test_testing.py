@@ -473,10 +473,16 @@ def test_a_law_that_a_subclass_changes_is_checked_again() -> None:
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
-        (1.3, "epsilon: is 1, and the law of Other spends 1.3, above it. Check the prob"),
-        (0.5, "epsilon: is 1, and the law of Other spends only 0.5. Check the prob"),
-        (1 + 1e-8, "epsilon: cannot be met with 64-bit thresholds: the nearest that can is 1.0000"),
-        (1 - 1e-8, "epsilon: cannot be met with 64-bit thresholds: the nearest that can is 0.9999"),
+        (1.3, "epsilon: is 1, but the probabilities of Other spend 1.3, above it. Check the prob"),
+        (0.5, "epsilon: is 1, but the probabilities of Other spend only 0.5. Check the prob"),
+        (
+            1 + 1e-8,
+            "epsilon: cannot be met with 64-bit random numbers: the nearest epsilon is 1.0000",
+        ),
+        (
+            1 - 1e-8,
+            "epsilon: cannot be met with 64-bit random numbers: the nearest epsilon is 0.9999",
+        ),
     ],
 )
 def test_a_wrong_formula_is_not_called_a_rounding_error(factor: float, said: str) -> None:

@@ -89,8 +89,9 @@ def require_new(path: str | os.PathLike[str]) -> None:
 
 def _is_there(path: str | os.PathLike[str]) -> FileError:
     rule = "is there already, and reports never replace a file"
-    remedy = "Choose another name. If the reports in it are of the same answers, use those"
-    return FileError(without_secrets(str(path)), rule, None, f"{remedy}: new ones spend as much")
+    remedy = "Choose another name. If the file holds reports of the same answers, use that file"
+    again = "new reports would spend the privacy budget again"
+    return FileError(without_secrets(str(path)), rule, None, f"{remedy}: {again}")
 
 
 @contextmanager
@@ -190,13 +191,13 @@ def _umask() -> int:
 # What people expect of a file by its name; other endings say nothing.
 _EXPECTED = {
     **dict.fromkeys([".csv", ".tsv", ".xlsx", ".xls", ".ods"], "a spreadsheet"),
-    **dict.fromkeys([".parquet", ".feather", ".arrow"], "a table of Arrow"),
+    **dict.fromkeys([".parquet", ".feather", ".arrow"], "a Parquet or Arrow table"),
     **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
     **dict.fromkeys([".png", ".svg", ".html", ".pdf"], "a page or a picture"),
     **dict.fromkeys([".pkl", ".pickle"], "a pickle"),
     **dict.fromkeys([".docx", ".doc", ".odt", ".rtf", ".pptx"], "an office document"),
-    ".warner": "reports of warner",
-    ".toml": "a study",
+    ".warner": "a file of reports",
+    ".toml": "a study file",
 }
 
 
@@ -204,7 +205,7 @@ def require_ending(path: str | os.PathLike[str], *endings: str, remedy: str) -> 
     """Refuse a name whose ending says another format than the one that is written."""
     ending = Path(path).suffix.lower()
     if ending in _EXPECTED and ending not in endings:
-        rule = f"must not end in {ending}, because {_EXPECTED[ending]} is not what is written"
+        rule = f"must not end in {ending}, because the file written here is not {_EXPECTED[ending]}"
         raise ArgumentError(os.fspath(path), rule, None, remedy)
 
 

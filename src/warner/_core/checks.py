@@ -28,7 +28,7 @@ def legible(name: str, text: str) -> str:
     """Return a label or a name, refused where a page or a terminal cannot show it."""
     if (character := unreadable(text)) is not None:
         raise ArgumentError(
-            name, f"must not hold {character}", show(text), "Write it in printable characters"
+            name, f"must not contain {character}", show(text), "Remove that character"
         )
     return text
 
@@ -80,12 +80,12 @@ def probability(name: str, value: Any) -> float:
 def confidence_level(value: Any) -> float:
     """Return the level of an interval or a test as a float in [0.5, 1)."""
     if isinstance(value, str):
-        remedy = "Such as 0.95. The interval of one value is result[value].interval()"
+        remedy = "For example 0.95. For the interval of one value use result[value].interval()"
         raise ArgumentTypeError("level", "must be a number", kind(value), remedy)
     level = real("level", value)
     error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
     if 0 < error_in <= 0.5 and level != 0.5:
-        rule = "must be the probability that an interval holds, at least 0.5"
+        rule = "must be how sure an interval is to contain the true value, at least 0.5"
         raise ArgumentError("level", rule, show(level), f"Did you mean {1 - error_in:g}?")
     level = probability("level", level)
     return level
@@ -108,11 +108,11 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     # An integer beyond the range of floats does not mean infinity.
     if math.isinf(number) and value != number:
         raise BudgetError(
-            name, "is beyond every float", show(value), "Pass a positive number such as 1.0"
+            name, "is too large for a float", show(value), "Pass a positive number such as 1.0"
         )
     if math.isinf(number) and not infinite:
         rule = "must be finite for this mechanism"
-        remedy = "RandomizedResponse is the one that allows no protection"
+        remedy = "RandomizedResponse allows epsilon=inf, which means no protection"
         raise BudgetError(name, rule, "inf", remedy)
     return number
 
@@ -168,13 +168,12 @@ def distribution(
     """
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
-        raise ArgumentError(
-            name, f"must have shape ({'K' if size is None else size},)", str(array.shape)
-        )
+        rule = "must be one-dimensional" if size is None else f"must have shape ({size},)"
+        raise ArgumentError(name, rule, str(array.shape))
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
-        least = f" and least entry {array.min():.6g}" if (array < 0).any() else ""
-        rule = "must be a distribution: entries >= 0 that sum to 1"
-        raise ArgumentError(name, rule, f"sum {array.sum():.6g}{least}")
+        least = f" and the smallest number {array.min():.6g}" if (array < 0).any() else ""
+        rule = "must be a distribution: numbers >= 0 that sum to 1"
+        raise ArgumentError(name, rule, f"the sum {array.sum():.6g}{least}")
     return array
 
 

@@ -177,7 +177,7 @@ def _listed(where: str, more: Sequence[int], count: int) -> str:
         return ""
     noun = where.rpartition(":")[2].rpartition(",")[2].strip()
     shown = ", ".join(map(str, more)) + (", ..." if count > len(more) else "")
-    return f" The same holds for {count:,} more: {noun}{'s' * (count > 1)} {shown}."
+    return f" The same error is in {count:,} more {noun}{'s' * (count > 1)}: {shown}."
 
 
 class ArgumentTypeError(WarnerError, TypeError):

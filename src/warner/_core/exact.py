@@ -167,10 +167,10 @@ def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget outside [1e-9, 60] with BudgetError."""
     if epsilon < SMALLEST_EPSILON:
-        rule = f"is too small: below {SMALLEST_EPSILON:g} reports tell nothing"
+        rule = f"is too small: reports with less than {SMALLEST_EPSILON:g} tell nothing"
         raise BudgetError("epsilon", rule, repr(epsilon), "Pass a larger epsilon")
     if epsilon > LARGEST_EPSILON:
-        rule = f"must be at most {LARGEST_EPSILON:g}: 64-bit thresholds cannot represent more"
+        rule = f"must be at most {LARGEST_EPSILON:g}: 64-bit random numbers allow no more"
         remedy = "Pass a smaller epsilon; for no protection use RandomizedResponse with epsilon=inf"
         raise BudgetError("epsilon", rule, repr(epsilon), remedy)
 
@@ -184,7 +184,7 @@ def realise(
 ) -> float:
     """Return the realised epsilon, times ln(high / low), rounded up, of the law of ``whose``."""
     if high <= low:
-        rule = "is too small: with 64-bit thresholds reports would not depend on the value"
+        rule = "is too small: with 64-bit random numbers, reports would not depend on the value"
         remedy = "Pass a larger epsilon or use a smaller domain"
         raise BudgetError("epsilon", rule, repr(requested), remedy)
     epsilon = log_ratio(high, low, times)
@@ -192,9 +192,9 @@ def realise(
         # Rounded thresholds miss the budget by a few steps of 2^-64; a wrong formula by far more.
         if abs(epsilon - requested) > max(1e-6, math.exp(requested) / 2**54):
             spent = f"{epsilon:.6g}, above it" if epsilon > requested else f"only {epsilon:.6g}"
-            rule = f"is {requested:g}, and the law of {whose} spends {spent}"
+            rule = f"is {requested:g}, but the probabilities of {whose} spend {spent}"
             raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
-        rule = f"cannot be met with 64-bit thresholds: the nearest that can is {epsilon!r}"
+        rule = f"cannot be met with 64-bit random numbers: the nearest epsilon is {epsilon!r}"
         raise BudgetError("epsilon", rule, repr(requested), "Pass a larger epsilon")
     return epsilon
 

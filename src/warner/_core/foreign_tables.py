@@ -96,8 +96,8 @@ def header_of(data: Any) -> dict[str, Any] | None:
             return dict(header) if header else None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
-    rule = "has a header of warner that was altered"
-    raise FileError("data", rule, None, "Take the reports from where they were made")
+    rule = "the header that warner wrote into it was altered"
+    raise FileError("data", rule, None, "Use the reports as they were made")
 
 
 # -----------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def index_of(values: Any) -> Any:
     if isinstance(values, Mapping):
         given = [index for of in values.values() if (index := index_of(of)) is not None]
         if any(not index.equals(given[0]) for index in given[1:]):
-            rule = "must have one index, so that each row is one person"
+            rule = "must all have the same index, so that each row is one person"
             raise ArgumentError("columns", rule, None, "Take all columns from one frame")
         return given[0] if given else None
     index = getattr(values, "index", None)
@@ -135,6 +135,9 @@ def in_order_of(index: Any, values: Any, name: str) -> Any:
         return values
     if theirs.is_unique and index.is_unique and (rows := theirs.get_indexer(index)).min() >= 0:
         return values.iloc[rows]
-    rule = "must have the index of the answers that were randomised, in any order"
-    remedy = "Take both from one frame. If the rows are in one order, pass to_numpy() of the column"
+    rule = "must have the same index as the answers that were randomised, in any order"
+    remedy = (
+        "Take the column and the answers from one frame. If their rows are in the same order, pass "
+        "column.to_numpy()"
+    )
     raise ArgumentError(name, rule, "another index", remedy)

@@ -88,14 +88,14 @@ LITERATURE = {
     },
 }
 FURTHER = {  # what else a name stands for, or does not
-    "RAPPOR": "Its permanent reports, for many rounds of the same people, are "
-    "warner.mechanisms.Permanent.",
-    "IBU": "Run until it converges, IBU is warner.MaximumLikelihood.",
-    "PEM": "Its steps are others than those of PEM; the guide 'Words that nobody has listed' shows "
-    "them.",
-    "HR": "It is the form for high privacy alone. With 100 values its error is 1.3 times that of "
-    "subset selection at epsilon 1, and 14 times at epsilon 4: above epsilon 1 it is no fair "
-    "baseline. Take SubsetSelection or, for short reports, "
+    "RAPPOR": "For RAPPOR's permanent reports, with which the same people answer in many rounds, "
+    "use warner.mechanisms.Permanent.",
+    "IBU": "Run until it converges, IBU gives the same result as warner.MaximumLikelihood.",
+    "PEM": "The steps of find are not the steps of PEM: see the guide 'Words that nobody has "
+    "listed'.",
+    "HR": "HadamardResponse is meant for high privacy only. With 100 values its error is 1.3 times "
+    "the error of subset selection at epsilon 1, and 14 times at epsilon 4: above epsilon 1 it is "
+    "no fair comparison. Use SubsetSelection or, for short reports, "
     "warner.mechanisms.ProjectiveGeometryResponse.",
 }
 _ABSENT = {  # what papers compare with, and this package does not have
@@ -151,13 +151,13 @@ _METHODS = _by_word(
 _ARGUMENTS = _by_word(
     {
         "seed randomstate": "For a repeatable simulation pass rng=numpy.random.default_rng(42)",
-        "p prob probability": "The probability p of the true value among K follows from epsilon: "
-        "epsilon = log(p (K - 1) / (1 - p))",
+        "p prob probability": "p, the probability of the true value among K values, follows from "
+        "epsilon: epsilon = log(p (K - 1) / (1 - p))",
         "eps budget": "Is 'epsilon' meant?",
         "optimal optimized optimised": "Is 'variant' meant, such as variant='oue'?",
         "g": "Is 'buckets' meant?",
         "d k w omega": "Is 'size' meant?",
-        "width precision margin": "An epsilon for a width is proposed by "
+        "width precision margin": "For the epsilon that gives a width, call "
         "warner.design.propose(domain, n, width=0.06)",
         "by groups": "Count by group: mechanism.tally(reports, by={...})",
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
@@ -248,7 +248,7 @@ class Hinting:
                 if each.startswith("warner.") or each.partition("(")[0] in names
             ]
             kind = type(self).__name__
-            remedy = meant(name, names) or f"help({kind}) lists what there is"
+            remedy = meant(name, names) or f"help({kind}) lists all names"
             remedy = f"Here it is {here[0]}" if here else remedy
             raise AttributeError(message(f"{kind}.{name}", "does not exist", None, remedy))
 
@@ -303,7 +303,7 @@ def _problem_of(
     needed = [each.name for each in parameters if each.default is each.empty]
     call = f"{name}({', '.join(needed)}{', ...' * (len(needed) < len(names))})"
     rest = [each for each in names if each not in needed]
-    usage = f"Write {call}" + f"; others are {', '.join(rest)}" * bool(rest)
+    usage = f"Write {call}" + f"; optional arguments: {', '.join(rest)}" * bool(rest)
     for given in keywords:
         if given not in names:
             remedy = _ARGUMENTS.get(_plain(given), "")
@@ -313,7 +313,7 @@ def _problem_of(
             return TypeError(message(name, f"has no argument {given!r}", None, remedy))
     if len(args) > len(by_place):
         remedy = f"Write {name}([...])" if len(names) == 1 else usage
-        rule = f"takes {len(by_place)} argument{'s' * (len(by_place) != 1)} by place"
+        rule = f"takes {len(by_place)} positional argument{'s' * (len(by_place) != 1)}"
         return TypeError(message(name, f"{rule}: {', '.join(by_place)}", str(len(args)), remedy))
     twice = [each for each in by_place[: len(args)] if each in keywords]
     if twice:

@@ -340,7 +340,7 @@ class JsonLines:
             if lines[-1]:
                 write_whole(path, "\n".join([*lines[:-1], ""]).encode())
         elif lines and not replace:
-            rule, remedy = "is a file of another kind", "Name a file that does not exist yet"
+            rule, remedy = "holds something else already", "Name a file that does not exist yet"
             raise FileError(str(path), rule, None, remedy)
         else:
             write_whole(path, f"{first}\n".encode())
@@ -352,7 +352,8 @@ class JsonLines:
         except ValueError:
             piece = None
         if not isinstance(piece, dict):
-            rule, remedy = "is no finished piece of work", "Remove the line: its work is done again"
+            rule = "cannot be read as a saved piece of work"
+            remedy = "Remove the line: its work is then done again"
             raise FileError(f"{self.path}, line {number}", rule, None, remedy)
         return piece
 

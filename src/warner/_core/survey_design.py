@@ -92,7 +92,7 @@ class SurveyDesign:
         for role, name in self.roles.items():
             if name not in listed:
                 rule = f"must be a public column of {where}: {', '.join(listed) or 'none'}"
-                remedy = meant(name, listed) or "Carry the column beside the reports"
+                remedy = meant(name, listed) or "Keep this column beside the reports"
                 raise ArgumentError(role, rule, show(name), remedy)
 
     def sample(self, columns: Mapping[str, Any], sizes: np.ndarray) -> DrawnSample:
@@ -121,20 +121,21 @@ class SurveyDesign:
             of_unit = np.zeros(len(clusters), dtype=np.int64)
             of_unit[unit] = stratum
             if (crossing := of_unit[unit] != stratum).any():
-                rule = f"must lie in one stratum of {self.strata!r} each"
-                got = f"{show(clusters[int(unit[np.argmax(crossing)])])} lies in several"
-                remedy = "Number clusters so that those of other strata have other names"
+                rule = f"each cluster must lie in one stratum of {self.strata!r}"
+                got = f"{show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
+                remedy = "If these are different clusters, give each of them a name of its own"
                 raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
         if (drawn < 2).any():
             what = "people" if self.cluster is None else "clusters"
             one = int(np.argmax(drawn < 2))
             where = "" if self.strata is None else f" in each stratum of {self.strata!r}"
-            rule = f"must be at least 2 {what}{where}: one alone does not show how they differ"
+            rule = f"needs at least 2 {what}{where}: a single one does not show how {what} differ"
             got = f"1 in {strata[one]}"
-            remedy = "Join strata with one cluster to a stratum that is like them"
-            name = self.cluster or self.strata or "the design"
-            raise ArgumentError(f"column {name!r}", rule, got, remedy if self.strata else None)
+            remedy = "Merge this stratum with one that is like it"
+            name = self.cluster or self.strata
+            where = "survey design" if name is None else f"column {name!r}"
+            raise ArgumentError(where, rule, got, remedy if self.strata else None)
         people = float(sizes.sum())
         weights = weights * (people / float(sizes @ weights))
         return DrawnSample(self, weights, sizes.astype(np.float64), unit, stratum, of_unit, drawn)
@@ -204,8 +205,9 @@ class DrawnSample:
 
     def alone(self, needed: str, got: str | None = None) -> ArgumentError:
         """The error of people who lie in one cluster, and are looked at by themselves."""
-        rule = f"needs {needed}: one alone does not show how clusters differ"
-        return ArgumentError("cluster", rule, got, "Leave them out, or join what is alike")
+        rule = f"needs {needed}: a single one does not show how clusters differ"
+        remedy = "Leave these people out, or merge groups or values that are alike"
+        return ArgumentError("cluster", rule, got, remedy)
 
     def require_spread(self, spread: np.ndarray) -> None:
         """Refuse a covariance that is 0 in some direction, relative to that of single people.
@@ -284,8 +286,8 @@ def _positive(name: str, values: Any) -> np.ndarray:
     wrong = ~(np.isfinite(weights) & (weights > 0))
     if wrong.any():
         rule = "must hold positive numbers, one for each person"
-        got = f"others in {int(wrong.sum())} of {len(weights)} rows"
-        remedy = "Leave people of weight 0 out: they stand for nobody"
+        got = f"something else in {int(wrong.sum())} of {len(weights)} rows"
+        remedy = "Leave out people with weight 0: they stand for nobody"
         raise ArgumentError(f"weights {name!r}", rule, got, remedy)
     return weights / float(weights.max())  # so that sums do not overflow
 
@@ -295,7 +297,7 @@ def _numbered(role: str, name: str, values: Any) -> tuple[list[Any], np.ndarray]
     column = np.asarray(values)
     is_missing = [value is None or value != value for value in column.tolist()]
     if any(is_missing):
-        got = f"none in {sum(is_missing)} of {len(column)} rows"
+        got = f"no value in {sum(is_missing)} of {len(column)} rows"
         raise ArgumentError(f"{role} {name!r}", "must have a value for each person", got)
     different, number = np.unique(column, return_inverse=True)
     return different.tolist(), number.ravel()

@@ -328,7 +328,7 @@ class Table:
             widths[widest] = min(widths[widest], least)
         if left_out:
             names = ", ".join(c.heading for c in self._columns if c in left_out)
-            notes = [*notes, f"Left out for want of room: {names}."]
+            notes = [*notes, f"No room for the columns: {names}."]
         head, *lines = [
             _lines(columns, [cells[c][i] for c in columns], widths) for i in range(len(rows) + 1)
         ]
@@ -699,7 +699,7 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
         rule = "must name an installed data frame library"
-        remedy = 'For example pyarrow, which pip install "warner[files]" brings'
+        remedy = 'For example pyarrow, which pip install "warner[files]" installs'
         error = ArgumentError("backend", rule, repr(backend), remedy)
     raise error
 

@@ -31,19 +31,20 @@ _NO_WIDTH = re.compile(
 # No separator of folders, no hidden file, and short enough for a file name with more before it.
 _FILE_NAME = re.compile(r"\w[\w .-]{0,59}")
 FILE_NAME_RULE = (
-    "must be letters, digits, spaces and ._-, at most 60, because files are named after groups"
+    "must be at most 60 letters, digits, spaces or ._- signs, because files are named after groups"
 )
 
 ALIKE = "must not have labels that look alike"
 DIFFER = (
-    "They differ only by case, blanks, composed letters or characters without width. Rename or "
-    "remove one"
+    "They differ only in capital letters, spaces, the way accents are stored, or invisible "
+    "characters. Rename or remove one"
 )
 
 # The first advice where reports are expected and something else came.
 RANDOMISE_FIRST = (
-    "If these are answers, randomise them first: warner randomize STUDY FILE. If they are what "
-    "people said by a card: warner estimate FILE --design crosswise:1/4, or the design that it was"
+    "If these are answers, randomise them first. Run: warner randomize STUDY FILE. If people "
+    "answered with a card on paper, run: warner estimate FILE --design DESIGN, for example "
+    "crosswise:1/4"
 )
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)

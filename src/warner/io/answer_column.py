@@ -19,7 +19,7 @@ from warner.domains.items import SPELLED, UNKNOWN
 EMPTY = "an empty cell"
 _MISSING = ("no answer", EMPTY)
 _POLICIES = (
-    'In the study, missing = "answer" makes nonresponse a value that is protected, and '
+    'In the study, missing = "answer" makes nonresponse a protected value of its own, and '
     'missing = "drop" leaves the person out'
 )
 _NUMBERS = "Write a number alone, as in 12, without a unit or a word"
@@ -204,8 +204,9 @@ class AnswerColumn:
             return column
         # A point in such a column could be between thousands, so it is refused.
         points = pc.match_substring(column, ".").to_numpy(zero_copy_only=False)
-        rule, got = "must have a decimal comma, as other rows of the column have", "a point"
-        self._refuse(column, points, rule, got, None, "Write all numbers of the column alike")
+        rule, got = "must have a decimal comma, as other rows of the column do", "a point"
+        remedy = "Write all numbers of the column in the same way"
+        self._refuse(column, points, rule, got, None, remedy)
         return pc.replace_substring(column, ",", ".")
 
     def _refuse(

@@ -96,7 +96,7 @@ def _feather(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
     with contextlib.suppress(pa.ArrowException, OSError, KeyError):
         table = feather.read_table(pa.BufferReader(data))
         return _table(table.column_names, names, lambda: map(table.column, names))
-    raise FileError(shown, "is not readable as Feather, or is truncated", None, _AGAIN)
+    raise FileError(shown, "is not readable as Feather, or is cut off", None, _AGAIN)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -113,13 +113,14 @@ def _json(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
     except (ValueError, RecursionError):
         problem = ""
     if problem is not None:
-        raise FileError(shown, f"is not readable as JSON{problem}, or is truncated", None, _AGAIN)
+        raise FileError(shown, f"is not readable as JSON{problem}, or is cut off", None, _AGAIN)
     if len(people) == 1:
         people = _people(people[0], shown) if isinstance(people[0], dict) else people[0]
     for row, person in enumerate(people, 1):
         if not isinstance(person, dict):
             rule = f"must hold one object for each person, and data row {row:,} is something else"
-            raise FileError(shown, rule, None, 'As in [{"smokes": "never"}, {"smokes": "often"}]')
+            remedy = 'For example [{"smokes": "never"}, {"smokes": "often"}]'
+            raise FileError(shown, rule, None, remedy)
     every = list(dict.fromkeys(name for person in people for name in person))
     return _table(every, names, lambda: ([p.get(name) for p in people] for name in names))
 
@@ -139,13 +140,13 @@ def _json_values(text: str) -> Iterator[Any]:
 def _people(whole: dict[str, Any], shown: str) -> list[dict[str, Any]]:
     """One person, or the people of columns: of lists, or of {row: cell} as pandas writes them."""
     if str(whole.get("format")).startswith("warner-"):
-        remedy = "Name the file of answers"
+        remedy = "Give the file of answers"
         raise FileError(shown, "was written by warner, and holds no answers", None, remedy)
     if not whole or not all(isinstance(cells, list | dict) for cells in whole.values()):
         return [whole]
     rows = {tuple(c) if isinstance(c, dict) else range(len(c)) for c in whole.values()}
     if len(rows) > 1:
-        raise FileError(shown, "has columns whose rows are not the same", None, _AGAIN)
+        raise FileError(shown, "has columns with different rows", None, _AGAIN)
     columns = [list(c.values()) if isinstance(c, dict) else c for c in whole.values()]
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
@@ -164,8 +165,8 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
     headers, filled = _safely(shown, partial(_headers, data))
     fits = [title for title, header in headers.items() if header and set(names) <= set(header)]
     if len(fits) > 1 and names:
-        rule = f"has {', '.join(names)} on more than one sheet"
-        raise FileError(shown, rule, ", ".join(fits), "Keep the sheet with the answers")
+        rule = f"has the column{'s' * (len(names) > 1)} {', '.join(names)} on more than one sheet"
+        raise FileError(shown, rule, ", ".join(fits), "Keep only the sheet with the answers")
 
     def fit(title: str) -> tuple[int, bool, bool]:
         """How well a sheet fits: a note is a sheet of one column, or of a line alone."""
@@ -187,7 +188,7 @@ def _safely(shown: str, work: Callable[[], Any]) -> Any:
             raise
         except Exception:
             pass
-    rule = "is no Excel file that openpyxl can read"
+    rule = "cannot be read as an Excel file"
     remedy = "Save it again in Excel, or as CSV UTF-8"
     raise FileError(shown, rule, None, remedy)
 
@@ -223,9 +224,10 @@ def _refuse_formulas(data: bytes, title: str, places: Mapping[str, int]) -> None
             value, is_formula = row[position], formulas[position].data_type == "f"
             # The type "str" is that of a formula whose value is an empty text.
             if is_formula and value.value is None and value.data_type != "str":
-                rule, remedy = "must have its value in the file", "Save the file again in Excel"
+                rule = "must have a value in the file"
+                remedy = "Open the file in Excel, and save it again"
                 where = f"column {name!r}, data row"
-                raise ValuesError(number, rule, "a formula alone", remedy, where)
+                raise ValuesError(number, rule, "only a formula", remedy, where)
 
 
 def _workbook(data: bytes, data_only: bool = True) -> Any:

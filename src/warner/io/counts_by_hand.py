@@ -101,7 +101,7 @@ class CountsByHand:
             ReportError: a word that is no report.
         """
         if unknown := [name for name in self.by if name not in public]:
-            rule = f"has a column {show(unknown[0])}, which is no public column of the study"
+            rule = f"has a column {show(unknown[0])}, which is not a public column of the study"
             remedy = meant(unknown[0], [ATTRIBUTE, *public]) or f"Declare it: [public.{unknown[0]}]"
             raise FileError(self.path, rule, None, remedy)
         keys = list(dict.fromkeys(line.key for line in self._lines))
@@ -118,13 +118,14 @@ class CountsByHand:
         tables = {}
         for name, mechanism in mechanisms.items():
             if not mechanism.report_words:
-                rule = f"cannot count {name!r}, whose reports are no words"
+                rule = f"cannot have counts of {name!r}, because its reports are not words"
                 raise FileError(self.path, rule, None, "Give the reports themselves")
             tables[name] = np.full((size, mechanism.n_reports), -1, dtype=np.int64)
         for line in self._lines:
             name, code = self._read(line, mechanisms)
             if tables[name][number_of[line.key], code] >= 0:
-                raise FileError(self._where(line), "counts a report twice", None, "Add them up")
+                remedy = "Add the two counts up"
+                raise FileError(self._where(line), "counts a word again", None, remedy)
             tables[name][number_of[line.key], code] = line.people
         if not sum(line.people for line in self._lines):
             raise EmptyError(self.path, "counts nobody")
@@ -134,7 +135,7 @@ class CountsByHand:
             # A group without any line of the attribute has no people in it.
             lacks &= ~lacks.all(axis=1, keepdims=True) | lacks.all()
             for group, missing in np.argwhere(lacks):
-                rule = f"has no count of {mechanism.report_words[missing]!r} of {name!r}"
+                rule = f"has no count of {mechanism.report_words[missing]!r} for {name!r}"
                 if self.by and not lacks.all():
                     key = next(key for key in keys if number_of[key] == group)
                     pairs = zip(self.by, key, strict=True)
@@ -151,7 +152,7 @@ class CountsByHand:
         """The attribute and the report of a line."""
         name = line.attribute or next(iter(mechanisms))
         if name not in mechanisms or (not line.attribute and len(mechanisms) > 1):
-            rule = f"must be of an attribute of the study: {', '.join(mechanisms)}"
+            rule = f"the attribute must be one of the study: {', '.join(mechanisms)}"
             near = meant(line.attribute, mechanisms)
             raise FileError(self._where(line), rule, show(line.attribute), near)
         problem = None
@@ -169,11 +170,11 @@ def _people(where: str, name: str, text: str) -> int:
     """A number of people in a cell."""
     if _WHOLE.fullmatch(text):
         return int(text.partition(".")[0])
-    rule, remedy = f"{name} must be a whole number of people", "Write it as 1200, without points"
+    rule, remedy = f"{name} must be a whole number of people", "Write it like 1200, without points"
     if not text:
         remedy = "Write 0 if nobody said it"
     if "%" in text:
-        remedy = "Write how many people they were in place of a percentage"
+        remedy = "Write the number of people, not a percentage"
     raise FileError(where, rule, None, remedy)
 
 
@@ -214,8 +215,9 @@ def as_long(
     )
     if are_counts and len(different) == 2 and rest and not totals:
         column = names[next(iter(of_word))]
-        rule = f"has a column {show(column)}, and none of {rest[0]!r} or of all people"
-        raise FileError(path, rule, None, f"Add the column {rest[0]}, or n with all people")
+        rule = f"has a column {show(column)}, but no column {rest[0]!r} or n"
+        remedy = f"Add the column {rest[0]}, or a column n with the number of all people"
+        raise FileError(path, rule, None, remedy)
     if not of_word or (len(of_word) < 2 and (len(different) > 2 or not totals)):
         return None
     if rest and (len(different) > 2 or not totals):
@@ -232,8 +234,8 @@ def as_long(
             whole, several = names[totals[0]], sum(counts.values())
             total = _people(where, whole, cells[totals[0]].strip())
             if total < several or (not rest and total > several):
-                rule = f"{' and '.join(counts)} make {several:,}, and {whole} is {total:,}"
-                raise FileError(where, rule, None, "Correct the counts, or take a column away")
+                rule = f"{' and '.join(counts)} add up to {several:,}, but {whole} is {total:,}"
+                raise FileError(where, rule, None, "Correct the counts, or remove a column")
             counts |= dict.fromkeys(rest, total - several)
         made += [(number, [*key, word, str(count)]) for word, count in counts.items()]
     return [*(names[i] for i in others), VALUE, COUNT], made
@@ -303,7 +305,7 @@ def read_said(
         questions = dict.fromkeys(line.attribute for line in hand._lines)
         question = name if name in questions else next(iter(questions)) or None
         if len(questions) > 1 and name not in questions:
-            rule, remedy = "counts more than one question", "Name one: --design NAME=DESIGN"
+            rule, remedy = "counts more than one question", "Choose one: --design NAME=DESIGN"
             raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
         rows = [
             (line.number, _code(hand._where(line), mechanism, line.word), line.people, line.key)
@@ -373,19 +375,20 @@ def _of_people(
     likely = [c for c, of in codes.items() if len(of) - of.count(None) >= _LEAST * len(of)]
     listed = " or ".join(words)
     if name is None and len(likely) != 1:
-        rule = f"must have one column of what people said, {listed}"
+        rule = f"must have one column with what people said, {listed}"
         remedy = (
-            "Or columns of counts: one for each of these words, or value and count. Names of "
-            "columns stand in the first line"
+            "Or give counts: one column for each of these words, or the columns value and count. "
+            "The first line must have the names of the columns"
         )
         if likely:
-            remedy = f"Name it: --design {likely[0]}=DESIGN"
+            remedy = f"Choose one: --design {likely[0]}=DESIGN"
         raise FileError(path, rule, ", ".join(map(show, likely)) or None, remedy)
     question = likely[0] if name is None else name
     if None in codes[question]:
         lacking, first = codes[question].count(None), codes[question].index(None)
-        rule = f"must hold what people said, {listed}, in all rows"
-        got = f"others in {lacking:,} of {len(lines):,}, first in line {lines[first][0]:,}"
+        rule = f"must have what people said, {listed}, in every row"
+        got = f"something else in {lacking:,} of {len(lines):,} rows"
+        got += f", first in line {lines[first][0]:,}"
         cells_of = [cells[names.index(question)] for _, cells in lines]
         others = [
             look(c) for c, code in zip(cells_of, codes[question], strict=True) if code is None
@@ -435,25 +438,26 @@ def read_said_in_groups(
         read = {i: sum(look(c[i]) in by_look for _, c in lines) for i in rest}
         likely = [i for i, of in read.items() if of >= _LEAST * len(lines)]
         if len(likely) != 1:
-            rule = f"must have one column of what people said, {' or '.join(by_look.values())}"
+            rule = f"must have one column with what people said, {' or '.join(by_look.values())}"
             listed = ", ".join(show(names[i]) for i in likely)
-            named = f"Name it: --design {names[likely[0]]}=DESIGN" if likely else None
+            named = f"Choose one: --design {names[likely[0]]}=DESIGN" if likely else None
             raise FileError(path, rule, listed or None, named)
         said, of = likely[0], names.index(group)
         rows = [(number, cells[said], 1, cells[of]) for number, cells in lines]
     else:
         hand = CountsByHand(path, *counted)
         if hand.by != (group,):
-            rule = f"must have no columns but {group}, value and count, or a column for each word"
-            raise FileError(path, rule, ", ".join(hand.by), "Add the people of others up")
+            rule = f"must have only the columns {group}, value and count, or {group} and each word"
+            remedy = "Remove the other columns, and add up the people of their rows"
+            raise FileError(path, rule, f"also {', '.join(hand.by)}", remedy)
         rows = [(line.number, line.word, line.people, line.key[0]) for line in hand._lines]
     number_of = {look(entry): i for i, entry in enumerate(entries)}
     groups = [number_of.get(look(key.removesuffix(".0"))) for *_, key in rows]
     if None in groups:
-        rule = f"must hold {' or '.join(map(show, entries))}, of the first and the second group"
+        rule = f"must have {' or '.join(map(show, entries))}, for the first and the second group"
         others = len({key for (*_, key), i in zip(rows, groups, strict=True) if i is None})
         got = "1 other entry" if others == 1 else f"{others:,} other entries"
-        remedy = f"Say which is which: --group {group}=FIRST,SECOND"
+        remedy = f"Say which group is which: --group {group}=FIRST,SECOND"
         raise FileError(f"{path}: column {group!r}", rule, got, remedy)
     counts = [dict.fromkeys(of_group, 0) for of_group in words]
     stated = set()
@@ -463,10 +467,12 @@ def read_said_in_groups(
         if code is not None and code in counts[i]:
             counts[i][code] += people
         elif people:
-            rule = f"must be {', '.join(map(show, words[i]))} in group {show(entries[i])}"
+            rule = f"the word must be {' or '.join(map(show, words[i]))}"
+            rule += f" in group {show(entries[i])}"
             raise FileError(f"{path}: line {number}", rule, None, "Correct it, or leave it out")
         if counted is not None and (key, code) in stated:
-            raise FileError(f"{path}: line {number}", "counts a word twice", None, "Add them up")
+            remedy = "Add the two counts up"
+            raise FileError(f"{path}: line {number}", "counts a word again", None, remedy)
         stated.add((key, code))
     if counted is not None:
         for entry, of_group in zip(entries, counts, strict=True):
@@ -487,17 +493,14 @@ def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) ->
     if len(written) <= _MOST_LEFT_OUT * people:
         return "Leave these people out"
     different, words = len(set(written)), mechanism.report_words
-    what, it, its = "one other value", "it is a code", "its word in its place"
+    what, codes_instead = "one other value", "it is a code, write its word instead"
     if different > 1:
-        what, it, its = (
-            f"{different:,} other values",
-            "they are codes",
-            "their words in their place",
-        )
-    remedy = f"They are {what}: if {it}, write {its}, {' or '.join(words)}"
+        what = f"{different:,} other values"
+        codes_instead = "they are codes, write their words instead"
+    remedy = f"These rows have {what}: if {codes_instead}, {' or '.join(words)}"
     if not words[0].isdecimal():
         codes = [f"{code} as {word}" for code, word in enumerate(words)]
-        remedy += f". Of codes, {', '.join(codes[:-1])} and {codes[-1]} are read"
+        remedy += f". The only codes that are read are {', '.join(codes[:-1])} and {codes[-1]}"
     return remedy
 
 
@@ -536,8 +539,8 @@ def written_alike(name: str, texts: Iterable[str]) -> Iterator[str]:
         if len(alike) > 1:
             listed = " and ".join(map(show, alike))
             yield (
-                f"{name}: {listed} are {len(alike)} groups, and differ by case or blanks alone. "
-                "Write them in one way if they are one group."
+                f"{name}: {listed} count as {len(alike)} groups, but differ only in capital "
+                "letters or spaces. If they are one group, write them in the same way."
             )
 
 
@@ -573,7 +576,7 @@ def _refuse_gaps(
         rule = f"has {'no count' if not lines_of[i, code] else 'several counts'} of {word!r}"
         if groups is not None:
             rule += f" where {_in_words(public, groups.keys[i])}"
-        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add them up"
+        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add these counts up"
         raise FileError(path, rule, None, remedy)
 
 
@@ -585,5 +588,5 @@ def _refuse_totals(
     for key, counts in zip(keys, table, strict=len(keys) > 0):
         is_sum = len(keys) > 2 and bool((2 * counts == table.sum(axis=0)).all())
         if is_sum or not _TOTALS.isdisjoint(look(str(value)) for value in key):
-            rule = f"adds up other rows where {_in_words(public, key)}"
-            raise FileError(path, rule, None, "Delete these rows: their people count twice")
+            rule = f"the rows where {_in_words(public, key)} add up other rows"
+            raise FileError(path, rule, None, "Delete them: their people would count twice")

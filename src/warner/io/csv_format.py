@@ -149,7 +149,7 @@ class CsvFormat(FileFormat):
         except (csv.Error, UnicodeDecodeError):
             names = []
         if len(set(names)) < len(names):
-            raise FileError(path, "must not have two columns of one name")
+            raise FileError(path, "must not have two columns with the same name")
         return dict.fromkeys(names, "")
 
     def batches(

@@ -195,8 +195,8 @@ _STATES = (
 )
 """What tells a changed file, by the names in fsspec's file systems; the best first."""
 _REMEDY = (
-    "Check the address. To read it, install the package of fsspec for it (pip install s3fs, for "
-    "s3://), or DuckDB's extension (INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
+    "Check the address. To read it, install the fsspec package for it (for s3://: pip install "
+    "s3fs), or DuckDB's extension (INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
 )
 
 
@@ -359,7 +359,7 @@ def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
     if ending(address) == ParquetFormat.suffix and all(ParquetFormat().read_ends(address)):
         rule = "is a report file of warner, which DuckDB cannot fetch whole"
-        remedy = "Install the package of fsspec for it (pip install s3fs, for s3://)"
+        remedy = "Install the fsspec package for such an address (for s3://: pip install s3fs)"
         raise FileError(address, rule, None, remedy)
 
 
@@ -379,7 +379,8 @@ def _copied(system: Any, address: str) -> Iterator[str]:
             size, _ = state_of(address)
             system.get_file(system._strip_protocol(address), copy)
         if size and os.path.getsize(copy) != size:
-            rule, remedy = "was fetched with another size than the store states", "Count it again"
+            rule = "the fetched copy does not have the size that the store states"
+            remedy = "Count the file again"
             raise FileError(copy, rule, None, remedy)
         yield copy
 

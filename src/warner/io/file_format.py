@@ -218,13 +218,13 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     spelt = [name for name in missing if name.strip().casefold() in alike]
     remedy = f"Needed: {', '.join(names)}"
     if spelt:
-        remedy += f". {', '.join(spelt)}: there but for upper and lower case, or spaces around"
+        remedy += f". The file has {', '.join(spelt)} with other capital letters, or with spaces"
     elif marks:
-        remedy += f'. For items in columns of their own the study says split = "{marks[0]}"'
+        remedy += f'. If each item has its own column, write split = "{marks[0]}" in the study'
     elif len(missing) == len(names):
         remedy += (
-            ". Name them in the first line, one column for each question and one row for each "
-            "person; a CSV file without names is read with --bare"
+            ". Write these names in the first line; each question has a column, and each person a "
+            "row. A CSV file without names is read with --bare"
         )
     listed = ", ".join(map(repr, missing))
     rule = f"has no column {listed}" if len(missing) == 1 else f"has no columns {listed}"
@@ -233,7 +233,7 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
 
 def refuse_reports(path: str) -> None:
     """Refuse reports where answers are expected: they would be randomised twice."""
-    rule, remedy = "holds reports, which are randomised already", "Name the file of answers"
+    rule, remedy = "holds reports, which are randomised already", "Give the file of answers"
     raise FileError(path, rule, None, remedy)
 
 

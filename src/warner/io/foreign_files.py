@@ -85,7 +85,7 @@ def require_content(path: str, suffix: str) -> None:
     is_parquet = begin.startswith(_PARQUET)
     rename = "Rename it: its ending must say what it is"
     if not begin:
-        raise FileError(path, "is empty", None, "Fetch it again, or take it away")
+        raise FileError(path, "is empty", None, "Fetch it again, or remove it")
     for first, how in _PACKED.items():
         if begin.startswith(first):
             raise FileError(path, f"is compressed by {how}", None, "Unpack it")
@@ -154,7 +154,7 @@ class ForeignFile:
         """The columns of the reports of one attribute, as ``report_columns`` finds them."""
         problem, columns = None, {}
         where = "in its first line, which must have the names" if self.is_text else "in this file"
-        rename = f"ename it {where}. If all files use one name: --column {attribute}=COLUMN"
+        rename = f"ename the column {where}. Or say which column it is: --column {attribute}=COLUMN"
         remedy = f"R{rename}"
         if attribute in self.names:  # a column that is called after a question holds its answers
             remedy = f"{RANDOMISE_FIRST}. If another program randomised them, r{rename}"
@@ -323,7 +323,7 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     file.refuse_damage()
     rule, remedy = "cannot be read as a table of reports", "Is it whole? Fetch it again"
     if file.is_text:
-        remedy = "Is it CSV in UTF-8 with a line of names?"
+        remedy = "Is it CSV in UTF-8, with the names of the columns in the first line?"
     raise FileError(redacted_address(file.path), rule, None, remedy)
 
 
@@ -342,7 +342,7 @@ def tally_foreign(
     # beginnings of texts, which are read into memory: 10 to 100 bytes for each person.
     given, stated_by = dict(columns or {}), dict(values or {})
     if unknown := [name for name in given if name not in mechanisms]:
-        rule = f"must be of an attribute: {', '.join(mechanisms)}"
+        rule = f"must be for an attribute of the study: {', '.join(mechanisms)}"
         raise ArgumentError("column", rule, show(unknown[0]))
     texts = columns_of_texts(file, mechanisms, given) if starts else {}
     numbers = {name: m for name, m in mechanisms.items() if name not in texts}
@@ -429,7 +429,8 @@ class _ForeignSource(FrameSource):
         if self._words and row is not None:
             where = f"{self._file.path}: line {row + 2:,}"  # the first line has the names
             rule = f"{columns.names[0]} must be a word of the card"
-            return ReportError(message(where, rule, None, ", ".join(self._labels)))
+            words = f"The words are: {', '.join(self._labels)}"
+            return ReportError(message(where, rule, None, words))
         return ReportError(_located(self._file, columns.names, text, row, self._labels))
 
 
@@ -531,16 +532,17 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
             raise ReportError(file.path, f"{rule} for {name}")
         if name in file.names and (rows := _rows_elsewhere(file, name, domain, folder)):
             many = "1 row" if rows == 1 else f"{rows:,} rows"
-            rule = f"the folder says {name}={text}, and the column says something else in {many}"
-            raise ReportError(file.path, rule, None, "Move the file, or drop the column")
+            rule = f"the folder says {name}={text}, but the column says something else in {many}"
+            remedy = "Move the file to the right folder, or remove the column"
+            raise ReportError(file.path, rule, None, remedy)
 
 
 def _no_public(path: str, name: str) -> str:
     """The message of a file without a public column, whose folder may say that it is missing."""
     if f"{name}={_NO_VALUE}" in Path(path).parts:
-        remedy = "Give the file a value, or count without it"
+        remedy = f"Move it to a folder with a value, or count without {name}"
         return message(path, f"its folder says that {name} is missing (NULL)", None, remedy)
-    remedy = f"A column or a folder {name}=VALUE must say it"
+    remedy = f"Add the column, or put the file into a folder {name}=VALUE"
     return message(path, f"has no public column {show(name)}", None, remedy)
 
 
@@ -573,7 +575,7 @@ def _located(
         texts = dict(zip(names, entries or (), strict=False))
         if column := no_number(texts):
             if texts[column] in labels:
-                rule = f"row {row + 1:,} of {column} holds an answer, and no report"
+                rule = f"row {row + 1:,} of {column} holds an answer instead of a report"
                 return message(file.path, rule, None, RANDOMISE_FIRST)
             rule = f"row {row + 1:,} of {column} holds no whole number"
             return message(file.path, rule, None, "Is the file damaged?")

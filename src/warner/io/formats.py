@@ -143,16 +143,18 @@ def is_report_file(path: str) -> bool:
 
 
 _NO_REPORTS = {
-    ".toml": "A study stands behind --study: warner tally reports.parquet --study study.toml",
-    ".json": f"Tallies are added by 'warner merge'. {RANDOMISE_FIRST}",
+    ".toml": "Give a study with --study. Run: warner tally reports.parquet --study study.toml",
+    ".json": f"To add tallies up, use 'warner merge'. {RANDOMISE_FIRST}",
 }
 
 
 def report_format(path: str) -> FileFormat:
     """The format of a file of reports."""
     if is_remote(path):
-        rule = "is an address, and no report file of warner on this machine"
-        remedy = "Count it with 'warner tally', and with --study if another program wrote it"
+        rule = "is an address, but this needs a report file of warner on this machine"
+        remedy = (
+            "Use 'warner tally' to count the file, with --study if another program wrote the file"
+        )
         raise FileError(redacted_address(path), rule, None, remedy)
     for form in FORMATS:
         if form.recognizes(path):
@@ -160,12 +162,12 @@ def report_format(path: str) -> FileFormat:
                 break
             return form
     else:
-        usual = f"{RANDOMISE_FIRST}. Reports in another format: save them as Parquet or CSV"
+        usual = f"{RANDOMISE_FIRST}. Save reports in another format as Parquet or CSV"
         remedy = _NO_REPORTS.get(Path(path).suffix, usual)
         raise ArgumentError(path, f"must end in {suffixes()}", None, remedy)
     if Path(path).is_dir():
-        remedy = "Count a folder that another program wrote with 'warner tally --study'"
-        raise FileError(path, "is not a file but a folder", None, remedy)
+        remedy = "To count a folder that another program wrote, use 'warner tally --study'"
+        raise FileError(path, "is a folder, not a file", None, remedy)
     raise FileError(path, "is not a file", None, "Check the path")
 
 

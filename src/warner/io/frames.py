@@ -156,7 +156,7 @@ def _matrix(rows: Any, name: str) -> np.ndarray:
     """A column of arrays of one length as a matrix (n, length)."""
     column = rows.to_arrow().column(name).combine_chunks()
     values = column.flatten()
-    rule = "must hold arrays of integers of one length, without gaps"
+    rule = "must hold arrays of integers, all of the same length and without missing values"
     if column.null_count or values.null_count or len(values) % len(column):
         raise ReportError(name, rule)
     table: np.ndarray = values.to_numpy(zero_copy_only=False).reshape(len(column), -1)
@@ -176,7 +176,7 @@ def records_in(
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
-    rule = f"must hold records of {width} bytes, one or more in each row, without gaps"
+    rule = f"must hold one or more records of {width} bytes in each row"
     if column.null_count:
         raise ReportError(name, rule, f"{column.null_count:,} rows without a report")
     sizes = np.concatenate(lengths).astype(np.int64) if lengths else np.zeros(0, dtype=np.int64)
@@ -185,7 +185,7 @@ def records_in(
     wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
     if wrong.size:
         got = f"{sizes[wrong[0]]} bytes in row {wrong[0]}"
-        raise ReportError(name, rule, got, "Were they made by this mechanism?")
+        raise ReportError(name, rule, got, "Were the reports made by this mechanism?")
     records = np.concatenate([_bytes_of(chunk) for chunk in chunks]).reshape(-1, width)
     columns = columns_of(schema, records)
     schema.check(columns)
@@ -222,7 +222,7 @@ def report_columns(
     if isinstance(column, Mapping):
         unknown = [name for name in column if name not in named]
         if unknown:
-            rule = f"must name the columns {few(parts)} of the reports"
+            rule = f"must have the columns of the reports, {few(parts)}, as its keys"
             raise ArgumentError("column", rule, few(unknown))
         named |= column
     elif column is not None:
@@ -239,7 +239,7 @@ def report_columns(
         rule = f"must have the {'columns' if several else 'column'} {listed}"
         there = few(names) if not may_hold_answers else f"the {len(names)} in its first line"
         got = f"no {few(missing)} among {there}" if names else "no columns"
-        cure = "Name the column that holds the reports" + " of each" * several
+        cure = "Say which column holds " + ("each of them" if several else "the reports")
         raise ReportError("data", rule, got, remedy or cure)
     _refuse_more(named, names)
     return named
@@ -257,8 +257,8 @@ def _refuse_more(named: Mapping[str, str], names: Sequence[str]) -> None:
         if numbered and int(numbered[2]) > last.get(numbered[1], int(numbered[2])):
             start, largest = numbered[1], last[numbered[1]]
             few = f"{start}0" + f" to {start}{largest}" * (largest > 0)
-            rule = f"has {name}, and reports of this mechanism have only {few}"
-            raise ReportError("data", rule, None, "Were they made for more values?")
+            rule = f"has {name}, but reports of this mechanism have only {few}"
+            raise ReportError("data", rule, None, "Were the reports made for more values?")
 
 
 def _guessed(parts: Sequence[str], names: Sequence[str]) -> dict[str, str] | None:
@@ -267,7 +267,7 @@ def _guessed(parts: Sequence[str], names: Sequence[str]) -> dict[str, str] | Non
     starts = [name.removesuffix(ending) for name in names if name.endswith(ending)]
     fits = [start for start in starts if all(f"{start}_{name}" in names for name in parts)]
     if len(fits) > 1:
-        rule = "must be named where a frame has reports of several attributes"
+        rule = "must be given when a frame has reports of several attributes"
         raise ArgumentError("column", rule, None, f"Pass one of {few(fits)}")
     if fits:
         return {name: f"{fits[0]}_{name}" for name in parts}
@@ -415,8 +415,8 @@ class GroupedFrame:
         different = rows.group_by(names).agg(nw.len().alias("seen"))
         rows = (different if most is None else different.head(most + 1)).collect()
         if most is not None and len(rows) > most:
-            rule = f"has more than {most:,} different reports, and its library gives no batches"
-            raise ReportError("columns", rule, None, _ELSEWHERE)
+            rule = f"has more than {most:,} different reports, and its library cannot read parts"
+            raise ReportError("frame", rule, None, _ELSEWHERE)
         repeats = _integers(rows["seen"])
         arrays = {}
         for i, (name, size) in enumerate(columns.items()):
@@ -497,7 +497,7 @@ def _is_declared(name: str, values: list[Any], domain: Domain | None) -> bool:
 
 def _undeclared(name: str, values: list[Any]) -> ReportError:
     """The error of public values that are missing, of another type or never declared."""
-    rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
+    rule = "must have a declared value in every row: a text, an integer, a boolean or a date"
     kinds = {f"{kind(value)} that is not declared" for value in values if value is not None}
     got = " and ".join([*sorted(kinds), *["no value"] * (None in values)])
     remedy = "Correct these rows, or declare their values"
@@ -560,7 +560,7 @@ class FrameSource:
         if parts is not None:
             return parts
         if "records" in forms:
-            rule = "holds bytes, and the library of the frame gives no batches"
+            rule = "holds bytes, and the library of the frame cannot read it in parts"
             raise ReportError(", ".join(names), rule, None, _ELSEWHERE)
         if forms == {"numbers"} and len(self._columns) == 1:
             return [self._different_rows(by)]
@@ -580,7 +580,7 @@ class FrameSource:
         for name, where in self._columns.items():
             columns[name], many = where.read(rows, rows_before if self._names_rows else None)
             if first is not None and not np.array_equal(first, many):
-                rule = "must be equally many for each attribute, in every row"
+                rule = "each row must have equally many reports of every attribute"
                 raise ReportError("reports", rule)
             first = many
         if not by or first is None:

@@ -126,8 +126,8 @@ class AnswerCopyCheck:
         for (public, answer), state in self._pairs.items():
             if state.is_copy():
                 rule = (
-                    f"repeats the answers in the column {answer!r}, which would travel in the "
-                    "clear beside their reports"
+                    f"repeats the answers in the column {answer!r}, which would be stored "
+                    "unprotected beside their reports"
                 )
                 raise ArgumentError(f"public.{public}", rule, None, "Leave the public column out")
 

@@ -124,8 +124,8 @@ def _column(name: str) -> str:
 
 def _nobody(path: str | BinaryIO) -> EmptyError:
     """The error of a file in which everybody is left out."""
-    rule, remedy = "holds nobody who answered", 'missing = "answer" keeps people who did not'
-    return EmptyError(shown_as(path), rule, None, remedy)
+    remedy = 'To keep people who did not answer, write missing = "answer" in the study'
+    return EmptyError(shown_as(path), "holds nobody who answered", None, remedy)
 
 
 class _GroupNames(Categorical):
@@ -187,7 +187,7 @@ def require_group(path: str, column: str, group: str) -> None:
             other = next((i for i, name in enumerate(named) if name != group), None)
             if other is not None:
                 rule = f"must name the group {group!r}, as --group does"
-                remedy = "Leave out --group, or choose people of one group"
+                remedy = "Leave out --group, or keep only the people of that group"
                 where = f"column {column!r}, data row"
                 raise ValuesError(row + other + 1, rule, "another text", remedy, where)
             row += batch.num_rows
@@ -285,7 +285,7 @@ class _Refused:
         if in_order:
             error = in_order[0].with_other_errors(in_order[1:])
             if bare and any(1 in each.positions for each in in_order):
-                error.args = (f"{error} Are these the names of columns? Then leave out --bare.",)
+                error.args = (f"{error} If row 1 has the names of columns, leave out --bare.",)
             common = set.intersection(*(set(each.positions) for each in in_order))
             if common and all(each.rule[-1] == EMPTY for each in in_order):
                 error.args = (f"{error} If data row {min(common):,} is a blank line, delete it.",)
@@ -305,7 +305,7 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
 def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
     """The error for a file that cannot be read; its message quotes nothing from the file."""
     if Path(shown).is_dir():
-        return FileError(shown, "is a folder", None, "Name one file of answers")
+        return FileError(shown, "is a folder", None, "Give one file of answers")
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         reason = error.strerror or type(error).__name__
         if isinstance(error, FileNotFoundError):
@@ -316,10 +316,12 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
     if ragged := _RAGGED.search(str(error)):
         row, width, cells = map(int, ragged.groups())
         counted = "1 cell" if cells == 1 else f"{cells} cells"
-        rule = f"data row {row - (not bare):,} has {counted}, and the first line has {width}"
-        remedy = "Is it cut off? A cell that holds the character between cells stands in quotes"
+        rule = f"data row {row - (not bare):,} has {counted}, but the first line has {width}"
+        remedy = (
+            "Is the file cut off? A cell with the character that separates cells must be in quotes"
+        )
         return FileError(shown, rule, None, remedy)
-    rule = "is not readable as CSV (UTF-8) or Parquet, or is truncated"
+    rule = "is not readable as CSV (UTF-8) or Parquet, or is cut off"
     return FileError(shown, rule, None, "Fetch the file again, or save it again")
 
 
@@ -487,13 +489,13 @@ def contents_of(
             else:
                 labels[name].update(_distinct(column, name))
                 if len(labels[name]) > most_labels:
-                    rule = f"has more than {most_labels} different labels, so it may be free text"
-                    remedy = "State its labels with --values"
+                    rule = f"has more than {most_labels} different values, so it may be free text"
+                    remedy = "List its values with --values"
                     raise ArgumentError(f"column {name!r}", rule, None, remedy)
     for name in columns:
         if any(isinstance(label, str) and unreadable(label) for label in labels[name]):
-            rule = "has labels with characters that no screen shows"
-            raise ArgumentError(f"column {name!r}", rule, None, "State its labels with --values")
+            rule = "has values with characters that no screen shows"
+            raise ArgumentError(f"column {name!r}", rule, None, "List its values with --values")
         ends = limits[name]
         # Numbers of Parquet's decimal type are written as floats.
         low, high = (_number(min(ends)), _number(max(ends))) if ends else (None, None)
@@ -528,7 +530,7 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
         column = np.array(parts[name])
         if (lacking := (column == "") & ~blank).any():
             rule, remedy = "must have an entry in every row", "Leave these people out"
-            raise ArgumentError(f"column {name!r}", rule, _rows_of("none", lacking), remedy)
+            raise ArgumentError(f"column {name!r}", rule, _rows_of("no entry", lacking), remedy)
         made[name] = column[~blank]
         if name not in texts:
             numbers = [_as_number(cell, comma) for cell in made[name]]
@@ -536,9 +538,9 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
                 made[name] = np.array(numbers, dtype=np.float64)
             elif np.mean([_as_number(cell, True) is not None for cell in made[name]]) >= _MOST:
                 # As labels, each number would be a group of its own.
-                rule, where = "must hold numbers in all rows, as in most", np.zeros_like(blank)
+                rule, where = "must have a number in every row, as in most", np.zeros_like(blank)
                 where[~blank] = [number is None for number in numbers]
-                remedy = "Write numbers as 42.5, and leave other people out"
+                remedy = "Write numbers like 42.5, and leave the other people out"
                 raise ArgumentError(f"column {name!r}", rule, _rows_of("text", where), remedy)
     return made
 
@@ -559,7 +561,7 @@ def table_cells(
     names = [name.strip() for name in raw]
     for name in names:
         if names.count(name) > 1 and name:
-            raise FileError(f"{path}: column {name!r}", "occurs twice", None, "Name one otherwise")
+            raise FileError(f"{path}: column {name!r}", "occurs twice", None, "Rename one of them")
     titled = [name for name in raw if name.strip()]
     lines = []
     for batch, before in _parts(path, titled, ROWS_PER_BATCH, False):
@@ -601,7 +603,7 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
         spellings = {name.casefold(): name for name in names}
         # A name that differs by its case alone is the user's own word, and no answer.
         near = [spellings[name.casefold()] for name in lacking if name.casefold() in spellings]
-        remedy = f"Is {near[0]!r} meant?" if near else "Name its columns in the first line"
+        remedy = f"Is {near[0]!r} meant?" if near else "Write the names in the first line"
         if not near and any(name in names for name in (*columns, *further)):
             remedy = meant(lacking[0], names) or remedy
         raise FileError(path, f"has no column {', '.join(lacking)}", None, remedy)
@@ -697,7 +699,7 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
     elif not pa.types.is_boolean(present.type):
         present = _as_texts(present)
     if present is None:
-        rule, remedy = "has labels that are no texts", "State its labels with --values"
+        rule, remedy = "has values that are not text", "List its values with --values"
         raise ArgumentError(f"column {name!r}", rule, None, remedy)
     labels: list[str | bool] = present.unique().to_pylist()
     return labels

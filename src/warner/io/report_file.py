@@ -125,14 +125,14 @@ class ReportFile:
             MismatchError: other attributes or public columns, or another mechanism of one.
         """
         if public is not None and list(public.items()) != list(self.public.items()):
-            rule = f"has the public columns {', '.join(self.public) or 'of none'}"
-            expected = ", ".join(public) or "none"
-            raise MismatchError(
-                self.path, f"{rule}, and the study declares {expected}, or other values"
-            )
+            ours, expected = (", ".join(each) or "none" for each in (self.public, public))
+            rule = f"its public columns ({ours}) or their values are not those of the study"
+            remedy = "Use the study that the reports were made with"
+            raise MismatchError(self.path, f"{rule} ({expected})", None, remedy)
         if self.headers.keys() != mechanisms.keys():
-            rule = f"has reports of {', '.join(self.headers)}, and not of {', '.join(mechanisms)}"
-            raise MismatchError(self.path, rule)
+            rule = f"has reports of {', '.join(self.headers)}, not of {', '.join(mechanisms)}"
+            remedy = "Use the study that the reports were made with"
+            raise MismatchError(self.path, rule, None, remedy)
         for name, mechanism in mechanisms.items():
             header = self.headers[name]
             require_same(
@@ -184,9 +184,9 @@ class ReportFile:
     def _wrong_columns(self, width: int, stored: Mapping[str, str]) -> FileError:
         """Make the error for a file with other columns than its header states."""
         first = ", ".join(map(repr, islice(stored, 4))) + ", ..." * (len(stored) > 4)
-        rule = f"must have the {width} columns of its header, in their order"
+        rule = f"must have the {width} columns of its header, in that order"
         got = f"{len(stored)} ({first})"
-        return FileError(self.path, rule, got, "Was it written by warner?")
+        return FileError(self.path, rule, got, "Was the file written by warner?")
 
     def _check_types(self, stored: Mapping[str, str], sizes: Mapping[str, int]) -> None:
         """Refuse typed columns whose type is not the smallest that holds the column's values."""
@@ -195,7 +195,7 @@ class ReportFile:
         for name, dtype in types.items():
             if stored[name] not in ("", dtype):
                 rule = f"column {name!r} must be of type {dtype}"
-                remedy = "Was it written by warner?"
+                remedy = "Was the file written by warner?"
                 raise ReportError(self.path, rule, stored[name], remedy)
 
     def batches(self) -> Iterator[dict[str, np.ndarray]]:
@@ -230,7 +230,7 @@ class ReportFile:
                 batch = next(source, None)
             except (pa.ArrowException, OSError, KeyError):
                 rule = "has rows that cannot be read as reports"
-                remedy = "Was it written by warner?"
+                remedy = "Was the file written by warner?"
                 raise FileError(self.path, rule, None, remedy) from None
             if batch is None:
                 return
@@ -253,8 +253,8 @@ class ReportFile:
                 first = sizes if first is None else first
                 whole = (sizes[:-1] == size).all() and sizes[-1] <= size
                 if is_over or not whole or not np.array_equal(sizes, first):
-                    rule = f"must hold {size:,} reports in each row, and in the last at most that"
-                    remedy = "Was it written by warner?"
+                    rule = f"must have {size:,} reports in each row, and no more in the last row"
+                    remedy = "Was the file written by warner?"
                     raise FileError(self.path, rule, None, remedy)
                 columns |= to_file(attribute, mechanism.schema, reports)
             is_over = first is not None and bool(first[-1] < size)
@@ -300,7 +300,7 @@ def open_reports(path: str) -> ReportFile:
     form = report_format(path)
     first, last = form.read_ends(path)
     head = _parsed(path, first, "has a header that was altered")
-    end = _parsed(path, last, "has no whole end: it is truncated, or was altered")
+    end = _parsed(path, last, "its end is incomplete: it is cut off, or was altered")
     if (
         not isinstance(head, dict)
         or head.get("format") != "warner-reports"
@@ -308,40 +308,40 @@ def open_reports(path: str) -> ReportFile:
     ):
         with contextlib.suppress(OSError), open(path, "rb") as file:
             if b"warner-reports" in file.read(200):
-                rule = "holds reports of warner, and was saved by another program since"
-                remedy = "Use the file as warner wrote it: only that shows whether it is whole"
+                rule = "holds reports of warner, but another program has saved it since"
+                remedy = "Use the file that warner wrote: only that one shows if it is complete"
                 raise FileError(path, rule, None, remedy)
-        other = "If another program randomised them, count them with 'warner tally --study'"
+        other = "To count reports that another program made, use 'warner tally --study'"
         remedy = f"{RANDOMISE_FIRST}. {other}"
         raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
         rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))
         raise FileError(path, rule, got, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
-        rule = "has no end: it is truncated, or was saved by another program"
-        remedy = "Fetch it again. What another program wrote is counted by 'warner tally --study'"
+        rule = "has no end: it is cut off, or was saved by another program"
+        remedy = "Fetch it again. To count what another program wrote, use 'warner tally --study'"
         raise FileError(path, rule, None, remedy)
     if not form.is_intact(path, end):
-        rule = "was altered, or saved by another program: it lacks the checksum that its end states"
+        rule = "was altered, or saved by another program: its checksum does not match"
         raise FileError(path, rule, None, "Fetch the file again")
     for attribute in head["attributes"]:
         if (problem := unreadable(attribute)) is not None:
-            rule = f"names an attribute that holds {problem}"
-            raise FileError(path, rule, show(attribute), "Names must be printable")
+            rule = f"the name of an attribute contains {problem}"
+            raise FileError(path, rule, show(attribute), "Was the file written by warner?")
     group = head.get("group")
     if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
-        rule = "names a group that no file can be named after"
+        rule = "the name of its group cannot be part of a file name"
         raise FileError(path, rule, show(group), "Fetch the file again")
     most = head.get("reports_per_person", 1)
     if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
-        rule = f"must state at most {MOST_PER_PERSON} reports of one person"
-        raise FileError(path, rule, show(most), "Was it written by warner?")
+        rule = f"may have at most {MOST_PER_PERSON} reports of one person"
+        raise FileError(path, rule, show(most), "Was the file written by warner?")
     blocks = head.get("blocks")
     if blocks is not None and not (
         form.holds_blocks and type(blocks) is int and 1 <= blocks <= _MOST_PER_BLOCK
     ):
-        rule = f"must state at most {_MOST_PER_BLOCK:,} reports in a row"
-        raise FileError(path, rule, show(blocks), "Was it written by warner?")
+        rule = f"one row may stand for at most {_MOST_PER_BLOCK:,} reports"
+        raise FileError(path, rule, show(blocks), "Was the file written by warner?")
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)
     return ReportFile(
@@ -477,8 +477,8 @@ def tally_file(
     if file.known is None:
         _require_affordable(file)
     if ways is not None and keep_reports:
-        rule = "does not go with tables of several attributes"
-        remedy = "Leave it out, or leave out --ways"
+        rule = "cannot be used with tables of several attributes"
+        remedy = "Leave out keep_reports, or leave out ways (--ways)"
         raise ArgumentError("keep_reports", rule, None, remedy)
     mechanisms = together(file.mechanisms, ways)
     options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports, "progress": progress}
@@ -503,7 +503,7 @@ def _readable(path: str) -> Iterator[None]:
         yield
         return
     raise FileError(
-        path, "has rows that cannot be read as reports", None, "Was it written by warner?"
+        path, "has rows that cannot be read as reports", None, "Was the file written by warner?"
     )
 
 
@@ -551,7 +551,7 @@ def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
         rule, remedy = "must be a list of public columns", "For example ['ward']"
         raise ArgumentTypeError("by", rule, kind(by), remedy)
     if len(set(by)) < len(by):
-        rule = "must be different names of public columns"
+        rule = "must not name a public column twice"
         raise ArgumentError("by", rule, ", ".join(map(show, by)))
     for name in by:
         if name not in file.public:
@@ -569,7 +569,7 @@ def _require_affordable(file: ReportFile) -> None:
         most = max(cells, key=lambda name: cells[name])
         rule = (
             f"would need {sum(cells.values())} counts, most of them for {most!r}, "
-            f"and a header alone may ask for {LARGEST}"
+            f"and without a study at most {LARGEST} are made"
         )
-        remedy = "Name the mechanisms: --study, or open_reports(path).expected(mechanisms)"
+        remedy = "Give the study: --study, or open_reports(path).expected(study.mechanisms)"
         raise FileError(file.path, rule, None, remedy)

@@ -106,7 +106,7 @@ class ReportWriter:
         self._group = group
         self._format = output_format(path)
         if self._public and not self._format.holds_public:
-            rule = f"cannot be written to files of the format {self._format.name}"
+            rule = f"cannot be stored in this kind of file ({self._format.name})"
             raise ArgumentError("public columns", rule, path)
         if blocks:
             self._require_blocks(path)
@@ -124,7 +124,7 @@ class ReportWriter:
                 raise ArgumentError(f"public column {name!r}", rule, None, "Rename it")
         names += self._public
         if len({name.casefold() for name in names}) < len(names):
-            rule = "must differ by more than upper and lower case"
+            rule = "must have names that differ in more than upper and lower case"
             raise ArgumentError("attributes", rule, ", ".join(self._mechanisms))
         if path != "-":
             require_new(path)
@@ -151,11 +151,12 @@ class ReportWriter:
     def _require_blocks(self, path: str) -> None:
         """Refuse blocks where a file cannot hold them."""
         if not self._format.holds_blocks:
-            rule = f"cannot be written to files of the format {self._format.name}"
+            rule = f"cannot be stored in this kind of file ({self._format.name})"
             raise ArgumentError("blocks", rule, path, "Write Parquet")
         if self._public:
-            rule = "do not go with public columns: a block holds the reports of many people"
-            raise ArgumentError("blocks", rule, ", ".join(self._public), "Leave one out")
+            rule = "cannot be used with public columns: a block holds the reports of many people"
+            remedy = "Leave out the blocks or the public columns"
+            raise ArgumentError("blocks", rule, ", ".join(self._public), remedy)
 
     def __enter__(self) -> Self:
         self._temporary = self._target.__enter__()
@@ -183,7 +184,7 @@ class ReportWriter:
             reports.keys() != self._mechanisms.keys()
             or len({len(r) for r in reports.values()}) != 1
         ):
-            rule = f"must be equally many for each of {', '.join(self._mechanisms)}"
+            rule = f"must be given, equally many, for each of {', '.join(self._mechanisms)}"
             raise MismatchError("reports", rule)
         index_of(reports)  # refuses reports in different orders
         parts = self._public_bytes(public or {}, len(next(iter(reports.values()))))
@@ -203,7 +204,7 @@ class ReportWriter:
     def _public_bytes(self, public: Mapping[str, np.ndarray], n: int) -> list[np.ndarray]:
         """The indices of public values as bytes, uint8 (n, bytes) for each column."""
         if public.keys() != self._public.keys() or any(len(c) != n for c in public.values()):
-            rule = f"must be given for each of {n} people, and be those that were declared"
+            rule = f"must be those that were declared, with a value for each of {n} people"
             got = ", ".join(public) or "none"
             raise MismatchError("public columns", rule, got)
         parts = []
@@ -219,14 +220,14 @@ class ReportWriter:
     def _require_whole(self) -> None:
         """Refuse to go on after a batch that Ctrl-C or an error stopped halfway."""
         if self._is_partial:
-            rule = "has taken in a part of a batch, and can write no file"
-            raise ReportError("writer", rule, None, "Write all reports with a new one")
+            rule = "was interrupted in a batch, so its file would be incomplete"
+            raise ReportError("writer", rule, None, "Write all reports with a new writer")
 
     def _mark(self, simulated: bool) -> None:
         """Note whether reports are simulated; refuse real ones among them in an unmarked file."""
         if self._simulated not in (None, simulated) and not self._marked:
             remedy = "Write two files, or pass simulation=True to mark all as simulated"
-            rule = "must be all of real people or all simulated in one file"
+            rule = "in one file must be all real or all simulated"
             raise MismatchError("reports", rule, None, remedy)
         self._simulated = simulated or bool(self._simulated)
 

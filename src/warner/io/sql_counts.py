@@ -53,7 +53,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
 _AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
 _WHOLE_RESULT = "Export the whole result of the statement; bq prints 100 rows without --max_rows"
-_OF_THE_STUDY = "Use the study file that the statement was printed from"
+_OF_THE_STUDY = "Use the study file that the statement was made from"
 _BEFORE = 50  # lines that a command line may print before the names
 _BEGIN = 2**10
 _EXCEL = b"PK\x03\x04"
@@ -96,7 +96,7 @@ class CountsTable:
         for row in rows:
             same = row[1:4] + row[5:]
             if same in seen:
-                raise self._wrong(row, "holds a count twice", "Export the result once")
+                raise self._wrong(row, "repeats a count", "Export the result once")
             seen.add(same)
             self._rows.setdefault((row.attribute, row.part), []).append(row)
 
@@ -112,12 +112,12 @@ class CountsTable:
         marks = {name: rows[0] for (a, name), rows in self._rows.items() if _is_mark(a, name)}
         if not marks:
             rule = "does not name its study"
-            remedy = f"{_WHOLE_RESULT}. Run a statement of this version of 'warner sql'"
+            remedy = f"{_WHOLE_RESULT}. Use a statement that this version of 'warner sql' prints"
             raise FileError(self.path, rule, None, remedy)
         expected = {mark_of(study, simulated): simulated for simulated in (False, True)}
         for mark, row in marks.items():
             if mark not in expected or len(marks) > 1:
-                rule = "is of another study, of another version of it, or was altered"
+                rule = "belongs to another study, or another version of it, or was altered"
                 raise self._wrong(row, rule, _OF_THE_STUDY)
         return expected[next(iter(marks))]
 
@@ -150,7 +150,7 @@ class CountsTable:
         spelt = {name.casefold(): name for name in public}
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
             rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
-            raise ArgumentError(self.path, rule, None, "Declare it: [public.NAME]")
+            raise ArgumentError(self.path, rule, None, "Declare it in the study: [public.NAME]")
         counted = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
         counted |= {(a, check_of(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
         for (attribute, name), rows in self._rows.items():
@@ -200,7 +200,7 @@ class CountsTable:
             ]
             if None in texts:
                 rule = f"column {name!r} has rows without a value"
-                raise ReportError(self.path, rule, None, "Leave them out of the table")
+                raise ReportError(self.path, rule, None, "Leave these rows out of the table")
             column = pa.array(texts, pa.string())
             indices[name] = indices_of(
                 self.path, name, domain, column, rule="holds values that the study does not declare"
@@ -214,12 +214,12 @@ class CountsTable:
         """The group, the value and the number of reports of each row of a part, (m,) each."""
         rows = self._part(attribute, name)
         where = f"{self.path}: {attribute}: {name}"
-        for code, rule in (
-            (GAP, "has rows without a report"),
-            (BEYOND, f"must lie in 0..{values - 1}"),
+        for code, rule, what in (
+            (GAP, "must have a report in each row", "without one"),
+            (BEYOND, f"must lie in 0..{values - 1}", "with other numbers"),
         ):
             if wrong := sum(row.reports for row in rows if row.value == code):
-                raise ReportError(where, rule, f"{wrong:,} such rows")
+                raise ReportError(where, rule, f"{wrong:,} row{'s' * (wrong > 1)} {what}")
         for row in rows:
             if not 0 <= row.value < values:
                 raise self._wrong(row, f"value must lie in 0..{values - 1}")
@@ -246,9 +246,9 @@ class CountsTable:
         """Refuse counts of other numbers of rows than the table has."""
         if (counted != sizes).any():
             some, all_rows = int(counted.sum()), int(sizes.sum())
-            rule = f"counts {some:,} reports, and the table has {all_rows:,} rows"
+            rule = f"counts {some:,} reports, but the table has {all_rows:,} rows"
             if some == all_rows:
-                rule = f"counts {some:,} reports, but some in other groups than the rows are"
+                rule = f"counts {some:,} reports, but not as many in each group as there are rows"
             where = f"{self.path}: {attribute}: {name}"
             raise FileError(where, rule, None, _WHOLE_RESULT)
 
@@ -299,7 +299,9 @@ class _Counts:
         broken = self.table.broken(self.attribute, rule, self.group_of, self.sizes)
         if broken:
             where = f"{self.table.path}: {self.attribute}"
-            raise ReportError(where, rule.text, f"{broken:,} other rows", rule.remedy)
+            raise ReportError(
+                where, rule.text, f"{broken:,} wrong row{'s' * (broken > 1)}", rule.remedy
+            )
         return False
 
     def batches(self, by: By) -> Iterator[Batch]:
@@ -328,8 +330,8 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
     if path != "-" and _begin(path).startswith(_EXCEL):
         excel = as_long(path, *table_cells(path), words)
         if excel is None:
-            rule, remedy = "has no columns value and count", "Or one column for each word"
-            raise FileError(path, rule, None, remedy)
+            rule = "has no columns value and count, and no column for each word"
+            raise FileError(path, rule, None, "Name the columns in the first line")
         return CountsByHand(path, *excel)
     text = _text(path)
     problem = None
@@ -408,8 +410,8 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
     ):
         rule = f"must have the columns {', '.join(COLUMNS)}, and {BY}NAME for public columns"
         remedy = (
-            "Export the result of the statement that 'warner sql' prints, with its names. Counts "
-            "by hand have the columns attribute, value, count"
+            "Export the result of the statement that 'warner sql' prints, with the names of its "
+            "columns. Counts by hand need the columns attribute, value, count"
         )
         raise FileError(path, rule, None, remedy)
     by = tuple(names[i][len(BY) :] for i in others)
@@ -419,7 +421,7 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
 def _row(path: str, line: int, cells: list[str], places: list[int], names: list[str]) -> _Row:
     """A row of the table from the cells of a line."""
     if [cell.strip() for cell in cells] == names:
-        rule, remedy = "has the names again", "Give each result as a file of its own"
+        rule, remedy = "repeats the names of the columns", "Give each result as a file of its own"
         raise FileError(f"{path}: line {line}", rule, None, remedy)
     if len(cells) <= max(places):
         raise FileError(f"{path}: line {line}", "has too few cells", None, _AS_CSV)

@@ -239,7 +239,7 @@ def count_statement(
         writer = _Writer(dialect, by, mark_of(study, simulated))
     except ImportError:
         problem = MissingExtraError(
-            "sqlglot", "is not installed", None, 'pip install "warner[sql]"'
+            "sqlglot", "is not installed", None, 'Run pip install "warner[sql]"'
         )
     else:
         if target is None:

@@ -62,9 +62,9 @@ class StatedHeader:
         if self.silent_on:
             of = {name: mechanisms[name] for name in self.silent_on}
             text = (
-                "The frame does not say which mechanism made its reports, and whether they are "
-                f"simulated. They are counted as {codes_in_words(of)}. To state that, and see no "
-                "warning: mechanism.tally(mechanism.reports(frame))."
+                "The frame does not say which mechanism made its reports, or whether they are "
+                f"simulated. They are counted as {codes_in_words(of)}. If that is right, write "
+                "mechanism.tally(mechanism.reports(frame)), which does not warn."
             )
             warn(text, FrameWarning)
 

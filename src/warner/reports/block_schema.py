@@ -129,7 +129,7 @@ class BlockSchema(ReportSchema):
             raise ArgumentTypeError("outputs", rule, kind(outputs))
         columns = self._columns.parse(outputs)
         if len({len(column) for column in columns.values()}) != 1:
-            raise ReportError("outputs", "must be equally many in every column")
+            raise ReportError("outputs", "must have columns of the same length")
         self.check(columns)
         return columns
 

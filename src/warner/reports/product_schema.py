@@ -211,7 +211,7 @@ class ProductSchema(ReportSchema):
             f"{name}.{column}" for name, schema in self.parts.items() for column in schema.empty(0)
         ]
         if len(set(names)) < len(names):
-            rule = "must not make two columns of one name"
+            rule = "must not give two columns the same name"
             raise ArgumentError("names", rule, ", ".join(self.parts), "Rename a part")
 
     @property
@@ -262,7 +262,7 @@ class ProductSchema(ReportSchema):
             {name: for_part(name, schema.parse, given[name]) for name, schema in self.parts.items()}
         )
         if len({len(column) for column in columns.values()}) != 1:
-            rule = f"must be equally many for each of {', '.join(self.parts)}"
+            rule = f"must have the same length for each of {', '.join(self.parts)}"
             raise ReportError("outputs", rule)
         return columns
 

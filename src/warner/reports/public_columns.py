@@ -208,7 +208,7 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
     different = list(dict.fromkeys(listed))
     if len({type(value) for value in different}) > 1:
         odd = next(i for i, value in enumerate(listed) if type(value) is not type(listed[0]))
-        rule = f"must be of one type, here {kind(listed[0])}"
+        rule = f"must be of the same type as the first value, {kind(listed[0])}"
         raise ValuesError(odd, rule, kind(listed[odd]), "Convert the column first")
     ordered = sorted(different)
     table = {value: i for i, value in enumerate(ordered)}
@@ -240,12 +240,12 @@ def require_same_columns(
     if list(ours) != list(theirs):
         got = f"{', '.join(ours)} and {', '.join(theirs)}"
         remedy = "Group both by the same columns"
-        raise MismatchError("tallies of groups", "are by other columns", got, remedy)
+        raise MismatchError("tallies", "are grouped by different columns", got, remedy)
     for name, domain in ours.items():
         if domain != theirs[name]:
-            rule = f"do not belong together: the public column {name!r} is declared otherwise"
+            rule = f"do not belong together: each declares the public column {name!r} differently"
             remedy = "Use one study file for both"
-            raise MismatchError("tallies of groups", rule, None, remedy)
+            raise MismatchError("tallies", rule, None, remedy)
 
 
 def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GROUP) -> str:
@@ -261,8 +261,8 @@ def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GRO
     groups = f"{len(all_sizes):,} group{'s' if len(all_sizes) > 1 else ''}"
     return (
         f"{few:,} of {groups} {'has' if few == 1 else 'have'} fewer than {smallest:,} reports, the "
-        f"smallest {all_sizes.min():,}. Public columns are not protected, and such a group can "
-        "point at a person. Group by fewer or coarser columns."
+        f"smallest {all_sizes.min():,}. Public columns are not protected, so somebody in a small "
+        "group may be recognised. Group by fewer or coarser columns."
     )
 
 

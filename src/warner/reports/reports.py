@@ -82,7 +82,7 @@ class Reports(Hinting):
         self.header = dict(header)
         self.columns = {name: _frozen(column) for name, column in columns.items()}
         if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
-            rule = "must have at least one column, all of one length"
+            rule = "must have at least one column, and columns of the same length"
             raise ReportError("reports", rule)
         # Rows of a frame may hold several reports.
         self.index = index if index is not None and len(index) == len(self) else None
@@ -125,7 +125,7 @@ class Reports(Hinting):
         if isinstance(rows, int | np.integer):
             return self._numbers()[rows].item()
         if not isinstance(rows, slice):
-            rule, remedy = "are taken by a number or a slice", "For example reports[:10]"
+            rule, remedy = "must be indexed by a number or a slice", "For example reports[:10]"
             raise ArgumentTypeError("reports", rule, kind(rows), remedy)
         columns = {name: column[rows] for name, column in self.columns.items()}
         index = None if self.index is None else self.index[rows]
@@ -147,9 +147,9 @@ class Reports(Hinting):
         """The only column, (n,), where a report is one number."""
         column, *more = self.columns.values()
         if more or column.ndim > 1:
-            rule = "are a column of numbers only where a report is one number"
+            rule = "can be used as numbers only if each report is one number"
             got = f"{', '.join(self.columns)} of {self.header.get('mechanism')}"
-            remedy = "Take reports.to_frame() with all columns, or one report as reports[:1]"
+            remedy = "Use reports.to_frame() for all columns, or reports[:1] for one report"
             raise ArgumentTypeError("reports", rule, got, remedy)
         return column
 
@@ -233,7 +233,7 @@ class Reports(Hinting):
         """
         if not data.startswith(MAGIC):
             rule, remedy = (
-                "are not in warner's wire format",
+                "are not in the format that Reports.save writes",
                 "Was the file written by Reports.save?",
             )
             raise FileError("reports", rule, None, remedy)
@@ -366,7 +366,7 @@ def columns_for_files(start: str, columns: Mapping[str, np.ndarray]) -> dict[str
 
 def _malformed() -> FileError:
     """The error of reports whose checksum is right and whose form is wrong."""
-    rule = "do not have the form that their checksum confirms"
+    rule = "have a correct checksum, but a form that is not known here"
     return FileError("reports", rule, None, "Use the version of warner that wrote them")
 
 
@@ -396,7 +396,7 @@ def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarra
             .astype(empty.dtype)
         )
     if start != records.shape[1]:
-        rule = "must have the length of this mechanism's"
+        rule = f"must have {schema.bytes_per_report} bytes each for this mechanism"
         raise ReportError("reports", rule, f"{records.shape[1]} bytes")
     return columns
 
@@ -417,7 +417,7 @@ _FORM = re.compile(r"wr1-([0-9a-f]{16})-([1-9][0-9]{0,5})-((?:[0-9a-f]{2})+)")
 
 # Why a cell holds no report that can be counted, in the order in which they are told.
 _EMPTY = "empty"
-_NO_TEXT = "no text of a report, or one that is cut off"
+_NO_TEXT = "not the text of a report, or cut off"
 _OTHER_STUDY = "of another study, or of another version of it"
 _OTHER_QUESTION = "of another question"
 _OTHER_LENGTH = "cut off or altered"
@@ -497,11 +497,11 @@ def _can_be_sent(schema: ReportSchema, columns: Mapping[str, np.ndarray]) -> boo
 def _told(wrong: Mapping[int, str], n: int, where: str) -> str:
     """All cells without a report, by reason."""
     parts = [
-        f"{_listed([row for row, why in wrong.items() if why == reason])} {reason}"
+        f"{_listed([row for row, why in wrong.items() if why == reason])}: {reason}"
         for reason in _REASONS
         if reason in wrong.values()
     ]
-    remedy = "Leave out the rows of people who sent none, and export the column as it is"
+    remedy = "Leave out rows of people who sent no report, and export the column unchanged"
     return f"{where}: must hold a report in each of {n:,} rows; got {'; '.join(parts)}. {remedy}."
 
 

@@ -154,7 +154,7 @@ class WholeNumbers:
 
     def beyond(self, name: str, row: int | None = None) -> ReportError:
         """The error of a column with values that are no reports."""
-        got = None if row is None else f"row {row} of the partition beyond it"
+        got = None if row is None else f"another number in row {row} of the partition"
         return ReportError(name, self.text, got, "Were the reports made for other values?")
 
 
@@ -162,7 +162,7 @@ def require_numbers(name: str, dtype: Any) -> None:
     """Refuse a column whose Narwhals type holds no whole numbers."""
     if not dtype.is_numeric():
         remedy = (
-            "If it holds answers, randomise them first. If it holds reports, cast it to integers"
+            "If these are answers, randomise them first. If they are reports, cast them to integers"
         )
         raise ReportError(name, _INTEGERS, str(dtype), remedy)
 

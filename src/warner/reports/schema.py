@@ -362,7 +362,7 @@ class _OneArray(ReportSchema):
             histogram = source.counts({name: values})
             totals = histogram.sum(axis=1)
             if sizes is not None and (totals != sizes).any():
-                raise ReportError("reports", "must be equally many in every column")
+                raise ReportError("reports", "must have columns of the same length")
             sizes = totals
             yield histogram
 
@@ -429,16 +429,16 @@ class BitVector(_OneArray):
                 f"The last byte has bits set after bit {self.width}. Were the reports made for "
                 "more values, or with the lowest bit first?"
             )
-            rules.append(BitRule(mask, 0, 0, "padding bits must be 0", remedy))
+            rules.append(BitRule(mask, 0, 0, "unused (padding) bits must be 0", remedy))
         heavy, remedy = (
             self.exclusive_mask,
-            "Were they made with another epsilon, or for other values?",
+            "Were the reports made with another epsilon, or for other values?",
         )
         if self.ones is not None:
             text = f"every report must have {self.ones} bits set"
             mask = b"\xff" * self.bytes
             if any(heavy):
-                text += ", or the bit of a non-sensitive value alone"
+                text += ", or only the bit of a non-sensitive value"
                 mask = bytes(~byte & 255 for byte in heavy)
             rules.append(BitRule(mask, self.ones, self.ones, text, remedy, heavy, self.ones))
         elif any(heavy):
@@ -645,7 +645,8 @@ def refuse_reports(
     where = np.flatnonzero(wrong)
     if where.size:
         text = f"row {where[0]}: {rule}"
-        raise ReportError("reports", text, f"{where.size} such rows", remedy)
+        got = f"{where.size} wrong row{'s' * (where.size > 1)}"
+        raise ReportError("reports", text, got, remedy)
 
 
 def refuse_others(values: np.ndarray, size: int, what: str) -> None:
@@ -685,7 +686,7 @@ def _integers(name: str, values: Any) -> np.ndarray:
             whole = (array == np.floor(array)) & (np.abs(array.astype(np.float64)) <= 2**53)
         wrong = np.count_nonzero(~whole)
         if wrong:
-            got = f"{wrong} of {array.size} {array.dtype} values that are none"
+            got = f"{wrong} of {array.size} {array.dtype} values that are not"
             remedy = "Pass the reports themselves: zeros and ones, or indices, as integers"
             raise ReportError(name, "must be whole numbers", got, remedy)
     elif array.dtype.kind not in "biu":

@@ -234,16 +234,17 @@ class Tally(Hinting):
         for word, number in counts.items():
             code = mechanism.report_code(word)
             if code in people:
-                rule = "have one report twice"
-                raise ArgumentError("counts", rule, show(mechanism.report_words[code]))
+                rule, remedy = "must have each word once", "Add its two counts up"
+                twice = f"{show(mechanism.report_words[code])} twice"
+                raise ArgumentError("counts", rule, twice, remedy)
             people[code] = integer(f"count of {word}", number, 0)
         for code, word in enumerate(mechanism.report_words):
             if code not in people:
-                rule, remedy = f"have none of {word!r}", f"Say {word}=0 if nobody said it"
+                rule, remedy = f"lack the word {word!r}", f"Write {word}=0 if nobody said it"
                 raise ArgumentError("counts", rule, None, remedy)
         total = sum(people.values())
         if not total:
-            raise EmptyError("counts", "are of nobody")
+            raise EmptyError("counts", "must be of at least one person")
         if total > _MOST_PEOPLE:
             raise ArgumentError("counts", f"must be of at most {_MOST_PEOPLE} people", str(total))
         codes = np.arange(len(people))
@@ -293,14 +294,14 @@ class Tally(Hinting):
         for tally in parts:
             if not isinstance(tally, Tally) or tally.columns:
                 rule, remedy = (
-                    "must be tallies of all people, one for each group",
+                    "must be tallies without groups, one for each new group",
                     'Pass {"north": tally, ...}',
                 )
                 raise ArgumentTypeError("tallies", rule, kind(tally), remedy)
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
-            rule = f"must have {len(columns)} values in each key, one for each name"
+            rule = f"each key must have {len(columns)} values, one for each name"
             raise ArgumentError("tallies", rule)
         values: dict[str, Any] = {
             name: [key[position] for key in keys] for position, name in enumerate(columns)
@@ -310,7 +311,7 @@ class Tally(Hinting):
         groups = group_people(values, len(parts))
         if len(groups.keys) < len(parts):
             rule = "must be of different groups"
-            raise ArgumentError("tallies", rule, None, "Add those of one group first")
+            raise ArgumentError("tallies", rule, None, "Add up the tallies of each group first")
         require_different(keys, parts)
         position = {int(group): i for i, group in enumerate(groups.place)}
         return cls.side_by_side([parts[position[i]] for i in range(len(parts))], groups)
@@ -332,7 +333,7 @@ class Tally(Hinting):
         for tally in tallies[1:]:
             if not first._adds_to(tally):
                 got = f"{first.kind} and {tally.kind}"
-                raise MismatchError("tallies", "of different kinds are no groups", got)
+                raise MismatchError("tallies", "of different kinds cannot be groups", got)
         require_same_origin([t.simulated for t in tallies], "tallies")
         if first.rows is None:
             require_room(len(tallies), first.counts.size)
@@ -563,14 +564,17 @@ class Tally(Hinting):
         require_same_origin([self.simulated, other.simulated], "tallies")
         if self.round != other.round and None not in (self.round, other.round):
             rule = (
-                f"of rounds {self.round} and {other.round} are of the same people, and their sum "
-                "would count each of them twice"
+                f"of rounds {self.round} and {other.round} are of the same people, so their sum "
+                "would count each person twice"
             )
-            remedy = "Estimate each round, or compare two by compare_groups(same_people=True)"
+            remedy = (
+                "Estimate each round by itself, or compare two rounds with "
+                "compare_groups(same_people=True)"
+            )
             raise MismatchError("tallies", rule, None, remedy)
         if bool(self.columns) != bool(other.columns):
-            rule = "with groups and without do not add"
-            remedy = "Tally both with the same groups, or add the total() of one"
+            rule = "with and without groups cannot be added"
+            remedy = "Tally both with the same groups, or use the total() of the one with groups"
             raise MismatchError("tallies", rule, None, remedy)
         require_same_columns(self.columns, other.columns)
         sources = added_sources(self.sources, other.sources)
@@ -578,7 +582,7 @@ class Tally(Hinting):
             self, other = _of_one_kind([self, other])
         if not self._adds_to(other):
             got = f"{self.kind} and {other.kind}"
-            raise MismatchError("tallies", "of different kinds do not add", got)
+            raise MismatchError("tallies", "of different kinds cannot be added", got)
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
         of_round = other.round if self.round is None else self.round
@@ -767,12 +771,12 @@ class Tally(Hinting):
         """
         integer("reports_per_person", most, 1, MOST_PER_PERSON)
         if most > 1 and self.header.get("mechanism") == "Permanent":
-            rule = "is not for rounds of one person, whose noise is that of one permanent report"
+            rule = "cannot be used for permanent reports: a person's rounds share the same noise"
             remedy = "Estimate each round by itself"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
         if most < self.reports_per_person:
-            remedy = "State the most reports of one person"
-            rule = f"must be at least {self.reports_per_person}, which was stated before"
+            remedy = "Give the largest number of reports of one person"
+            rule = f"must be at least {self.reports_per_person}, as stated before"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
         return self._but(reports_per_person=most)
 
@@ -1021,14 +1025,14 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         data = json.loads(text)
     except (ValueError, RecursionError):
         if b'"warner-tally"' in text[:200]:
-            raise FileError(name, "is truncated", None, "Tally the reports again") from None
+            raise FileError(name, "is cut off", None, "Tally the reports again") from None
         data = None
     if (
         not isinstance(data, dict)
         or data.get("format") != "warner-tally"
         or not isinstance(data.get("attributes"), dict)
     ):
-        remedy = f"{RANDOMISE_FIRST}. 'warner tally' makes a tally of reports"
+        remedy = f"{RANDOMISE_FIRST}. To make a tally of reports, use 'warner tally'"
         raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
         rule, got = f"schema must be {SCHEMA}", repr(data.get("schema"))
@@ -1038,8 +1042,8 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         raise EmptyError(name, "holds no tally")
     for attribute in data["attributes"]:
         if (problem := unreadable(attribute)) is not None:
-            rule = f"names an attribute that holds {problem}"
-            raise FileError(name, rule, show(attribute), "Names must be printable")
+            rule = f"the name of an attribute contains {problem}"
+            raise FileError(name, rule, show(attribute), "Was the file written by warner?")
     collected = data.get("collectors", [])
     if not isinstance(collected, list) or not all(isinstance(mark, str) for mark in collected):
         raise _altered(name)
@@ -1063,7 +1067,7 @@ def merge(tallies: Iterable[Tally]) -> Tally:
 def require_same_origin(simulated: Iterable[bool], name: str) -> None:
     """Refuse real reports among simulated ones."""
     if len(set(simulated)) > 1:
-        rule = "of real and of simulated reports do not belong together"
+        rule = "real and simulated reports must not be combined"
         remedy = (
             "Leave the simulation out, or mark all as simulated: tally.marked(), --allow-simulated"
         )
@@ -1091,8 +1095,8 @@ def require_same(
             remedy = "Combine only reports of one and the same mechanism"
             if key == "parameters" and ours.get("mechanism") == "Optimal":
                 remedy = (
-                    "Two computers may find other rows for Optimal, as good. State those of the "
-                    "reports in the study: warner study check --rows, or estimate both tallies"
+                    "Two computers may find different rows for Optimal, equally good. Put the rows "
+                    "that warner study check --rows prints into the study, or estimate both tallies"
                 )
             raise MismatchError(name, rule, None, remedy)
     if dict(ours) != dict(theirs):

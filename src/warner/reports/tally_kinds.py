@@ -261,7 +261,7 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
     if not ours.isdisjoint(theirs):
         rule = "must not be added twice"
         got = "a tally and itself" if ours == theirs else "two that have a tally in common"
-        remedy = "Leave one out; if they are counts of other people, add tally.of_others()"
+        remedy = "Leave one out; if they count different people, add tally.of_others()"
         raise ArgumentError("tallies", rule, got, remedy)
     # A stream of a million tallies is not slowed down by the memory of all of them.
     if len(ours) + len(theirs) <= _MOST_SOURCES:
@@ -289,7 +289,7 @@ def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
             continue
         first = alike.setdefault((tally.n, tally.sums().counts.tobytes()), i)
         if first < i and tally.chance_of_a_twin < _NO_CHANCE:
-            rule = "must be of different people, whose counts are never all equal"
+            rule = "must be of different people, whose counts would not all be equal"
             raise _same_people(keys, rule, "equal counts", first, i)
 
 
@@ -297,5 +297,5 @@ def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: 
     """The error of two groups with the same reports."""
     names = [show(k[0] if isinstance(k, tuple) and len(k) == 1 else k) for k in keys]
     got = f"{what} in {names[first]} and {names[second]}"
-    remedy = "Count each group's own reports; if they are of other people, pass tally.of_others()"
+    remedy = "Count each group's own reports; if the people differ, pass tally.of_others()"
     return ArgumentError("groups", rule, got, remedy)

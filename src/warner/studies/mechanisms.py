@@ -31,8 +31,8 @@ from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, T
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _GO_WITH_NONRESPONSE = (
     "For numbers use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range; "
-    "for all else SubsetSelection, UnaryEncoding or another mechanism of labels. With keys, use "
-    "KeyValue with a key for nonresponse, whose value can be any number"
+    "otherwise SubsetSelection, UnaryEncoding or another mechanism of labels. With keys, use "
+    "KeyValue with a key for nonresponse, and any number as its value"
 )
 
 
@@ -70,7 +70,7 @@ def built(
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{where}: {error}")
     if domain is not None and domain.nonresponse is not None and _works(made, domain.answered):
-        rule = f'"answer" does not go with {spec["mechanism"]}, whose values have no nonresponse'
+        rule = f'"answer" cannot be used with {spec["mechanism"]}: it has no value for nonresponse'
         text = message(f"{where}.missing", rule, None, _GO_WITH_NONRESPONSE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
@@ -90,7 +90,7 @@ def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
     """The error of a table whose nonresponse, a value of its own, is not sensitive."""
     # A report could then show that a person gave no answer, which is promised to be protected.
     rule = f'must list {NO_ANSWER!r}, since missing = "answer" makes nonresponse a value to protect'
-    remedy = "Otherwise a report shows who gave no answer"
+    remedy = "Otherwise a report would show who gave no answer"
     if domain.attributes:
         rule = rule.replace("list", "list all combinations with")
     return broken(("sensitive",), rule, None, remedy, where)
@@ -98,7 +98,7 @@ def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
 
 def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
     """The design for paper of a question."""
-    rule = "does not go with design, which says how people randomise themselves"
+    rule = "cannot be used with design, by which people randomise their answers themselves"
     others = ("mechanism", "epsilon", "reports", "keys", "tags", "items", "each", "split")
     problems = [
         Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
@@ -150,7 +150,7 @@ def table_problems(
     elif name is not None:
         here = called_here(str(name))
         is_here = here is not None and here.split()[0] in MECHANISMS
-        hint = f"Here it is {here}" if is_here else meant(name, MECHANISMS)
+        hint = f"Here it is called {here}" if is_here else meant(name, MECHANISMS)
         rule = f"must be one of {', '.join(MECHANISMS)}"
         text = message(f"{where}.mechanism", rule, show(name), hint)
         problems.append(Problem(("mechanism",), text))
@@ -176,11 +176,11 @@ def _item_problems(
     """What does not go with items that people tick, and what goes with them alone."""
     if not ticked:
         return [
-            Problem((key,), message(f"{where}.{key}", "goes with items", None, "Leave it out"))
+            Problem((key,), message(f"{where}.{key}", "is only for items", None, "Leave it out"))
             for key in ("each", "split")
             if key in spec
         ]
-    rule = "does not go with items, each of which is answered by no or yes"
+    rule = "cannot be used with items, each of which is answered by no or yes"
     keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
     return [
         Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
@@ -276,10 +276,10 @@ def _option_problems(
         if is_needed and key not in options:
             add(key, f"is needed by {name}")
     if "tags" in spec and not cls.takes_tags:
-        add("tags", f"go with {_named('takes_tags')}, not with {name}")
+        add("tags", f"can be used with {_named('takes_tags')}, not with {name}")
     if ("keys" in spec) != cls.takes_keys and "keys" not in ignored:
-        rule = "are needed by" if cls.takes_keys else f"go with {_named('takes_keys')}, not with"
-        add("keys", f"{rule} {name}")
+        others = f"can be used with {_named('takes_keys')}, not with"
+        add("keys", f"{'are needed by' if cls.takes_keys else others} {name}")
     for option in options:
         if option not in allowed and option not in misspelt:
             names = [*allowed, "tags"] if cls.takes_tags else [*allowed]
@@ -294,7 +294,7 @@ _TABLES = ("attributes", "joint", "ask", "repeat", "public", "design", "collect"
 def _other_place(option: str) -> str | None:
     """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
     if option in STUDY.keys and option not in _TABLES:
-        return "It is of the whole study: write it above the first table"
+        return "It is for the whole study: write it above the first table"
     return meant(option, [key for key in ATTRIBUTE.keys if key not in ("keys", "tags")])
 
 
@@ -339,11 +339,11 @@ def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Pat
             spec, table = specs[name], ("attributes", name)
             for key in (*elsewhere, *ATTRIBUTE.options(spec)):
                 if key in spec:
-                    rule = f"goes to {in_words(path)}, where {name!r} is randomised with others"
+                    rule = f"belongs in {in_words(path)}, where {name!r} is randomised with others"
                     raise broken((*table, key), rule)
             if "items" in spec:
-                rule = "are not randomised with other attributes: each person is asked some of them"
-                raise broken((*table, "items"), rule, None, "Leave it out of [[joint]]")
+                rule = "cannot be in [[joint]], because each person is asked only some of them"
+                raise broken((*table, "items"), rule, None, f"Leave {name!r} out of [[joint]]")
             log.keep(domain_problems(in_words(table), spec), table)
     log.refuse()
     return Product(**{name: stated_domain(specs[name]) for name in names})
@@ -371,7 +371,7 @@ def drawn(
     log = ProblemLog()
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:
-        rule = 'goes with each = "one": one answer is true, and the others are fakes'
+        rule = 'is only for each = "one": one answer is true, and the others are fakes'
         raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
     whole = ask.get("epsilon")
     if whole is not None or not alone:
@@ -423,13 +423,13 @@ _BLOCKS: dict[Any, tuple[Any, int]] = {"pair": ("pairs", 1), 2: ("attributes", 2
 def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Problem]:
     """What in the table of an attribute does not go with [ask]."""
     rules = {
-        "design": "does not go with [ask]: on paper each person is asked every question",
-        "reports": "does not go with [ask], where each person sends one report",
-        "keys": "does not go with [ask], where each answer is one value",
-        "items": "does not go with [ask]: of items, too, each person is asked some by chance",
+        "design": "cannot be used with [ask]: on paper each person is asked every question",
+        "reports": "cannot be used with [ask], where each person sends one report",
+        "keys": "cannot be used with [ask], where each answer is one value",
+        "items": "cannot be used with [ask]: items are drawn for each person already",
     }
     if not alone:
-        rule = 'goes with each = "one" in [ask]; here [ask] says what is spent on what is drawn'
+        rule = 'is only for each = "one" in [ask]; here [ask] has one epsilon for what is drawn'
         options = ("mechanism", "epsilon", "tags", *ATTRIBUTE.options(spec))
         rules |= dict.fromkeys(options, rule)
     problems = [
@@ -438,8 +438,8 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
         if key in spec
     ]
     if spec.get("missing") == "drop":
-        rule = "cannot be 'drop' with [ask]: people would be left out by questions nobody asked"
-        remedy = 'With missing = "answer" nonresponse is a value'
+        rule = "cannot be 'drop' with [ask]: people are not asked every question"
+        remedy = 'Write missing = "answer", with which nonresponse is a value'
         problems.append(Problem(("missing",), message(f"{where}.missing", rule, None, remedy)))
     return problems
 
@@ -447,7 +447,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
 def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows: int) -> Mechanism:
     """The mechanism of one question that is asked alone: its own, or the better of two."""
     if "epsilon" not in spec and whole is None:
-        remedy = "State it in [ask], for all questions, or here"
+        remedy = "Write it in [ask], for all questions, or here"
         raise broken(("epsilon",), "is missing", None, remedy, f"{where}.epsilon")
     stated = {**spec, "epsilon": spec.get("epsilon", whole)}
     if "mechanism" in spec:
@@ -455,7 +455,7 @@ def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows:
     else:
         for key in ("tags", *ATTRIBUTE.options(spec)):
             if key in spec:
-                rule, remedy = "goes with a mechanism", "State mechanism too"
+                rule, remedy = "is only for a mechanism", "Write mechanism too"
                 raise broken((key,), rule, None, remedy, f"{where}.{key}")
         if problems := table_problems(where, stated, ("mechanism",)):
             raise StudyProblems(problems)
@@ -463,6 +463,6 @@ def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows:
     most = mechanism.guarantee.between_any_values().epsilon
     if whole is not None and most > share(whole, rows):
         rule = f"exceeds the epsilon of [ask], {whole!r}, which is all that a person spends"
-        remedy = "Lower it, or raise that of [ask]"
+        remedy = "Lower it, or raise the epsilon of [ask]"
         raise broken(("epsilon",), rule, repr(stated["epsilon"]), remedy, f"{where}.epsilon")
     return mechanism

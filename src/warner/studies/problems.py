@@ -285,23 +285,23 @@ _SWAPPED = "Is it the study file, and not the answers?"
 
 # What tomllib says of a text that is no TOML, and what to do. Its own words can quote the text.
 _REASONS = {
-    "Invalid value": "Text stands in quotes, and true and false are in small letters",
-    "Cannot overwrite": "A key stands twice in one table",
-    "Cannot declare": "A table stands twice",
-    "Expected '=' after": "A line is a [table], or a key, =, and a value",
-    "Invalid initial character": "A key is letters, digits, - and _, and { ... } is on one line",
-    "Expected newline or": "Text stands in quotes, and every key on a line of its own",
-    "Unclosed array": "A list ends in ]",
-    "Unclosed inline": "An inline table ends in }",
-    "Illegal character": "Text ends in the quote that it begins with",
-    "Unescaped": "A backslash in text is written twice",
+    "Invalid value": "Put text in quotes, and write true and false in small letters",
+    "Cannot overwrite": "One table has the same key twice",
+    "Cannot declare": "The file has the same table twice",
+    "Expected '=' after": "Each line must be a [table], or a key, =, and a value",
+    "Invalid initial character": "Write keys in letters, digits, - and _, and { ... } on one line",
+    "Expected newline or": "Put text in quotes, and every key on a line of its own",
+    "Unclosed array": "A list must end in ]",
+    "Unclosed inline": "A table that begins with { must end in }",
+    "Illegal character": "Text must end in the quote that it begins with",
+    "Unescaped": "Write a backslash in text twice",
 }
 
 
 # What word processors and spreadsheets write into the line at which the parser stopped.
 _HABITS = {
-    r"[\u2018-\u201f\u00ab\u00bb]": 'Quotes are straight, as in "never"',
-    r"=\s*-?\d+,\d+\s*(#.*)?\Z": "Decimals have a point, as in 1.5",
+    r"[\u2018-\u201f\u00ab\u00bb]": 'Use straight quotes, as in "never"',
+    r"=\s*-?\d+,\d+\s*(#.*)?\Z": "Write decimals with a point, as in 1.5",
 }
 
 
@@ -337,7 +337,7 @@ def study_data(text: str, name: str) -> dict[str, Any]:
         raise StudyError(problem)
     study = data.get("study", data) if isinstance(data, dict) else None
     if isinstance(data, dict) and data.get("format") == "warner-tally":
-        raise StudyError(name, "is a tally and no study file", None, "Name the study first")
+        raise StudyError(name, "is a tally, not a study file", None, "Give the study file first")
     # A misspelt [attribute.NAME], and [NAME] alone, are left to the schema, which names the key.
     if not isinstance(study, dict) or (
         nearest("attributes", study) is None

@@ -33,7 +33,7 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
         with log.within(TABLE, name):
             where = f"{TABLE}.{name}"
             if name.casefold() in protected:
-                rule = "repeats a protected attribute, whose answers would travel in the clear"
+                rule = "repeats a protected attribute, whose answers would be stored unprotected"
                 raise broken((), rule, None, "Leave the public column out, or rename it", where)
             if name.casefold() in {other.casefold() for other in columns}:
                 rule = "names must differ by more than upper and lower case"
@@ -118,7 +118,7 @@ def audit_text(
     if sizes is not None:
         return (
             f"{text}WARNING: {data['small']:,} of {data['groups']:,} groups have fewer than "
-            f"{smallest:,} reports, the smallest {data['fewest']:,}. {risk}"
+            f"{smallest:,} reports, the smallest group {data['fewest']:,}. {risk}"
             if data["small"]
             else f"{text}All {data['groups']:,} groups have at least {smallest:,} reports."
         )
@@ -130,7 +130,7 @@ def audit_text(
     return (
         f"{text}Together they make {made}. WARNING: {risk[0].lower()}{risk[1:]} At least "
         f"{data['people_to_fill_them']:,} people are needed to fill {fill}. "
-        "warner tally --by counts the small groups."
+        "To count the small groups, use warner tally --by."
     )
 
 
@@ -167,8 +167,8 @@ def check_design(design: SurveyDesign | None, public: Mapping[str, Domain]) -> N
                 raise broken((), rule, show(name), remedy, f"design.{role}")
             ends = public[name].ends if public[name].is_numeric else None
             if role == "weights" and (ends is None or float(ends[0][0]) < 1):
-                rule = "must be whole numbers from 1 on, such as thousandths of a person"
-                remedy = f"[public.{name}] integers = [1, 100000]"
+                rule = "must have whole numbers from 1 on, such as weights in thousandths"
+                remedy = f"Write for example [public.{name}] integers = [1, 100000]"
                 raise broken((), rule, show(name), remedy, f"design.{role}")
     log.refuse()
 
@@ -206,7 +206,7 @@ def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) ->
                     raise broken((), rule, None, near, where)
                 for key in _COMMON:
                     if key in change:
-                        rule = "is the same for all groups, so that they are estimated together"
+                        rule = "must be the same for all groups, which are estimated together"
                         raise broken((key,), rule, None, None, f"{where}.{key}")
     log.refuse()
 

@@ -128,7 +128,7 @@ class Table:
             return Problem((*path, stated[-1] if len(stated) < 2 else stated[1]), text)
         near = next((key for key in table if meant(str(key), self.one_of)), None)
         if near is not None:
-            question = f"Is a key misspelt as {near!r}?"
+            question = f"Is {near!r} a misspelt key?"
             return Problem((*path, near), message(in_words(path), rule, None, question))
         examples = [e.example for key, e in ENTRIES.items() if key in self.one_of and e.example]
         remedy = f"For example {' or '.join(examples[:3]) or self.example}"
@@ -229,7 +229,7 @@ def _problem(path: Path, rule: str, value: Any = None) -> Problem:
     if isinstance(value, str) and value == TO_DECIDE:
         return Problem(path, message(in_words(path), UNDECIDED, None, remedy))
     if isinstance(value, str) and (surrogate := _SURROGATES.search(value)) is not None:
-        rule = f"must not hold {unreadable(surrogate[0])}"
+        rule = f"must not contain {unreadable(surrogate[0])}"
     got = None if rule == "is missing" else show(value)
     return Problem(path, message(in_words(path), rule, got, remedy))
 
@@ -251,7 +251,7 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
     else:
         rule = "is not a key of this table"
         headers = owners[key]
-        remedy = f"It goes to {' or '.join(headers)}" if headers else "Remove it"
+        remedy = f"It belongs in {' or '.join(headers)}" if headers else "Remove it"
     return Problem(path, message(in_words(path), rule, None, remedy))
 
 
@@ -319,7 +319,7 @@ def _of_entry(entry: StudyEntry) -> Key:
 
 def _text(description: str) -> Key:
     """A text that people read."""
-    return Key(str | dict[str, str], f"{description}; one text, or by language")
+    return Key(str | dict[str, str], f"{description}; one text, or one for each language")
 
 
 _LABELS = list[str | int | bool]
@@ -329,7 +329,8 @@ SHOWN = {
     "label": _text("the text of the question, for reports and pages"),
     "help": _text("a hint below the question"),
     "answers": Key(
-        dict[str, list[str]], "by language, the displayed texts of values, in their order"
+        dict[str, list[str]],
+        "for each language, the texts that people read for the values, in the order of the values",
     ),
 }
 _MECHANISM = Key(str, "one of {mechanisms}")
@@ -355,33 +356,34 @@ ATTRIBUTE = Table(
         "unit": Key(str, "the unit of a number, which pages show beside it"),
         "only_if": Key(
             dict[str, _LABELS],
-            'with missing = "answer": a question before this one, and its answers after which the '
-            "survey page shows this one; for others it sends no answer, which is as protected",
+            'with missing = "answer": an earlier question, and its answers after which the survey '
+            'page shows this question; for other people the page sends "no answer", protected '
+            "like any answer",
         ),
         **_DOMAIN_KEYS,
         "each": Key(
             Literal["one", "pair"],
-            "with items: whether each person is asked one item or a pair of them, drawn by chance; "
-            "a pair, unless there are two items only",
+            "with items: whether each person is asked one item or a pair of items, drawn by "
+            "chance; default a pair, or one item if there are only two",
         ),
         "split": Key(
             str,
-            "with items: answers stand in one column for each item, whose name is that of the "
-            "question, this text and the item, such as services/bank with '/'",
+            "with items that have a column each: the text between question and item in the names "
+            "of the columns, such as '/' in services/bank",
         ),
         "mechanism": _MECHANISM,
         "epsilon": _EPSILON,
         "design": Key(
             str,
-            "in place of a mechanism and an epsilon, the design by which people randomise "
-            "themselves on paper, such as crosswise:1/4 or forced:1/6,1/6",
+            "instead of a mechanism and an epsilon: the design by which people randomise their "
+            "answers on paper, such as crosswise:1/4 or forced:1/6,1/6",
         ),
         "reports": _REPORTS,
-        "keys": Key(_LABELS, "for KeyValue: labels of the keys that values go with"),
+        "keys": Key(_LABELS, "for KeyValue: labels of the keys to which the values belong"),
         "tags": Key(
             list[str],
-            "for utility-optimised mechanisms: each tag has a placeholder, sent in place of "
-            "answers that are secret for one person",
+            "for utility-optimised mechanisms: names such as home, which are sent in place of "
+            "answers that are secret for one person only",
         ),
         "missing": Key(
             Literal["refuse", "answer", "drop"],
@@ -418,14 +420,14 @@ ASK = Table(
         ),
         "blocks": Key(
             list[list[str]],
-            "in place of each: the lists of attributes of which each person is asked one",
+            "instead of the key each: lists of attributes; each person is asked one of the lists",
             entries=2,
         ),
-        "epsilon": Key(float, "what a person spends in all, in nats: all of it on what is drawn"),
+        "epsilon": Key(float, "what a person spends in all, in nats, on the questions drawn"),
         "hide": Key(
             bool,
-            "whether nobody may see which question was drawn: fake answers to all others are sent "
-            "beside it, which costs as many times the variance as there are questions",
+            "whether to hide which question was drawn: fake answers to all other questions are "
+            "sent too, and the variance is multiplied by the number of questions",
         ),
     },
     "the table [ask]",
@@ -437,27 +439,27 @@ REPEAT = Table(
     {
         "rounds": Key(
             int,
-            "in how many rounds the same people report; the epsilon of an attribute is of one",
+            "in how many rounds the same people report; an attribute's epsilon is for one round",
             is_needed=True,
             limits={"ge": 2},
         ),
         "forever": Key(
             float,
-            "what all reports on one value may spend, in nats, however many they are: devices keep "
-            "a permanent report of each value",
+            "the epsilon that all reports on one value may spend, in nats, however many rounds "
+            "there are: devices keep a permanent report of each value",
             is_needed=True,
             limits={"gt": 0},
         ),
         "values": Key(
             int,
-            "on how many different values a device reports; each spends forever",
+            "how many different values a device may report; each spends the epsilon in forever",
             default=1,
             limits={"ge": 1, "le": 1000},
         ),
         "round": Key(
             int,
-            "which round this is, from 1: a survey page asks one round, and the next round is a "
-            "study with the next number",
+            "the number of this round, from 1: a survey page asks one round, and the next round "
+            "has a study with the next number",
             limits={"ge": 1},
         ),
     },
@@ -471,11 +473,11 @@ CHANGE = Table(
 GROUP = Table(
     "GroupSpec",
     {
-        "name": Key(str, "as in the column of the answers; also in file names", is_needed=True),
+        "name": Key(str, "the group's name in the answers and in file names", is_needed=True),
         **_BUDGETS,
         "attributes": Key(
             GenericAlias(dict, (str, CHANGE)),
-            "what differs from the study, by attribute (or 'a x b' of joint ones)",
+            "for each attribute (or 'a x b' for joint ones): what differs from the study",
             default={},
         ),
     },
@@ -497,11 +499,13 @@ DESIGN = Table(
     {
         "weights": Key(
             str,
-            "the public column with the number of people that a person stands for, up to a factor: "
-            "whole numbers from 1 on, such as thousandths",
+            "the public column with the weights: for how many people each person stands, in any "
+            "unit, such as thousandths; whole numbers from 1 on",
         ),
         "cluster": Key(str, "the public column with what was drawn first, such as the school"),
-        "strata": Key(str, "the public column with the strata, in each of which was drawn apart"),
+        "strata": Key(
+            str, "the public column with the strata, from each of which people were drawn"
+        ),
     },
     "the table [design]",
 )
@@ -510,7 +514,7 @@ TOKENS = Table(
     {
         "issuer": Key(
             str,
-            "the address at which warner collect issue runs, as devices reach it",
+            "the address at which devices reach warner collect issue",
             is_needed=True,
         ),
         "keys": Key(
@@ -527,29 +531,31 @@ TOKENS = Table(
     },
     "the table [collect.tokens]",
 )
+_WHEN = "when the survey {}: date, time and time zone, such as 2026-03-01T09:00:00+01:00"
 # The defaults are those of :class:`warner.studies.texts.Collect`.
 COLLECT = Table(
     "CollectSpec",
     {
         "people": Key(int, "the planned number of people", limits={"ge": 1}),
-        "opens": Key(datetime, "when the survey opens: a date and a time with an offset"),
-        "closes": Key(datetime, "when the survey closes: a date and a time with an offset"),
+        "opens": Key(datetime, _WHEN.format("opens")),
+        "closes": Key(datetime, _WHEN.format("closes")),
         "step": Key(
             int,
-            "reports after which a new result is published; default 1 % of people, at least 50",
+            "the number of new reports after which a new result is published; default 1 % of "
+            "people, at least 50",
             limits={"ge": 1},
         ),
         "access": Key(
             Literal["open", "invited", "tokens"],
-            "open to everyone, or to people who are invited by a code, or exchange it for a token, "
-            "from which the code does not follow",
+            "open: everyone may answer; invited: people with a code; tokens: people who exchange "
+            "a code for a token, from which nobody can find the code",
         ),
-        "tokens": Key(TOKENS, 'where codes are exchanged, with access = "tokens"'),
+        "tokens": Key(TOKENS, 'with access = "tokens": where people exchange codes for tokens'),
         "contact": Key(str, "whom people can ask"),
         "origins": Key(
             list[str],
-            "the origins of other pages that may send reports from their script, or show the "
-            "survey in a frame",
+            "the origins (https:// and host) of other pages that may send reports by script, or "
+            "show the survey in a frame",
             entries=1,
         ),
         "link": Key(str, "an address to go on to after the report was sent"),
@@ -558,11 +564,13 @@ COLLECT = Table(
         ),
         "keep_ids": Key(
             Literal["closed", "always"],
-            "the ids that tell repeats: dropped when the survey is closed, or always kept",
+            "whether the ids by which repeated reports are recognised are deleted when the survey "
+            "is closed, or always kept",
         ),
         "weak_protection": Key(
             bool,
-            "serve questions whose most distant answers differ by more than epsilon 10, and say so",
+            "whether to ask questions with an epsilon above 10 between their most distant answers, "
+            "with a warning on the page",
         ),
     },
     "the table [collect]",
@@ -572,22 +580,22 @@ STUDY = Table(
     {
         "title": Key(
             str | dict[str, str],
-            "the name of the study, for reports and pages; one text, or by language",
+            "the name of the study, for reports and pages; one text, or one for each language",
             default="",
         ),
         "languages": Key(
             list[str],
-            'the languages of the texts, default ["en"]; plain texts are in the first one',
+            'the languages of the texts, default ["en"]; a text without a language is in the first',
             entries=1,
         ),
         "introduction": _text("what people read above the questions"),
-        "consent": _text("what people agree to, by a box, before they answer on the survey page"),
+        "consent": _text("what people agree to, by ticking a box, before they answer on the page"),
         "thanks": _text("what people read after their report was sent"),
         **_BUDGETS,
         "rows_per_person": Key(
             int,
-            "the most rows of answers of one person, such as one a day; the epsilons are of all of "
-            "them together",
+            "the most rows of answers of one person, such as one a day; the epsilons are for all "
+            "of them together",
             limits={"ge": 1, "le": LARGEST_PARTS},
         ),
         "attributes": Key(GenericAlias(dict, (str, ATTRIBUTE)), is_needed=True, entries=1),
@@ -598,10 +606,11 @@ STUDY = Table(
         "repeat": Key(REPEAT, "how often the same people report, and what that may spend"),
         "public": Key(
             GenericAlias(dict, (str, PUBLIC)),
-            "columns of the answers that travel in the clear beside the reports: they are not "
-            "protected",
+            "columns of the answers that are sent and stored beside the reports, unprotected",
         ),
-        "design": Key(DESIGN, "how people were drawn, by public columns that say so"),
+        "design": Key(
+            DESIGN, "how people were drawn: public columns for weights, clusters, strata"
+        ),
         "collect": Key(COLLECT, "how answers are collected from people"),
         "group_column": Key(str, "the public column of the answers that names the group"),
         "groups": Key(

@@ -158,8 +158,8 @@ class Study(Hinting):
             )
             if spent > self.budget:
                 rule = (
-                    f"is exceeded: all rounds of all values spend up to {spent:.6g} together, "
-                    "where people change their answers, and go back to earlier ones, in the same "
+                    f"is exceeded: all rounds of all values spend up to {spent:.6g} together, if "
+                    "people change all their answers, and return to earlier answers, in the same "
                     "rounds"
                 )
                 remedy = "Lower forever or values in [repeat], or raise the budget"
@@ -168,7 +168,7 @@ class Study(Hinting):
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > stated.get("delta", 0.0):
             rule = f"is exceeded: the attributes' deltas add up to {self.delta:.6g}"
-            remedy = "State it beside the budget"
+            remedy = "Write a delta at least as large beside the budget"
             raise broken(("delta",), rule, repr(stated.get("delta")), remedy)
 
     def _built(self, name: str, table: Mapping[str, Any]) -> Mechanism:
@@ -237,7 +237,7 @@ class Study(Hinting):
         """
         if self.groups:
             rule = f"differ between the groups {', '.join(self.groups)}"
-            raise ArgumentError("mechanisms", rule, None, "Take study.groups[name].mechanisms")
+            raise ArgumentError("mechanisms", rule, None, "Use study.groups[name].mechanisms")
         return self._mechanisms
 
     @property
@@ -256,7 +256,7 @@ class Study(Hinting):
         columns: set[str] = set()
         for column in self.answer_columns:
             if column in columns:
-                rule = f"must not take two answers from one column, {column!r}"
+                rule = f"two attributes must not have their answers in one column, {column!r}"
                 raise broken(("attributes",), rule, None, "Rename an attribute")
             columns.add(column)
 
@@ -303,7 +303,7 @@ class Study(Hinting):
                 if self.epsilon <= budget:
                     return
             self._mechanisms[name] = before
-        rule = "equals the sum of the decimals, but no floats of the epsilons add up to it"
+        rule = "equals the sum of the epsilons as written, but rounded to floats they exceed it"
         raise broken(("budget",), rule, repr(budget), "Lower an epsilon a little")
 
     def _written(self, name: str) -> Fraction:
@@ -350,7 +350,7 @@ class Study(Hinting):
             return f"{spent} in all."
         return (
             f"{spent} in each round, and {self.epsilon_of_rounds:.6g} in all {self.rounds:,} "
-            "rounds on answers that stay."
+            "rounds if the answers stay the same."
         )
 
     @property
@@ -417,9 +417,7 @@ class Study(Hinting):
             source: the source of random words.
         """
         if self.rounds > 1 and not source.simulated:
-            rule = (
-                "has [repeat]: its answers go through the device of each person, which keeps them"
-            )
+            rule = "has [repeat]: the device of each person must make the reports, and keeps them"
             remedy = "Use device = study.mechanisms[name].device(); device.report(value)"
             raise ArgumentError("study", rule, None, remedy)
         return {
@@ -534,7 +532,7 @@ class Study(Hinting):
         if isinstance(by, Mapping):
             return {n: PublicColumn(domains[n], values) for n, values in by.items()}
         if not is_frame:
-            rule, remedy = "must be {name: values}", "Names of columns go with a data frame"
+            rule, remedy = "must be {name: values}", "Names of columns are for a data frame only"
             raise ArgumentTypeError("by", rule, kind(by), remedy)
         return domains
 
@@ -610,7 +608,7 @@ class Study(Hinting):
         if refused is not None:
             raise refused
         if stated is not None and stated != study.digest:
-            rule = "does not have the digest that it states: it was altered"
+            rule = "was altered: its content does not match its digest"
             raise StudyError(name, rule)
         return study
 
@@ -716,7 +714,7 @@ def _check_names(names: list[str], log: ProblemLog) -> None:
                 remedy = f"Rename it, for example to {name.replace('.', '_')!r}" if name else None
                 raise broken((), rule, None, remedy, where)
             if (strange := unreadable(name)) is not None:
-                rule, remedy = f"names must not hold {strange}", "Use printable characters"
+                rule, remedy = f"names must not contain {strange}", "Remove that character"
                 raise broken((), rule, show(name), remedy, "attributes")
 
 
@@ -725,17 +723,17 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     ask = data["ask"]
     if not is_drawn(ask):
         if "epsilon" in ask:
-            rule = 'does not go with each = "all", where each attribute has its own'
+            rule = 'cannot be used with each = "all": each attribute has an epsilon of its own'
             remedy = "Leave it out; budget limits the sum"
             raise broken(("ask", "epsilon"), rule, None, remedy, "ask.epsilon")
         return
     for key, remedy in _NOT_WITH_ASK.items():
         if key in data:
-            raise broken((key,), "does not go with [ask]", None, remedy, key)
+            raise broken((key,), "cannot be used with [ask]", None, remedy, key)
     for table in ("attributes", "public"):
         for name in data.get(table, {}):
             if name.casefold() == QUESTIONS:
-                rule = "must not be used beside [ask], where it names the reports of all questions"
+                rule = "cannot be a name beside [ask], where the reports of all questions have it"
                 raise broken((table, name), rule, None, "Rename it", f"{table}.{name}")
 
 
@@ -746,15 +744,15 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
         rule, got = f"must be one of the {stated['rounds']} rounds", str(stated["round"])
         raise broken(("repeat", "round"), rule, got, None, "repeat.round")
     if is_drawn(data.get("ask")):
-        rule = "does not go with [repeat], where all people are asked all questions in each round"
+        rule = "cannot be used with [repeat]: all people are asked all questions in each round"
         raise broken(("ask",), rule, None, "Leave one of them out", "ask")
     if data.get("rows_per_person", 1) > 1:
-        rule = "does not go with [repeat], which says what several rounds of a person spend"
+        rule = "cannot be used with [repeat], which says what several rounds of a person spend"
         raise broken(("rows_per_person",), rule, None, "Leave one of them out", "rows_per_person")
     for name, table in data["attributes"].items():
         for key in ("reports", "items", "keys", "tags"):
             if key in table:
-                rule = "does not go with [repeat], where each round sends one report of one value"
+                rule = "cannot be used with [repeat]: each round sends one report of one value"
                 path = ("attributes", name, key)
                 raise broken(path, rule, None, "Leave it out", f"attributes.{name}.{key}")
 

@@ -175,7 +175,7 @@ class Texts:
         >>> from warner import Categorical
         >>> data = {"languages": ["en", "de"], "public": {"site": {"values": ["north", "south"]}}}
         >>> Texts(data, {"site": Categorical(["north", "south"])}).missing()
-        ['no label, so that people read the name: site', 'no answers by language: site']
+        ['no label, so people read the name: site', 'no answers by language: site']
         """
         unasked = [name for name, table in self._parts.items() if not table.get("label")]
         untold = [
@@ -184,7 +184,7 @@ class Texts:
             if len(self.languages) > 1 and {"values", "items"} & {*table} and "answers" not in table
         ]
         stated = {
-            "no label, so that people read the name": unasked,
+            "no label, so people read the name": unasked,
             "no answers by language": untold,
         }
         return [f"{what}: {', '.join(names)}" for what, names in stated.items() if names]
@@ -298,7 +298,7 @@ def _languages(data: Mapping[str, Any], log: ProblemLog) -> tuple[str, ...]:
         named = dict.fromkeys(tag for text in used.values() for tag in text)
         if named.keys() <= {DEFAULT_LANGUAGE}:
             return (DEFAULT_LANGUAGE,)
-        rule = f"is missing, and there are texts in {' and '.join(map(str, named))}"
+        rule = f"is missing, but there are texts in {' and '.join(map(str, named))}"
         listed = ", ".join(f'"{tag}"' for tag in named)
         remedy = f"Write languages = [{listed}] above the first table, the default one first"
         log.add(next(iter(used)), rule, None, remedy, "languages")
@@ -321,8 +321,8 @@ def _check_languages(languages: list[str], log: ProblemLog) -> None:
     for i, tag in enumerate(languages):
         with log.within():
             if not is_language(tag):
-                rule = "must be tags of languages"
-                remedy = 'They are written languages = ["en", "de", "pt-BR"]'
+                rule = "must be language tags"
+                remedy = 'Write for example languages = ["en", "de", "pt-BR"]'
                 raise broken(("languages", i), rule, show(tag), remedy, "languages")
             if tag.casefold() in {other.casefold() for other in languages[:i]}:
                 raise broken(("languages", i), "must not repeat", show(tag), None, "languages")
@@ -382,7 +382,7 @@ def _check_line(
     strange = unreadable(text.replace("\r\n", "\n").replace("\n", " ") if several else text)
     if strange is not None:
         rule = f"must be {'text' if several else 'one line'}, without {strange}"
-        log.add(path, rule, None, "Use printable characters")
+        log.add(path, rule, None, "Remove that character")
     elif is_needed and not text.strip():
         log.add(path, "must not be empty")
     elif is_needed and text == TO_DECIDE:
@@ -399,7 +399,7 @@ def _check_answers(
     if not isinstance(table, Mapping):
         return
     if values is None:
-        rule, remedy = "belong to listed values, and this question has no list", "Remove them"
+        rule, remedy = "are for a list of values, but this question has no list", "Remove them"
         log.add(path, rule, None, remedy)
         return
     _check_keys(table, path, languages, log, spared=1)
@@ -408,7 +408,7 @@ def _check_answers(
             continue
         if isinstance(values, list | tuple) and len(shown) != len(values):
             rule = f"must have one text for each of the {len(values)} values"
-            got, remedy = f"{len(shown)}", "They stand in the order of values"
+            got, remedy = f"{len(shown)}", "Write them in the order of values"
             log.add((*path, tag), rule, got, remedy)
         _check_each(shown, (*path, tag), log)
 
@@ -531,20 +531,18 @@ def collect_problems(table: Any) -> list[Problem]:
     origins = table.get("origins")
     for i, origin in enumerate(origins if isinstance(origins, list) else []):
         if isinstance(origin, str) and not _is_origin(origin):
-            rule = (
-                "must be an origin, as a browser writes it: the scheme, the host, and a port if any"
-            )
+            rule = "must be an origin: https:// and the host, with a port if there is one"
             remedy = 'Write "https://app.example.org", without a path or a *'
             log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
     log.keep(_token_problems(table))
     link = table.get("link")
     if isinstance(link, str) and not _LINK.fullmatch(link):
         rule = "must be an address that begins with https:// and is the same for everybody"
-        remedy = "Leave out what stands behind ? or #: it could name a person"
+        remedy = "Leave out what stands after ? or #: it could name a person"
         log.add(("collect", "link"), rule, show(link), remedy, "collect.link")
     contact = table.get("contact")
     if isinstance(contact, str) and (strange := unreadable(contact)) is not None:
-        rule, remedy = f"must be one line, without {strange}", "Use printable characters"
+        rule, remedy = f"must be one line, without {strange}", "Remove that character"
         log.add(("collect", "contact"), rule, None, remedy)
     return log.problems
 
@@ -555,18 +553,18 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
     tokens, access = table.get("tokens"), table.get("access")
     # Without the table the study can be read, so that warner collect keys can print it.
     if access != "tokens" and tokens is not None:
-        rule, remedy = 'is for access = "tokens"', "Write that, or leave the table out"
+        rule, remedy = 'is only for access = "tokens"', "Write that, or leave the table out"
         log.add(("collect", "tokens"), rule, None, remedy)
     if not isinstance(tokens, Mapping):
         return log.problems
     issuer, keys = tokens.get("issuer"), tokens.get("keys")
     if isinstance(issuer, str) and not _is_origin(issuer):
-        rule = "must be the scheme and the host of the issuer, and a port if any"
+        rule = "must be https:// and the issuer's host, with a port if there is one"
         remedy = 'Write "https://codes.example.org", without a path'
         log.add(("collect", "tokens", "issuer"), rule, show(issuer), remedy)
     for i, key in enumerate(keys if isinstance(keys, list) else []):
         if isinstance(key, str) and not _KEY.fullmatch(key):
-            rule, remedy = "must be a public key", "warner collect keys prints them"
+            rule, remedy = "must be a public key", "To print the keys, run: warner collect keys"
             log.add(("collect", "tokens", "keys", i), rule, None, remedy, "collect.tokens.keys")
     return log.problems
 
@@ -603,9 +601,9 @@ def _checked_time(key: str, value: Any, log: ProblemLog) -> datetime | None:
         stated_time = _datetime_of(value)
     if stated_time is not None and stated_time.utcoffset() is not None:
         return stated_time
-    rule = "must be a date and a time with an offset from UTC"
+    rule = "must be a date, a time and a time zone"
     got = value.isoformat() if isinstance(value, date | time) else show(value)
-    remedy = f"It is written {key} = 2026-05-31T18:00:00+02:00, without quotes"
+    remedy = f"Write for example {key} = 2026-05-31T18:00:00+02:00, without quotes"
     log.add(("collect", key), rule, got, remedy)
     return None
 

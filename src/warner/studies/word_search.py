@@ -91,9 +91,11 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
     ['coffee', 'tea', 'milk']
     """
     if not isinstance(words, Words):
-        raise ArgumentTypeError("words", "must be Words", kind(words), "Such as Words('a-z', 8)")
+        raise ArgumentTypeError(
+            "words", "must be Words", kind(words), "For example Words('a-z', 8)"
+        )
     if words.left or (words.start, words.stop) != (0, words.longest):
-        rule = "must be of whole words"
+        rule = "must describe whole words"
         raise ArgumentError("words", rule, repr(words), "Leave out start, stop and the lists")
     search = WordSearch(
         words.alphabet,
@@ -103,7 +105,8 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
         confidence_level(level),
     )
     if search._at_once == 0:
-        raise ArgumentError("alphabet", f"has too many letters for {_MOST:,} values", None)
+        rule = f"has too many letters: one step can have at most {_MOST:,} values"
+        raise ArgumentError("alphabet", rule, None, "Use fewer letters")
     return search
 
 
@@ -275,7 +278,7 @@ class WordSearch(Tabular):
         domain = self._domain
         if canonical(tally.header) != canonical(self.mechanism.header):
             rule = f"must be of step {len(self.lists) + 1} of this search"
-            raise MismatchError("tally", rule, None, "Count the reports of its own study")
+            raise MismatchError("tally", rule, None, "Count the reports of the study of that step")
         data = likelihood_data(tally)
         tested(tally, data)
         law = data.channel.support_law()
@@ -330,10 +333,12 @@ class WordSearch(Tabular):
         last, every = f"{self.people[-1]:,}", f"{sum(self.people):,}"
         simulated = "simulated " * self.simulated
         notes = [
-            f"With {sure} probability somebody has each of these words, and all intervals hold.",
-            f"The shares are from {last} people of the last step; {every} took part in all.",
+            f"With {sure} probability, somebody has each of these words, and every interval "
+            "contains the true share.",
+            f"The shares come from the {last} people of the last step; {every} people took part "
+            "in all steps together.",
         ]
-        title = f"Words of {every} {simulated}people" if self.listed else "No word could be told"
+        title = f"Words of {every} {simulated}people" if self.listed else "No word could be found"
         return Table(columns, self.listed, notes, title, self.simulated)
 
     def _table_of_steps(self) -> Table:
@@ -357,7 +362,8 @@ class WordSearch(Tabular):
         smallest = percent(self.smallest_share(1_000_000), 2)
         notes = [
             "Each person takes part in one step.",
-            f"With a million people, a word of {smallest} of them is found with 80 % probability.",
+            f"With a million people, a word that {smallest} of them have is found with 80 % "
+            "probability.",
         ]
         title = f"Words, before step {len(self.lists) + 1} of {self.steps}"
         return Table(columns, rows, notes, title)
@@ -398,7 +404,7 @@ class WordSearch(Tabular):
             )
         except (KeyError, TypeError, ValueError):
             pass
-        raise ArgumentError("search", "must be what WordSearch.to_json has made")
+        raise ArgumentError("search", "must be the output of WordSearch.to_json")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the search to a file. It holds pieces of words, and nothing of any one person."""
@@ -416,7 +422,7 @@ class WordSearch(Tabular):
         except (OSError, ValueError, ArgumentError):
             pass
         raise FileError(
-            os.fspath(path), "holds no search for words", None, "Name one saved by save"
+            os.fspath(path), "holds no search for words", None, "Give a file that save has written"
         )
 
 

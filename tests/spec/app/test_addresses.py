@@ -174,7 +174,7 @@ def test_report_files_of_warner_are_fetched_whole_and_checked(store: Store) -> N
     done = run("tally", "memory://own/", ok=False)
     assert "own/part-0.parquet" in done.stderr and ".warner-" not in done.stderr
     done = run("tally", f"memory:/{FIRST}", ok=False)
-    assert "with --study if another program wrote it" in done.stderr
+    assert "with --study if another program wrote the file" in done.stderr
 
 
 def test_a_truncated_object_among_many_is_named_and_a_restart_goes_on(store: Store) -> None:

@@ -86,14 +86,18 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
         ('each = "one"', "", 'must have exactly one of each, blocks. For example each = "one"'),
         ('each = "one"', 'blocks = [["a", "b"]]', "must have 2 or more entries"),
         ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "and 'c' is in no block"),
-        ('"one"', '"all"', 'ask.epsilon: does not go with each = "all"'),
+        ('"one"', '"all"', 'ask.epsilon: cannot be used with each = "all"'),
         ("[attributes.b]", "epsilon = 3.0\n[attributes.b]", "exceeds the epsilon of [ask], 2.0"),
-        ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: does not go with [ask]"),
-        ("[attributes.b]", 'keys = ["k", "l"]\n[attributes.b]', "a.keys: does not go with [ask]"),
+        ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: cannot be used with [ask]"),
+        (
+            "[attributes.b]",
+            'keys = ["k", "l"]\n[attributes.b]',
+            "a.keys: cannot be used with [ask]",
+        ),
         ("[attributes.b]", 'missing = "drop"\n[attributes.b]', "a.missing: cannot be 'drop'"),
-        ("[attributes.b]", 'variant = "oue"\n[attributes.b]', "a.variant: goes with a mechanism"),
+        ("[attributes.b]", 'variant = "oue"\n[attributes.b]', "a.variant: is only for a mechanism"),
         ("[ask]", "budget = 1.0\n[ask]", "budget: is exceeded"),
-        ("attributes.a", "attributes.Questions", "must not be used beside [ask]"),
+        ("attributes.a", "attributes.Questions", "cannot be a name beside [ask]"),
         ("2.0", "-1.0", "ask: epsilon: must be greater than 0"),
         ("2.0", "inf", "ask: epsilon: must be finite"),
     ],
@@ -111,7 +115,7 @@ def test_the_questions_of_pairs_name_no_mechanism_of_their_own(more: str) -> Non
     text = ONE.replace('"one"', '"pair"').replace(
         "[attributes.b]", f"{more} = {value}\n[attributes.b]"
     )
-    with pytest.raises(StudyError, match='goes with each = "one"'):
+    with pytest.raises(StudyError, match='is only for each = "one"'):
         Study.parse(text)
 
 
@@ -121,7 +125,7 @@ def test_joint_tables_and_groups_of_budgets_do_not_go_with_ask(table: str) -> No
         "joint": '[[joint]]\nattributes = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0',
         "groups": '[[groups]]\nname = "n"\n[[groups]]\nname = "s"',
     }
-    with pytest.raises(StudyError, match=f"{table}: does not go with .ask"):
+    with pytest.raises(StudyError, match=f"{table}: cannot be used with .ask"):
         Study.parse(ONE + tables[table])
 
 
@@ -321,7 +325,7 @@ def test_a_study_hides_the_question(tmp_path: Path) -> None:
     both = runner.invoke(main, ["estimate", str(tally), "--joint", "smokes,drinks"])
     assert both.exit_code and "one by one" in both.output
     pairs = HIDDEN.replace('"one"', '"pair"')
-    with pytest.raises(StudyError, match='goes with each = "one"'):
+    with pytest.raises(StudyError, match='is only for each = "one"'):
         Study.parse(pairs)
     open_ended = HIDDEN.replace(
         'values = ["no", "yes"]', "interval = {low = 0, high = 1, bins = 2}"

@@ -77,7 +77,7 @@ def test_a_word_drops_people_and_the_terminal_says_what_that_tells(here_of_missi
 def test_a_missing_answer_is_refused_with_the_policies_as_remedy(here_of_missing: Path) -> None:
     Path("study.toml").write_text(STUDY.format(mechanism="SquareWave", missing="refuse"))
     said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", ok=False).stderr
-    assert "column 'units', data row 3" in said and "for 599 more: data rows 5, 8" in said
+    assert "column 'units', data row 3" in said and "in 599 more data rows: 5, 8" in said
     assert 'missing = "answer"' in said and not Path("r.parquet").exists()
 
 

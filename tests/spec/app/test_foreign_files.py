@@ -198,7 +198,7 @@ def test_answers_in_place_of_reports_are_to_be_randomised_first(
     first, *rest = command.split()
     output = ["-o", "out.json"] if first in ("tally", "merge") else []
     said = run(first, name, *rest, *output, ok=False).stderr
-    hint = "If these are answers, randomise them first: warner randomize STUDY FILE"
+    hint = "If these are answers, randomise them first. Run: warner randomize STUDY FILE"
     assert hint in said.split("program")[0]
     assert not Path("out.json").exists()
 
@@ -206,7 +206,7 @@ def test_answers_in_place_of_reports_are_to_be_randomised_first(
 def test_labels_in_a_column_of_reports_are_answers(folder: Path) -> None:
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\na,1,1,1\n")
     count = ("tally", "x.csv", "--study", "study.toml", "--column", "setting=said", "-o", "t.json")
-    assert "row 1 of said holds an answer, and no report" in run(*count, ok=False).stderr
+    assert "row 1 of said holds an answer instead of a report" in run(*count, ok=False).stderr
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\nz,1,1,1\n")
     assert "row 1 of said holds no whole number" in run(*count, ok=False).stderr
 
@@ -226,4 +226,4 @@ def test_ten_files_have_one_note(folder: Path) -> None:
 def test_a_report_file_that_a_spreadsheet_saved_is_no_file_of_answers(folder: Path) -> None:
     Path("saved.csv").write_text('"#warner {""format"":""warner-reports""","schema:2"\nx\n0\n')
     said = run("tally", "saved.csv", "-o", "t.json", ok=False).stderr
-    assert "was saved by another program since. Use the file as warner wrote it" in said
+    assert "another program has saved it since. Use the file that warner wrote" in said

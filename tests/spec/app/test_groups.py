@@ -230,7 +230,7 @@ def test_audit_and_plan_show_every_group(here: Path) -> None:
         (("[groups.attributes.pay]", "[groups.attributes.paid]"), "must be one of smokes, pay"),
         (
             ("[groups.attributes.smokes]\n", '[groups.attributes.smokes]\nvalues = ["a", "b"]\n'),
-            "groups.South side.attributes.smokes.values: is the same for all groups",
+            "groups.South side.attributes.smokes.values: must be the same for all groups",
         ),
         (("epsilon = 0.25", "epsilon = -1"), "groups.South side: attributes.smokes: epsilon"),
         (('"clinic"', '"smokes"'), "group_column: must not be the column of an attribute"),
@@ -336,7 +336,7 @@ def test_tallies_of_groups_do_not_replace_each_other_on_any_system(
 
 def test_a_group_cannot_change_what_is_randomised_together() -> None:
     # In another order the same reports would stand for other answers.
-    with pytest.raises(StudyError, match="attributes: is the same for all groups"):
+    with pytest.raises(StudyError, match="attributes: must be the same for all groups"):
         Study.parse(STUDY_GROUP_FILES + CHANGE + 'attributes = ["smokes", "sex"]\n')
 
 

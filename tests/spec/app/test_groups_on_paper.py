@@ -74,7 +74,7 @@ def test_a_table_is_read_as_the_counts_of_both_groups(
     assert run(*table).output == run(*CHEATING, *FIRST, *SECOND).output
     assert "--allow-implausible" in run(*table[:-1], "card=second,first", ok=False).output
     said = " ".join(run(*table[:-1], "card", ok=False).output.split())
-    assert "2 other entries. Say which is which: --group card=FIRST,SECOND" in said
+    assert "2 other entries. Say which group is which: --group card=FIRST,SECOND" in said
     assert "needs --group" in run(*table[:-2], ok=False).output
     assert "has no column 'cart'" in run(*table[:-1], "cart=first,second", ok=False).output
 
@@ -83,9 +83,12 @@ def test_a_table_is_read_as_the_counts_of_both_groups(
     ("text", "said"),
     [
         ("card,value,count\n1,yes,410\n1,no,590\n2,yes,752\n", "no count of 'no' in group '2'"),
-        ("card,value,count\n1,yes,4\n1,yes,5\n1,no,5\n2,yes,7\n2,no,1\n", "counts a word twice"),
-        ("card,said\n1,yes\n2,no\n2,maybe\n", "line 4: must be 'no', 'yes' in group '2'"),
-        ("card,age\n1,30\n2,40\n", "must have one column of what people said, no or yes"),
+        ("card,value,count\n1,yes,4\n1,yes,5\n1,no,5\n2,yes,7\n2,no,1\n", "counts a word again"),
+        (
+            "card,said\n1,yes\n2,no\n2,maybe\n",
+            "line 4: the word must be 'no' or 'yes' in group '2'",
+        ),
+        ("card,age\n1,30\n2,40\n", "must have one column with what people said, no or yes"),
     ],
 )
 def test_a_table_with_gaps_is_refused(

@@ -102,7 +102,7 @@ def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) ->
         (('["a", "b"]', '["a", "z"]'), "joint[1].attributes: must be among the attributes a, c, b"),
         (('["a", "b"]', '["a", "a"]'), "joint[1].attributes: names 'a' twice"),
         (('["a", "b"]', '["a"]'), "joint[1].attributes: must have 2 or more entries"),
-        (('["a", "b"]', '["a", "c"]'), "attributes.c.mechanism: goes to joint[1]"),
+        (('["a", "b"]', '["a", "c"]'), "attributes.c.mechanism: belongs in joint[1]"),
         (
             ("epsilon = 3.0", "epsilon = 3.0\nvariant = 0.5"),
             "joint a x b.variant: is not an option",
@@ -205,7 +205,7 @@ def test_whole_reports_can_be_kept(here: Path) -> None:
     assert len(kept.counts) <= 8 and int(kept.counts.sum()) == 6000
     run("estimate", "kept.json", "-m", "mle")
     said = run("tally", "r.csv", "--keep-reports", "--ways", "1", ok=False).stderr
-    assert "keep_reports: does not go with tables" in said
+    assert "keep_reports: cannot be used with tables" in said
 
 
 STUDY_TUPLES = """

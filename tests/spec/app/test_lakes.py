@@ -229,14 +229,14 @@ def test_a_wrong_public_value_is_named_by_its_row(
     wards = ["north"] * 5 + [value] + ["south"] * 2
     pq.write_table(_reports(8, ward=wards), "lake/c.parquet")
     said = _tally("--by", "ward", ok=False).stderr
-    assert "lake/c.parquet: public column 'ward': must hold declared values" in said
+    assert "lake/c.parquet: public column 'ward': must have a declared value" in said
     assert f"{got} The first such row is row 6." in said and "west" not in said
 
 
 def test_a_broken_rule_names_the_attribute(lake_of_lakes_of_engines: Path) -> None:
     pq.write_table(_reports(8, drug_bits_0=[32] * 7 + [33]), "lake/c.parquet")
     said = _tally(ok=False).stderr
-    rule = "lake/c.parquet: drug: padding bits must be 0. The last byte has bits set after bit 3."
+    rule = "lake/c.parquet: drug: unused (padding) bits must be 0. The last byte has bits set after bit 3."
     assert rule in said and "The first such row is row 8." in said
 
 
@@ -249,7 +249,7 @@ def test_a_broken_rule_in_counts_names_file_and_attribute(lake_of_lakes_of_engin
         database.register("seen", table)
         database.execute(f"COPY ({statement.rstrip().rstrip(';')}) TO 'counts.csv' (HEADER)")
     said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
-    assert "counts.csv: drug: padding bits must be 0" in said
+    assert "counts.csv: drug: unused (padding) bits must be 0" in said
 
 
 def test_counts_of_a_value_that_is_not_declared_name_the_study(
@@ -317,4 +317,4 @@ def test_another_encoding_is_told_what_to_do(lake_of_lakes_of_engines: Path, enc
     text = "name,smokes_report,drug_bits_0\nÄ,1,32\n"
     Path("export.csv").write_bytes(text.encode(encoding))
     said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
-    assert "Is it CSV in UTF-8 with a line of names?" in said
+    assert "Is it CSV in UTF-8, with the names of the columns in the first line?" in said

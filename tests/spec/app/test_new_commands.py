@@ -97,12 +97,12 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("merge", "study.toml"), "is a study file"),
         (("merge", "r.parquet"), "To count reports, run: warner tally"),
         (("report", "study.toml", "-o", "x.html"), "is a study file"),
-        (("tally", "study.toml"), "behind --study"),
+        (("tally", "study.toml"), "Give a study with --study"),
         (("tally", "r.parquet", "--by", "Ward"), "Is 'ward' meant?"),
         (("estimate", "r.parquet", "--only", "Smokes"), "Is 'smokes' meant?"),
         (("estimate", "r.parquet", "--json", "x"), "--json: takes no file; got x. Write -o x."),
         (("estimate", "r.parquet", "--summary", "medain"), "Is 'median' meant?"),
-        (("randomize", "study.toml", "answers.csv", "--bare"), "Then leave out --bare."),
+        (("randomize", "study.toml", "answers.csv", "--bare"), "leave out --bare."),
         (("estimate", "r.parquet", "--level", "0.05"), "Did you mean 0.95?"),
     ],
 )
@@ -120,7 +120,7 @@ def test_lists_of_names_take_commas_and_v_is_the_version(town: Path) -> None:
     assert shown[0] == shown[1] != ""
     run("tally", "r.parquet", "-o", "t.json")
     swapped = run("randomize", "t.json", "answers.csv", ok=False).stderr
-    assert "is a tally and no study file" in swapped
+    assert "is a tally, not a study file" in swapped
     assert run("-V").stdout == run("--version").stdout
     assert "_WARNER_COMPLETE=bash_source" in run("--help").stdout
 

@@ -63,16 +63,16 @@ dates = "day"
 TOLD = """\
 study.toml has 15 problems:
 line 2: budgit: is not a key of a study file. Is 'budget' meant?
-line 3: epsilon: is not a key of this table. It goes to a table [attributes.NAME]
+line 3: epsilon: is not a key of this table. It belongs in a table [attributes.NAME]
 line 7: attributes.smokes.mechanism: must be one of
 line 8: attributes.smokes.epsilon: is missing. Is it misspelt as 'epsilom'?
 line 11: attributes.units.interval: must be a table; got [0, 60]. It is written interval = { low
 line 13: attributes.units: epsilon: must be greater than 0; got -1.0.
 line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
-line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. It is of
+line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. It is for
 line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
-line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items, words. Is a key
+line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items, words. Is 'value'
 line 29: attributes.condition.variant: is not an option of RandomizedResponse
 line 32: public.hospital: values: labels must be distinct
 line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
@@ -216,13 +216,13 @@ def test_no_edit_of_a_study_ends_in_the_words_of_a_library() -> None:
 
 def test_a_broken_text_is_answered_with_a_reason_that_quotes_nothing() -> None:
     for text, reason in (
-        ("[attributes.a]\nmechanism = RandomizedResponse\n", "Text stands in quotes"),
-        ("[attributes.a]\n[attributes.a]\n", "A table stands twice"),
-        ("[attributes.CANARY]\nx = 1\nx = 2\n", "A key stands twice"),
+        ("[attributes.a]\nmechanism = RandomizedResponse\n", "Put text in quotes"),
+        ("[attributes.a]\n[attributes.a]\n", "has the same table twice"),
+        ("[attributes.CANARY]\nx = 1\nx = 2\n", "has the same key twice"),
         ("a = { b = 1,\n c = 2 }\n", "on one line"),
-        ("a = [1, 2\nb = 3\n", "A list ends in ]"),
-        ("[attributes.a]\nepsilon = 1,5  # CANARY\n", "Decimals have a point"),
-        ("[attributes.a]\nlabel = \u201cCANARY\u201d\n", "Quotes are straight"),
+        ("a = [1, 2\nb = 3\n", "A list must end in ]"),
+        ("[attributes.a]\nepsilon = 1,5  # CANARY\n", "Write decimals with a point"),
+        ("[attributes.a]\nlabel = \u201cCANARY\u201d\n", "Use straight quotes"),
     ):
         with pytest.raises(StudyError, match="is not valid TOML or JSON, at line") as caught:
             Study.parse(text)
@@ -260,7 +260,7 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
         ),
         (
             ("values = [", "value = ["),
-            "interval, grid, items, words. Is a key misspelt as 'value'?",
+            "interval, grid, items, words. Is 'value' a misspelt key?",
         ),
         (("epsilon = 1.0", "epsilon = 1.0\nreprots = 3"), "no options. Is 'reports' meant?"),
         (("RandomizedResponse", "RandomisedResponse"), "Is 'RandomizedResponse' meant?"),
@@ -305,7 +305,7 @@ def test_a_single_question_without_attributes_is_a_study_too() -> None:
     text = '[smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
     with pytest.raises(StudyError, match=r"smokes: .* is written \[attributes\.smokes\]\.$"):
         Study.parse(text)
-    with pytest.raises(StudyError, match="Here it is UnaryEncoding variant='oue'"):
+    with pytest.raises(StudyError, match="Here it is called UnaryEncoding variant='oue'"):
         Study.parse(
             text.replace("[smokes]", "[attributes.smokes]").replace("RandomizedResponse", "OUE")
         )

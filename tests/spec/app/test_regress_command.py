@@ -93,7 +93,7 @@ def test_references_of_columns_and_slips_in_them(here: Path, tmp_path: Path) -> 
     path = tmp_path / "slips.csv"
     path.write_text(Path("all.csv").read_text().replace(",yes,", ", Yes ,", 1))
     said = run("regress", str(path), "said ~ drinks + age", *design).stderr
-    assert "drinks: 'Yes' and 'yes' are 2 groups" in " ".join(said.split())
+    assert "drinks: 'Yes' and 'yes' count as 2 groups" in " ".join(said.split())
     assert "Least and largest numbers: age 20 to 59." in said
 
 
@@ -116,7 +116,7 @@ def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
     """Rejects: --wide that is taken and does nothing."""
     command = ("regress", "r.parquet", "smokes ~ age")
     narrow, wide = run(*command).stdout, run(*command, "--wide").stdout
-    assert "Left out for want of room: interval of the odds ratio" in narrow
+    assert "No room for the columns: interval of the odds ratio" in narrow
     assert "interval of the odds ratio" in wide and "Left out" not in wide
 
 
@@ -156,7 +156,7 @@ def test_columns_of_numbers_are_numbers_or_refused(here: Path) -> None:
         with pytest.raises(AssertionError):
             coefficients(wrong)
         said_of_it = run("regress", "p.csv", "said ~ age", "--design", "crosswise:1/4", ok=False)
-        assert "must hold numbers in all rows, as in most; got text in" in said_of_it.stderr
+        assert "must have a number in every row, as in most; got text in" in said_of_it.stderr
         assert "first in data row 1." in said_of_it.stderr
 
 
@@ -189,7 +189,7 @@ MISTAKES = [
     (("none.csv", "said ~ age", "--design", "crosswise:1/4"), "none.csv: cannot be opened"),
     (("all.csv", "said ~ agee", "--design", "crosswise:1/4"), "Is 'age' meant?"),
     (("all.csv", "siad ~ age", "--design", "crosswise:1/4"), "Is 'said' meant?"),
-    (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Name its columns in the first line"),
+    (("all.csv", "siad ~ aeg", "--design", "crosswise:1/4"), "Write the names in the first line"),
     (("all.csv", "income ~ said", "--design", "crosswise:1/4"), "write --design NAME=DESIGN"),
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),
     (

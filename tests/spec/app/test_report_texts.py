@@ -131,13 +131,13 @@ def test_all_rows_without_a_report_are_named_in_one_message_and_none_is_shown() 
         assert done.exit_code == 1 and not Path("t.json").exists()
         assert f"{path}: the column of smokes: must hold a report in each of 60 rows" in said
         for part in (
-            "rows 3, 5 empty",
+            "rows 3, 5: empty",
             "rows 6, 11, 21, 22, ",
-            "38 and 7 more no text of a report",
-            "row 7 of another study",
-            "row 8 of another question",
-            "row 9 cut off or altered",
-            "row 10 not among the reports that the mechanism sends",
+            "38 and 7 more: not the text of a report",
+            "row 7: of another study",
+            "row 8: of another question",
+            "row 9: cut off or altered",
+            "row 10: not among the reports that the mechanism sends",
             "the column of units: must hold a report in each of 60 rows; got rows 1, 2, ",
         ):
             assert part in said, part

@@ -60,7 +60,7 @@ def test_attributes_that_are_randomised_together_have_texts_of_their_own() -> No
 def test_groups_are_asked_the_same_question() -> None:
     study = Study.parse(ASKED + GROUPS)
     assert all(own.labels == study.labels for own in study.groups.values())
-    with pytest.raises(StudyError, match=r"smokes\.label: is the same for all groups"):
+    with pytest.raises(StudyError, match=r"smokes\.label: must be the same for all groups"):
         Study.parse(ASKED + GROUPS + 'label = "Smoker?"\n')
 
 

@@ -93,9 +93,15 @@ def test_keys_come_back_from_their_file_and_from_a_study(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text, words",
     [
-        (f'[collect.tokens]\nissuer = "{ISSUER}"\nkeys = ["KEY"]\n', 'is for access = "tokens"'),
-        ('issuer = "ISSUER/path"\nkeys = ["KEY"]\n', "the scheme and the host of the issuer"),
-        ('issuer = "http://codes.example.org"\nkeys = ["KEY"]\n', "the scheme and the host"),
+        (
+            f'[collect.tokens]\nissuer = "{ISSUER}"\nkeys = ["KEY"]\n',
+            'is only for access = "tokens"',
+        ),
+        ('issuer = "ISSUER/path"\nkeys = ["KEY"]\n', "must be https:// and the issuer's host"),
+        (
+            'issuer = "http://codes.example.org"\nkeys = ["KEY"]\n',
+            "must be https:// and the issuer's host",
+        ),
         ('issuer = "ISSUER"\nkeys = ["abc"]\n', "must be a public key"),
         ('issuer = "ISSUER"\nkeys = []\n', "keys"),
         ('issuer = "ISSUER"\nkeys = ["KEY"]\nwait = 86401\n', "wait"),

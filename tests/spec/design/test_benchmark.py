@@ -260,7 +260,7 @@ def test_other_files_are_refused_with_a_remedy(tmp_path: Path) -> None:
     lines = store.read_text().splitlines()
     for wrong in ("garbage", "[1]"):
         store.write_text("\n".join([*lines[:-1], wrong, lines[-1], ""]))
-        refused(FileError, r"line 3: is no finished .* Remove", small, store=store)
+        refused(FileError, r"line 3: cannot be read as .* Remove", small, store=store)
     refused(FileError, "is a folder", small, store=tmp_path)
 
 

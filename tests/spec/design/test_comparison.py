@@ -280,7 +280,7 @@ UNIT = Interval(0.0, 1.0, 10)
     [
         (np.full(10, 0.11), "sum 1.1"),
         (np.full(9, 1 / 9), r"must have shape \(10,\); got \(9,\)"),
-        (np.r_[-0.1, np.full(9, 1.1 / 9)], "entries >= 0"),
+        (np.r_[-0.1, np.full(9, 1.1 / 9)], "numbers >= 0"),
         (np.full(10, np.nan), "must be a distribution"),
         ([], r"must have shape \(10,\)"),
     ],

@@ -159,8 +159,8 @@ def test_tables_of_counts_have_groups(tmp_path: Path) -> None:
         (("cannabis;same", "cannabis;yes"), "line 2: report: must be different or same"),
         (("cannabis;B", "canabis;B"), "Is 'cannabis' meant"),
         ((";680", ";1.200"), "whole number of people"),
-        (("cannabis;B", "cannabis;A"), "twice"),
-        (("cannabis;B;320\n", ""), "no count of 'different' of 'cannabis'"),
+        (("cannabis;B", "cannabis;A"), "counts a word again"),
+        (("cannabis;B;320\n", ""), "no count of 'different' for 'cannabis'"),
         (("attribute;value;count", "attribute;value;count;town"), "too few cells"),
     ],
 )
@@ -176,7 +176,7 @@ def test_each_group_needs_all_its_lines(tmp_path: Path) -> None:
     table = "\n".join(["attribute;value;count;ward", *lines]).replace(",", ";")
     said = _tallied(tmp_path, table.replace("cannabis;same;680;south\n", ""), fails=True)
     words = " ".join(said.split())
-    assert "no count of 'same' of 'cannabis' where ward is 'south'. Write 0 if" in words
+    assert "no count of 'same' for 'cannabis' where ward is 'south'. Write 0 if" in words
     # A ward without any line of a question has nobody there.
     table = table.replace("cannabis;same;680;south\n", "").replace("cannabis;B;320;south\n", "")
     _tallied(tmp_path, table)
@@ -210,7 +210,9 @@ def test_another_word_in_a_file_is_refused_by_its_row(tmp_path: Path) -> None:
     (tmp_path / "said.csv").write_text(SAID.replace("B,", "perhaps,"))
     options = ["--study", str(tmp_path / "study.toml"), "-o", str(tmp_path / "tally.json")]
     out = _run("tally", str(tmp_path / "said.csv"), *options, fails=True)
-    assert "line 3: cannabis must be a word of the card. different, same, A, B" in out
+    assert (
+        "line 3: cannabis must be a word of the card. The words are: different, same, A, B" in out
+    )
     assert "perhaps" not in out
 
 
@@ -225,7 +227,7 @@ def test_a_study_states_designs() -> None:
     [
         (
             ('"crosswise:1/4"', '"crosswise:1/4"\nepsilon = 1.0'),
-            "cannabis.epsilon: does not go with",
+            "cannabis.epsilon: cannot be used with",
         ),
         (('"crosswise:1/4"', '"crossways:1/4"'), "Is 'crosswise' meant"),
         (('"crosswise:1/4"', '"crosswise:1/2"'), "reports tell nothing"),
@@ -233,7 +235,7 @@ def test_a_study_states_designs() -> None:
         (('["no", "yes"]\ndesign = "cross', '["a", "b", "c"]\ndesign = "cross'), "two answers"),
         (
             ("[public.ward]", '[ask]\neach = "one"\nepsilon = 1\n[public.ward]'),
-            "does not go with [ask]",
+            "cannot be used with [ask]",
         ),
         (("[attributes.cannabis]", "budget = 2.0\n[attributes.cannabis]"), "is exceeded"),
     ],
@@ -390,27 +392,31 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([*_WIDE, ["Total", 990, 510]], [], "adds up other rows where age is Total"),
-        ([*_WIDE, ["alle", 990, 510]], [], "adds up other rows where age is alle"),
+        ([*_WIDE, ["Total", 990, 510]], [], "the rows where age is Total add up other rows"),
+        ([*_WIDE, ["alle", 990, 510]], [], "the rows where age is alle add up other rows"),
         ([*_WIDE, ["60+", "62%", "38%"]], [], "line 5: same must be a whole number of people"),
         ([*_WIDE, ["60+", 62, ""]], [], "line 5: different must be a whole number of people"),
-        ([*_WIDE, ["60+", "1.200", 3]], [], "Write it as 1200, without points"),
+        ([*_WIDE, ["60+", "1.200", 3]], [], "Write it like 1200, without points"),
         ([*_LONG, ["60+", "same", 3]], [], "no count of 'different' where age is 60+"),
         ([*_LONG, _LONG[1]], [], "several counts of 'same' where age is 18-29"),
-        ([["age", "yes", "no"], ["old", 3, 4]], [], "must have one column of what people said"),
-        ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same make 4, and n is 3"),
+        ([["age", "yes", "no"], ["old", 3, 4]], [], "must have one column with what people said"),
+        ([*_WITH_TOTALS, [3, "60+", 4]], [], "Same add up to 4, but n is 3"),
         (_WIDE, ["--by", "aeg"], "has no column 'aeg'. Is 'age' meant?"),
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
-        ([*_PEOPLE, [9, "old", ""]], [], "others in 1 of 1,501, first in line 1,502"),
+        ([*_PEOPLE, [9, "old", ""]], [], "something else in 1 of 1,501 rows, first in line 1,502"),
         ([*_PEOPLE, [9, "old", "?"]], [], "first in line 1,502. Leave these people out"),
         (
             _ONE_TWO,
             [],
-            "got others in 510 of 1,500, first in line 382. They are one other value: if",
+            "got something else in 510 of 1,500 rows, first in line 382. These rows have one other value",
         ),
-        (_ONE_TWO, [], "write its word in its place, different or same. Of codes, 0 as different"),
-        (_WRONG, ["--design", "said=crosswise:1/4"], "They are 1,000 other values: if they are"),
-        ([["a", "b"], ["same", "same"]], [], "Name it: --design a=DESIGN"),
+        (
+            _ONE_TWO,
+            [],
+            "write its word instead, different or same. The only codes that are read are 0 as",
+        ),
+        (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values: if they"),
+        ([["a", "b"], ["same", "same"]], [], "Choose one: --design a=DESIGN"),
         (_LONG[:1], [], "holds no answers"),
     ],
 )
@@ -468,7 +474,9 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     assert "single person" not in _run("estimate", weights, *design, "--weights", "w")
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
     assert "ward: 2 people have no entry here, and form a group without a name." in shown
-    assert "'Ashfield' and 'ashfield' are 2 groups, and differ by case or blanks alone." in shown
+    assert (
+        "'Ashfield' and 'ashfield' count as 2 groups, but differ only in capital letters" in shown
+    )
     assert "Groups of a single person: 'ashfield'." in shown
     assert "no entry" not in _run("estimate", path, *design)
     for row in rows[-3:]:
@@ -534,4 +542,4 @@ def test_sheets_in_another_language_are_read(tmp_path: Path) -> None:
     assert tally.counts.tolist() == [20, 12]
     alone = _table(tmp_path / "y.csv", [["class", "yes"], ["10a", 0.43]])
     said = _run("estimate", alone, *forced, fails=True)
-    assert "none of 'no' or of all people" in " ".join(said.split())
+    assert "but no column 'no' or n" in " ".join(said.split())

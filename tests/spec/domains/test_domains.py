@@ -386,7 +386,7 @@ def test_labels_and_names_that_cannot_be_shown_are_refused_wherever_a_domain_is_
     for i, build in enumerate(builds):
         with pytest.raises(
             (ArgumentError, StudyError),
-            match=r"must not hold the [a-z ]+ U\+[0-9A-F]{4}",
+            match=r"must not contain the [a-z ]+ U\+[0-9A-F]{4}",
         ) as caught:
             pytest.fail(f"case {i} gave {build()!r}")
         assert unreadable(str(caught.value)) is None

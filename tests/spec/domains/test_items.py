@@ -129,21 +129,21 @@ def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
 
 def test_mistakes_in_a_study_are_named() -> None:
     mistakes = {
-        'mechanism = "RandomizedResponse"\nepsilon = 2.0': "services.mechanism: does not go with items",
-        'missing = "answer"\nepsilon = 2.0': "services.missing: does not go with items",
-        "reports = 2\nepsilon = 2.0": "services.reports: does not go with items",
+        'mechanism = "RandomizedResponse"\nepsilon = 2.0': "services.mechanism: cannot be used with items",
+        'missing = "answer"\nepsilon = 2.0': "services.missing: cannot be used with items",
+        "reports = 2\nepsilon = 2.0": "services.reports: cannot be used with items",
         "epsilon = -1.0": "epsilon",
         "": "services.epsilon: is missing",
     }
     for line, match in mistakes.items():
         with pytest.raises(StudyError, match=match):
             Study.parse(STUDY.replace("epsilon = 2.0", line))
-    with pytest.raises(StudyError, match="goes with items"):
+    with pytest.raises(StudyError, match="is only for items"):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\neach = "one"'))
     with pytest.raises(StudyError, match="must be 2 to 10,000 of them"):
         Study.parse(STUDY.replace('"b", "c"', '"b"'))
     assert isinstance(Study.parse(STUDY.replace('each = "pair"', "")).mechanisms["services"], OneOf)
-    with pytest.raises(StudyError, match="items: does not go with"):
+    with pytest.raises(StudyError, match="items: cannot be used with"):
         Study.parse('[ask]\neach = "pair"\nepsilon = 1.0\n' + STUDY)
     joint = '[[joint]]\nattributes = ["services", "smokes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
     plain = STUDY.replace('each = "pair"\nepsilon = 2.0', "").replace(
@@ -180,6 +180,6 @@ def test_one_column_for_each_item(tmp_path: Path) -> None:
     study.write_text(STUDY)
     answers.write_text(header + "1,0,1,no\n")
     said = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
-    assert 'the study says split = "/"' in said
-    with pytest.raises(StudyError, match="split: goes with items"):
+    assert 'write split = "/" in the study' in said
+    with pytest.raises(StudyError, match="split: is only for items"):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\nsplit = "/"'))

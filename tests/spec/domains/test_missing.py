@@ -113,7 +113,9 @@ def test_nonresponse_goes_with_every_domain_of_one_question() -> None:
 
 
 def test_a_refused_answer_keeps_its_position_among_silent_people() -> None:
-    with pytest.raises(ValuesError, match=r"position 2: .* The same holds for 1 more: position 4"):
+    with pytest.raises(
+        ValuesError, match=r"position 2: .* The same error is in 1 more position: 4"
+    ):
         Optional(Integers(0, 3)).encode([None, 1, 9, None, 8])
     with pytest.raises(ValuesError, match=r"position 1: must be str; got None. .*with_missing"):
         Categorical(["no", "yes"]).encode(["no", None])
@@ -123,7 +125,7 @@ def test_at_most_twenty_positions_are_listed_and_all_are_counted() -> None:
     with pytest.raises(ValuesError) as caught:
         Integers(0, 3).encode([9] * 50)
     text = str(caught.value)
-    assert "The same holds for 49 more: positions 1, 2, 3," in text and "19, ..." in text
+    assert "The same error is in 49 more positions: 1, 2, 3," in text and "19, ..." in text
     assert ", 20" not in text and caught.value.count == 50 and len(caught.value.positions) == 20
 
 

@@ -85,7 +85,7 @@ def test_decimals_are_limits_and_what_is_no_text_is_refused(tmp_path: Path) -> N
     assert (repr(found.low), repr(found.high)) == ("1.5", "7.25")
     for name in "bls":
         with pytest.raises(
-            ArgumentError, match=f"'{name}': has labels that are no texts"
+            ArgumentError, match=f"'{name}': has values that are not text"
         ) as caught:
             dict(contents_of(path, {name: "labels"}))
         assert secret not in str(caught.value) and caught.value.__context__ is None
@@ -93,7 +93,7 @@ def test_decimals_are_limits_and_what_is_no_text_is_refused(tmp_path: Path) -> N
 
 def test_free_text_is_not_copied_and_not_quoted(tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", {"x": [f"answer {i}" for i in range(70)]})
-    with pytest.raises(ArgumentError, match="'x': has more than 64 different labels") as caught:
+    with pytest.raises(ArgumentError, match="'x': has more than 64 different values") as caught:
         dict(contents_of(path, {"x": "labels"}))
     assert "answer" not in str(caught.value)
     path = csv(tmp_path / "b.csv", {"x": ["answer\x1b[2J", "other"]})

@@ -103,10 +103,10 @@ def test_the_command_writes_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert open_reports("blocks.parquet").blocks == 4096
     assert open_reports("rows.parquet").blocks is None
     said = run("randomize", "study.toml", "answers.csv", "--blocks", ok=False).output
-    assert "blocks: cannot be written to files of the format CSV" in said
+    assert "blocks: cannot be stored in this kind of file (CSV)" in said
     Path("ward.toml").write_text(STUDY + '[public.ward]\nvalues = ["north", "south"]\n')
     made = ("randomize", "ward.toml", "answers.csv", "--blocks", "-o", "x.parquet")
-    assert "do not go with public columns" in run(*made, ok=False).output
+    assert "cannot be used with public columns" in run(*made, ok=False).output
     assert not Path("x.parquet").exists()
 
 
@@ -146,7 +146,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
     cases: dict[str, tuple[type[WarnerError], str]] = {
         "short": (FileError, "8 reports in each row"),
         "long": (FileError, "8 reports in each row"),
-        "gap": (ReportError, "without gaps"),
+        "gap": (ReportError, "rows without a report"),
         "cut": (ReportError, "records of 3 bytes"),
         "padded": (ReportError, "a"),
         "number": (FileError, "must hold 21 reports"),
@@ -167,7 +167,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
             read_reports(path)
     for blocks in (0, 2**30, True, "8"):
         path = _sealed(tmp_path / "head.parquet", [whole], 8, blocks=blocks)
-        with pytest.raises(FileError, match="reports in a row"):
+        with pytest.raises(FileError, match="one row may stand for"):
             open_reports(path)
     path = _sealed(tmp_path / "columns.parquet", [whole], 8, attributes={"b": BITS.header})
     with pytest.raises(FileError, match="columns of its header"):

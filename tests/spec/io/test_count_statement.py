@@ -141,14 +141,18 @@ def test_columns_of_other_names_are_counted(folder: Path) -> None:
 @pytest.mark.parametrize(
     "column, value, words",
     [
-        ("setting_report", None, "setting: report: has rows without a report; got 1 such rows"),
-        ("setting_report", 3, r"setting: report: must lie in 0\.\.2; got 1 such"),
+        (
+            "setting_report",
+            None,
+            "setting: report: must have a report in each row; got 1 row without one",
+        ),
+        ("setting_report", 3, r"setting: report: must lie in 0\.\.2; got 1 row with"),
         ("setting_report", -1, r"must lie in 0\.\.2"),
         ("long_bits_2", 255, "padding"),
         ("long_bits_0", 255, "every report must have"),
-        ("rare_bits_0", 0b11000000, "or the bit of a non-sensitive value alone"),
+        ("rare_bits_0", 0b11000000, "or only the bit of a non-sensitive value"),
         ("hashed_seed", 8, "hashed: seed,bucket: must lie"),
-        ("hashed_bucket", None, "hashed: seed,bucket: has rows without"),
+        ("hashed_bucket", None, "hashed: seed,bucket: must have a report"),
     ],
 )
 def test_rows_that_are_no_reports_are_named_and_nothing_is_counted(
@@ -198,12 +202,12 @@ def _without(rows: list[list[str]], part: str) -> list[list[str]]:
         (lambda rows: _without(rows, "rows"), "lacks the counts of 'rows'"),
         (lambda rows: [r for r in rows if not r[1].startswith("check")], "lacks the counts of 'check"),
         (lambda rows: _without(rows, "study"), "does not name its study"),
-        (lambda rows: [*rows, rows[3]], "holds a count twice"),
+        (lambda rows: [*rows, rows[3]], "repeats a count"),
         (lambda rows: [*rows, ["colour", "report", "0", "1"]], "line .* which the study does not have"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "1.5"]], "reports must be a whole number"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "-1"]], "reports must be a whole number"),
-        (lambda rows: [*rows[:-1], [*rows[-1][:3], str(int(rows[-1][3]) + 1)]], "counts .* reports, and the table has 240"),
-        (lambda rows: [[r[0], r[1], "99", r[3]] if r[1] == "report" else r for r in rows], "twice|must lie in"),
+        (lambda rows: [*rows[:-1], [*rows[-1][:3], str(int(rows[-1][3]) + 1)]], "counts .* reports, but the table has 240"),
+        (lambda rows: [[r[0], r[1], "99", r[3]] if r[1] == "report" else r for r in rows], "repeats|must lie in"),
         (lambda rows: [[*r[:3], "0"] for r in rows], "holds no reports"),
         (lambda rows: [r[:2] for r in rows], "too few cells"),
     ],

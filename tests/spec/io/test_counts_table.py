@@ -73,8 +73,10 @@ def _tally(*paths: str, ok: bool = True) -> str:
 def test_counts_of_another_study_are_refused(other: str) -> None:
     column = ("--column", "drinks=smokes_report") if "drinks" in other else ()
     said = _tally(_counts("c.csv", REPORTS, None, other, *column), ok=False)
-    assert "c.csv: line 2: is of another study, of another version of it, or was altered" in said
-    assert "Use the study file that the statement was printed from." in said
+    assert (
+        "c.csv: line 2: belongs to another study, or another version of it, or was altered" in said
+    )
+    assert "Use the study file that the statement was made from." in said
 
 
 def test_texts_for_people_may_change_between_the_statement_and_the_tally() -> None:
@@ -95,8 +97,8 @@ def _replaced(old: str, new: str) -> Callable[[str], str]:
         (_replaced("study ", "study 0"), "was altered"),
         (_replaced("simulated study ", "study "), "was altered"),
         (lambda t: t + t.splitlines()[1].replace("simulated study ", "study ") + "\n", "was altered"),
-        (lambda t: t + t.splitlines()[1] + "\n", "holds a count twice"),
-        (lambda t: t + t, "line 6: has the names again"),
+        (lambda t: t + t.splitlines()[1] + "\n", "repeats a count"),
+        (lambda t: t + t, "line 6: repeats the names"),
     ],
     ids=["none", "digits", "simulation", "two", "twice", "two files"],
 )  # fmt: skip
@@ -201,7 +203,7 @@ def test_results_are_read_as_each_tool_writes_them(tool: str) -> None:
     [
         (b"\x1f\x8b\x08\x00", "is compressed by gzip. Unpack it with gunzip."),
         (b"PAR1\x15\x04", "is a Parquet file, and no result"),
-        (b"PK\x03\x04abc", "is no Excel file that openpyxl can read"),
+        (b"PK\x03\x04abc", "cannot be read as an Excel file"),
         (b"", "must have the columns attribute, part, value, reports"),
         (b" attribute | part | value\n-----+---\n", "must have the columns"),
         (b'attribute,part,value,reports\n"a,b\n', "is not readable as CSV"),
@@ -229,5 +231,5 @@ def test_counts_of_checks_that_were_cut_off_are_refused() -> None:
     next(row for row in rows if row[1].startswith("check"))[3] = "2"
     lines = [["attribute", "part", "value", "reports"], *rows]
     Path("c.csv").write_text("".join(",".join(line) + "\n" for line in lines))
-    with pytest.raises(FileError, match="counts 2 reports, and the table has 3 rows"):
+    with pytest.raises(FileError, match="counts 2 reports, but the table has 3 rows"):
         read_counts("c.csv").tallies(plan.mechanisms, plan.public, plan.digest)

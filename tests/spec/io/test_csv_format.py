@@ -74,9 +74,12 @@ def test_one_answer_may_be_blank(here: Path, monkeypatch: pytest.MonkeyPatch, bl
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("smokes,age\nno,3\nno\n", "data row 2 has 1 cell, and the first line has 2. Is it cut"),
-        ("smokes,age\nno,3,secret\n", "data row 1 has 3 cells, and the first line has 2"),
-        ("smokes;age\n\nno;3;secret\n", "data row 2 has 3 cells, and the first line has 2"),
+        (
+            "smokes,age\nno,3\nno\n",
+            "data row 2 has 1 cell, but the first line has 2. Is the file cut",
+        ),
+        ("smokes,age\nno,3,secret\n", "data row 1 has 3 cells, but the first line has 2"),
+        ("smokes;age\n\nno;3;secret\n", "data row 2 has 3 cells, but the first line has 2"),
     ],
 )
 def test_a_row_of_another_length_is_named(here: Path, text: str, words: str) -> None:

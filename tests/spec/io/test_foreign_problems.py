@@ -78,7 +78,11 @@ WRONG = {
     "CSV as Parquet": ("parquet", _bytes("csv"), "is text such as CSV, though its name ends"),
     "packed": ("csv", gzip.compress(_bytes("csv")), "is compressed by gzip. Unpack it"),
     "a word": ("csv", _csv(9, "two"), "row 9 of smokes_report holds no whole number. Is the file"),
-    "a label": ("csv", _csv(9, "else"), "row 9 of smokes_report holds an answer, and no report"),
+    "a label": (
+        "csv",
+        _csv(9, "else"),
+        "row 9 of smokes_report holds an answer instead of a report",
+    ),
     "a fraction": ("csv", _csv(9, "1.5"), "row 9 of smokes_report holds no whole number"),
     "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first such row is row 9"),
     "beyond": ("csv", _csv(9, "3"), r"smokes_report: must lie in 0\.\.2.*other values\? .*row 9"),
@@ -91,7 +95,7 @@ WRONG = {
     "a text": (
         "parquet",
         _bytes("parquet", smokes_report=["1"] * 20),
-        r"x.parquet: smokes_report: must be a column of integers; got String. If it holds answers, randomise them first. If it holds reports, cast it to integers\.$",
+        r"x.parquet: smokes_report: must be a column of integers; got String. If these are answers, randomise them first. If they are reports, cast them to integers\.$",
     ),
     "another name": (
         "parquet",
@@ -101,12 +105,12 @@ WRONG = {
     "more values": (
         "parquet",
         _bytes("parquet", item_bits_2=[0] * 20, item_bits_x=[0] * 20),
-        "has item_bits_2, and reports of this mechanism have only item_bits_0 to item_bits_1. Were",
+        "has item_bits_2, but reports of this mechanism have only item_bits_0 to item_bits_1. Were",
     ),
     "padding": (
         "parquet",
         _bytes("parquet", item_bits_1=[192] * 19 + [32]),
-        "item: padding bits must be 0.*row is row 20",
+        "item: unused .padding. bits must be 0.*row is row 20",
     ),
 }
 
@@ -125,12 +129,12 @@ def test_a_wrong_file_says_what_is_wrong(folder: Path, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("value", "column", "words"),
     [
-        ("north", COLUMNS["ward"], "folder says ward=north, and the column says .* in 20 rows. Move"),
-        ("south", ["north"] + ["south"] * 19, "ward=south, and the column says .* in 1 row. Move"),
+        ("north", COLUMNS["ward"], "folder says ward=north, but the column says .* in 20 rows. Move"),
+        ("south", ["north"] + ["south"] * 19, "ward=south, but the column says .* in 1 row. Move"),
         ("east", None, "folder ward=east: east is not among the values that the study declares"),
         ("east", COLUMNS["ward"], "folder ward=east: east is not among the values"),
-        ("south", ["west"] * 20, "must hold declared values.* a string that is not declared. Corr"),
-        (None, None, "has no public column 'ward'. A column or a folder ward=VALUE must say it"),
+        ("south", ["west"] * 20, "must have a declared value.* a string that is not declared. Corr"),
+        (None, None, "has no public column 'ward'. Add the column, or put the file into a folder ward=VALUE"),
     ],
 )  # fmt: skip
 def test_a_folder_and_its_files_say_the_same(

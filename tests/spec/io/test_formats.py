@@ -162,9 +162,9 @@ def test_reports_load_what_they_saved_before(tmp_path: Path) -> None:
     [
         ("reports", "r.parquet", r"write Parquet or CSV by warner\.io\.write_reports"),
         ("reports", "r.CSV", "Name it .warner"),
-        ("reports", "r.xlsx", "a spreadsheet is not what is written"),
+        ("reports", "r.xlsx", "the file written here is not a spreadsheet"),
         ("tally", "t.csv", "name it .json"),
-        ("tally", "t.parquet", "a table of Arrow is not what is written"),
+        ("tally", "t.parquet", "the file written here is not a Parquet or Arrow table"),
     ],
 )
 def test_no_file_has_the_name_of_another_format(
@@ -189,7 +189,7 @@ def test_no_file_has_the_name_of_another_format(
         ),
         (
             ["estimate", "t.json", "-o", "r.docx"],
-            "because an office document is not what is written",
+            "because the file written here is not an office document",
         ),
         (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Let its name end in .csv."),
         (["estimate", "t.json", "--json", "-o", "r.csv"], "Let its name end in .json."),

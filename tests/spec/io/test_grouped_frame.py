@@ -117,11 +117,11 @@ WRONG = {
     "no number": (pa.array([1.0, float("nan")]), r"must lie in 0\.\.9|missing values"),
     "text": (
         pa.array(["1", "0"]),
-        "a column of integers; got .*. If it holds answers, randomise them first",
+        "a column of integers; got .*. If these are answers, randomise them first",
     ),
     "truth values": (
         pa.array([True, False]),
-        "a column of integers; got Bool.*If it holds answers",
+        "a column of integers; got Bool.*If these are answers",
     ),
     "nothing": (pa.array([], pa.int64()), "no reports"),
 }

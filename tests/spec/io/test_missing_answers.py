@@ -145,9 +145,9 @@ def test_all_bad_rows_of_all_columns_are_named_at_once(here: Path) -> None:
         "column 'units', data row 4",
     ]
     assert "differ from a label only in upper and lower case" in lines[0]
-    assert "data rows 3, 4, 7." in lines[0]
+    assert "data rows: 3, 4, 7." in lines[0]
     assert 'missing = "answer"' in lines[1] and 'missing = "drop"' in lines[3]
-    assert "data row 6" in lines[2]
+    assert "data row: 6" in lines[2]
 
 
 def test_bad_rows_of_later_batches_are_counted_too(
@@ -156,7 +156,7 @@ def test_bad_rows_of_later_batches_are_counted_too(
     monkeypatch.setattr(read_answers, "ROWS_PER_BATCH", 100)
     Path("a.csv").write_text("q\n" + "".join("x\n" if i % 10 == 5 else "1\n" for i in range(1000)))
     with pytest.raises(
-        ValuesError, match=r"data row 6: .* for 99 more: data rows 16, 26, "
+        ValuesError, match=r"data row 6: .* in 99 more data rows: 16, 26, "
     ) as caught:
         _read({"q": Integers(0, 3)})
     assert "196, ..." in str(caught.value) and "206" not in str(caught.value)

@@ -98,7 +98,7 @@ def test_renamed_columns_are_known_and_other_columns_are_not() -> None:
 
 def test_a_study_compares_each_attribute() -> None:
     frame = MADE.to_frame("pandas", "smokes").assign(ward=["a"] * 13 + ["b"] * 14)
-    with pytest.warns(FrameWarning, match=r"counted as RandomizedResponse .* 0 = no, 1 = yes\. To"):
+    with pytest.warns(FrameWarning, match=r"counted as RandomizedResponse .* 0 = no, 1 = yes\. If"):
         tallies = STUDY.tally(frame.assign(drinks_report=0), "ward")
     assert all(t.simulated for t in tallies.values())
     assert STUDY.mechanisms["smokes"].reports(frame, "smokes") == MADE
@@ -112,7 +112,7 @@ def test_a_study_compares_each_attribute() -> None:
             pl.DataFrame({"report": [0, 1]}),
             "RandomizedResponse with epsilon 1.0, where 0 = no",
         ),
-        (COIN, pd.DataFrame({"x": [0, 1]}), "0 = no, 1 = yes. To state that"),
+        (COIN, pd.DataFrame({"x": [0, 1]}), "0 = no, 1 = yes. If that is right"),
         (COIN, pa.table({"report": [0, 1]}).to_reader(), "0 = no, 1 = yes"),
         (
             RandomizedResponse(warner.Integers(18, 90), 1.0),
@@ -122,12 +122,12 @@ def test_a_study_compares_each_attribute() -> None:
         (
             warner.mechanisms.PerAttribute.of({"a": COIN, "b": COIN}),
             pl.DataFrame({"a.report": [0], "b.report": [0]}),
-            "where a 0 = no, 1 = yes; b 0 = no, 1 = yes. To",
+            "where a 0 = no, 1 = yes; b 0 = no, 1 = yes. If",
         ),
         (
             warner.mechanisms.PerAttribute.of(dict.fromkeys("abcd", COIN)),
             pl.DataFrame({f"{name}.report": [0] for name in "abcd"}),
-            "c 0 = no, 1 = yes; and 1 more. To",
+            "c 0 = no, 1 = yes; and 1 more. If",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_without_a_header_people_are_told_the_order_of_codes(
 def test_an_altered_header_is_refused(text: str) -> None:
     frame = MADE.to_frame("pandas")
     frame.attrs["warner"] = text
-    with pytest.raises(FileError, match="header of warner that was altered"):
+    with pytest.raises(FileError, match="header that warner wrote into it was altered"):
         COIN.tally(frame)
 
 

@@ -91,7 +91,7 @@ def test_only_a_product_has_attributes() -> None:
 def test_names_that_make_one_column_twice_are_refused() -> None:
     inner = Repeated(RandomizedResponse(AGE, 1.0), 2)
     product = Product(**{"a": AGE, "a.1": AGE})
-    with pytest.raises(ArgumentError, match="two columns of one name"):
+    with pytest.raises(ArgumentError, match="two columns the same name"):
         PerAttribute(product, {"a": inner, "a.1": RandomizedResponse(AGE, 1.0)})
     either_case = PerAttribute(
         Product(a=AGE, A=AGE), dict.fromkeys(("a", "A"), RandomizedResponse(AGE, 1.0))

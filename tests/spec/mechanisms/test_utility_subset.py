@@ -236,7 +236,9 @@ def test_reports_of_another_budget_are_noticed() -> None:
 def test_reports_and_counts_that_it_cannot_send_are_refused() -> None:
     survey = UtilityOptimizedSubset(Integers(1, 6), 1.0, [1, 2, 3, 4], 2)
     for bits in ([1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 0, 0]):
-        with pytest.raises(ReportError, match=r"2 bits set, or the bit of a non-sensitive value"):
+        with pytest.raises(
+            ReportError, match=r"2 bits set, or only the bit of a non-sensitive value"
+        ):
             survey.reports([bits])
     # Two reports that break the rule in turn have the sums of reports that keep it.
     schema = survey.schema

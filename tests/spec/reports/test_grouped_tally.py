@@ -82,7 +82,11 @@ def test_declared_labels_keep_their_order_and_others_are_sorted() -> None:
         ({"ward": ["north", None, "south", "west"]}, ValuesError, "'ward', position 1: .*no value"),
         ({"ward": ["north", 1.5, "south", "west"]}, ValuesError, "position 1"),
         ({"ward": ["north", float("nan"), "a", "b"]}, ValuesError, "position 1: .*NaN"),
-        ({"ward": ["north", 3, "south", "west"]}, ValuesError, "position 1: must be of one type"),
+        (
+            {"ward": ["north", 3, "south", "west"]},
+            ValuesError,
+            "position 1: must be of the same type",
+        ),
         ({"ward": np.array([0.5, 1, np.inf, 3])}, ValuesError, "position 2: .*infinity"),
         ({"ward": WARDS[:3]}, ArgumentError, "a value for each of 4 reports; got 3"),
         ({"ward": []}, ArgumentError, "got 0 values"),
@@ -132,9 +136,9 @@ def test_only_tallies_of_the_same_groups_and_mechanism_add() -> None:
     declared = _groups(ward=PublicColumn(Categorical(["north", "south", "west"]), WARDS))
     for wrong, words in (
         (other, "the one has epsilon|the other has"),
-        (declared, "declared otherwise"),
-        (_groups(street=WARDS), "by other columns"),
-        (groups.total(), "with groups and without"),
+        (declared, "declares the public column"),
+        (_groups(street=WARDS), "by different columns"),
+        (groups.total(), "with and without groups"),
     ):
         for left, right in ((groups, wrong), (wrong, groups)):
             refused(MismatchError, words, operator.add, left, right)

@@ -41,7 +41,7 @@ REPORTS = SURE.randomize(SHUFFLED["ans"])
 def test_reports_of_one_number_fit_into_a_column(numbers: Callable[[Any], Any]) -> None:
     assert list(numbers(REPORTS)) == REPORTS.columns["report"].tolist()
     assert np.asarray(REPORTS, dtype=float).dtype == float
-    with pytest.raises(ArgumentTypeError, match=r"bits of UnaryEncoding. Take reports.to_frame\("):
+    with pytest.raises(ArgumentTypeError, match=r"bits of UnaryEncoding. Use reports.to_frame\("):
         numbers(BITS.randomize(PEOPLE["ans"]))
 
 
@@ -106,16 +106,16 @@ def test_frames_take_reports_and_groups_from_one_frame() -> None:
     ],
 )
 def test_public_columns_of_another_index_are_refused(reports: Reports, by: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"'ward': must have the index .* Take both from one"):
+    with pytest.raises(ArgumentError, match=r"'ward': must have the same index .* from one frame"):
         _groups(by, reports)
 
 
 def test_columns_of_one_file_or_person_have_one_index(tmp_path: Any) -> None:
     both = PerAttribute.of({"a": COIN, "b": COIN})
-    with pytest.raises(ArgumentError, match="must have one index"):
+    with pytest.raises(ArgumentError, match="must all have the same index"):
         both.randomize({"a": PEOPLE["ans"], "b": SHUFFLED["ans"]})
     pair = {"a": COIN.randomize(PEOPLE["ans"]), "b": COIN.randomize(SHUFFLED["ans"])}
-    with pytest.raises(ArgumentError, match="must have one index"):
+    with pytest.raises(ArgumentError, match="must all have the same index"):
         warner.io.write_reports(pair, str(tmp_path / "r.parquet"))
     wards = warner.reports.public_columns.PublicColumn(Categorical(["a", "b"]), PEOPLE["ward"])
     warner.io.write_reports({"x": REPORTS}, str(tmp_path / "s.parquet"), public={"ward": wards})
@@ -149,7 +149,7 @@ def test_the_warning_says_the_order_of_labels_and_no_numbers_for_cells() -> None
     answers = np.arange(50) % 10
     for device, said in [
         (warner.RandomizedResponse(warner.Integers(5, 14), 1.0), "0 = 5, 1 = 6"),
-        (warner.SquareWave(warner.Integers(5, 14), 1.0), "SquareWave with epsilon 1.0. To state"),
+        (warner.SquareWave(warner.Integers(5, 14), 1.0), "SquareWave with epsilon 1.0. If that"),
     ]:
         frame = pd.DataFrame({"report": np.asarray(device.randomize(answers + 5))})
         with pytest.warns(warner.errors.FrameWarning, match=said):

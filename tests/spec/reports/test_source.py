@@ -63,4 +63,4 @@ def test_what_only_frames_have_is_refused() -> None:
     lines = Lines("north,0 south,1")
     refused(ArgumentError, "column: must be left out", COIN.tally, lines, column="code")
     refused(ArgumentTypeError, "by: must be names", COIN.tally, lines, {"ward": ["north", "south"]})
-    refused(ArgumentTypeError, r"Count them by mechanism\.tally", COIN.reports, lines)
+    refused(ArgumentTypeError, r"Count them with mechanism\.tally", COIN.reports, lines)

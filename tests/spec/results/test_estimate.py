@@ -315,7 +315,9 @@ def test_series_of_weeks() -> None:
     refused(EmptyError, "", Tally.from_tallies, "week", [])
     with pytest.raises(ArgumentTypeError, match="must be tallies"):
         Tally.from_tallies("week", [weeks[0], 3])  # type: ignore[list-item]
-    refused(ArgumentError, "2 values in each key", Tally.from_tallies, ["week", "ward"], weeks)
+    refused(
+        ArgumentError, "each key must have 2 values", Tally.from_tallies, ["week", "ward"], weeks
+    )
     refused(MismatchError, "", Tally.from_tallies, "week", [weeks[0], TALLY])
     days = Dates("week")
     with pytest.raises(ArgumentError, match="different groups"):

@@ -295,7 +295,11 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (_with(), {"cluster": 3}, "cluster: must be the name of a public column; got 3"),
         (_with(), {"cluster": "school", "strata": "school"}, "must be different public columns"),
         (_with(w=np.tile([-1.0, 1], 60)), {"weights": "w"}, "'w': must hold positive numbers"),
-        (_with(w=np.tile([0, 1], 60)), {"weights": "w"}, "got others in .* stand for nobody"),
+        (
+            _with(w=np.tile([0, 1], 60)),
+            {"weights": "w"},
+            "got something else in .* stand for nobody",
+        ),
         (_with(), {"weights": "sex"}, "'sex': must hold positive numbers"),
         (_with(school=np.ones(120, int)), {"cluster": "school"}, "at least 2 clusters: .*1 in"),
         (
@@ -306,7 +310,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (
             _with(region=CROSSING),
             {"cluster": "school", "strata": "region"},
-            "'school': must lie in one stratum of 'region' each; got 0 lies in several",
+            "'school': each cluster must lie in one stratum of 'region'; got 0 in several",
         ),
         (_with(), {"cluster": "school", "by": "age"}, "by: must be different names among"),
         (_with(), {"cluster": "school", "pool": "partial"}, "pool: takes groups as"),

@@ -63,7 +63,7 @@ def test_the_budget_is_of_all_rounds_and_values() -> None:
 def test_what_does_not_go_with_it() -> None:
     rows = TEXT.replace("budget = {budget}", "rows_per_person = 2")
     text = rows.format(mechanism="RandomizedResponse", more="")
-    refused(StudyError, "rows_per_person: does not go with", Study.parse, text)
+    refused(StudyError, "rows_per_person: cannot be used with", Study.parse, text)
     several = TEXT.format(budget=10.0, mechanism="RandomizedResponse", more="")
     several = several.replace(
         "epsilon = 0.5\n[attributes.fine]", "epsilon = 3.0\n[attributes.fine]"
@@ -72,7 +72,7 @@ def test_what_does_not_go_with_it() -> None:
         StudyError, "forever: must be larger than the epsilon of one round", Study.parse, several
     )
     drawn = several.replace("epsilon = 3.0", "epsilon = 0.5") + '[ask]\neach = "one"\n'
-    refused(StudyError, "ask: does not go with", Study.parse, drawn)
+    refused(StudyError, "ask: cannot be used with", Study.parse, drawn)
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
     refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
     refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())
@@ -116,7 +116,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     answers.write_text("setting,fine\nlow,no\n")
     command = ["randomize", str(file), str(answers), "-o", str(tmp_path / "out.parquet")]
     done = CliRunner().invoke(main, command)
-    assert done.exit_code != 0 and "through the device of each person" in done.output
+    assert done.exit_code != 0 and "the device of each person must make" in done.output
     assert not (tmp_path / "out.parquet").exists()
 
 

@@ -190,7 +190,7 @@ def test_studies_name_sensitive_values_and_tags() -> None:
     ):
         with pytest.raises(warner.errors.StudyError, match=r"attributes\.place"):
             Study.parse(SENSITIVE.replace(old, new))
-    with pytest.raises(warner.errors.StudyError, match="go with UtilityOptimizedRR"):
+    with pytest.raises(warner.errors.StudyError, match="be used with UtilityOptimizedRR"):
         Study.parse(
             SENSITIVE.replace("UtilityOptimizedRR", "RandomizedResponse").replace(
                 'sensitive = ["clinic"]\n', ""
@@ -284,7 +284,7 @@ def test_what_does_not_belong_to_the_study_is_refused() -> None:
             TWO_QUESTIONS.tally(frame, by)
     with pytest.raises(ArgumentTypeError, match=r"\{name: values\}; got a list"):
         TWO_QUESTIONS.tally(REPORTS, ["week"])
-    with pytest.raises(ReportError, match="'week': must hold declared values"):
+    with pytest.raises(ReportError, match="'week': must have a declared value"):
         TWO_QUESTIONS.tally(frame.with_columns(week=pl.lit(11)), "week")
     with pytest.raises(ArgumentError, match="must be attributes of the study"):
         TWO_QUESTIONS.tally(frame, "week", columns={"eats": "smokes_report"})

@@ -118,7 +118,7 @@ def test_the_studies_of_groups_have_the_texts_too() -> None:
     assert study.title == study.groups["A"].title == "Habits"
     assert study.texts.answers("ward", "de") == ("Nord", "Süd")
     change = "[groups.attributes.smokes]\nhelp = 'x'\n"
-    with pytest.raises(StudyError, match=r"smokes.help: is the same for all groups"):
+    with pytest.raises(StudyError, match=r"smokes.help: must be the same for all groups"):
         warner.Study.parse(STUDY + groups + change)
 
 
@@ -141,12 +141,12 @@ LABEL = '{ en = "Do you smoke?", de = "Rauchen Sie?" }'
         (('["nein", "ja"]', '["ja", ""]'), ["answers.de[2]: must not be empty"]),
         (('{ de = ["nein", "ja"] }', "{}"), ["answers: must have a text in en and de"]),
         (('{ de = ["nein", "ja"] }', '["nein", "ja"]'), ["answers: must be a table"]),
-        (("unit =", 'answers = { de = ["a"] }\nunit ='), ["belong to listed values"]),
+        (("unit =", 'answers = { de = ["a"] }\nunit ='), ["are for a list of values"]),
         (("unit = ", "units = "), ["line 14: ", "Is 'unit' meant?"]),
         (("introduction", "introductoin"), ["Is 'introduction' meant?"]),
         (("unit =", "introduction ="), ["weight.introduction", "above the first table"]),
         (('languages = ["en", "de"]\n', ""), ["line 1: languages: is missing", '["en", "de"]']),
-        (('["en", "de"]', '["en", "German"]'), ["line 1: languages: must be tags"]),
+        (('["en", "de"]', '["en", "German"]'), ["line 1: languages: must be language tags"]),
         (('["en", "de"]', '["en", "en"]'), ["line 1: languages: must not repeat; got 'en'"]),
         (('["en", "de"]', "[]"), ["line 1: languages: must have 1 or more entries"]),
     ],
@@ -248,10 +248,10 @@ def test_moments_travel_as_json() -> None:
         (("people = 2000", "people = 2.5"), "collect.people: must be a whole number; got 2.5."),
         (("people = 2000", "step = 1001"), "line 6: collect.step: must be at most people, 1,000"),
         (("people = 2000", "step = 0"), "collect.step: must be at least 1; got 0."),
-        (("16:00:00Z", "16:00:00"), "line 8: collect.closes: must be a date and a time with an"),
-        (("2026-05-31T16:00:00Z", "2026-05-31"), "collect.closes: must be a date and a time"),
-        (("2026-05-31T16:00:00Z", "16:00:00"), "collect.closes: must be a date and a time"),
-        (("2026-05-31T16:00:00Z", '"tomorrow"'), "got 'tomorrow'. It is written closes = 2026"),
+        (("16:00:00Z", "16:00:00"), "line 8: collect.closes: must be a date, a time and a"),
+        (("2026-05-31T16:00:00Z", "2026-05-31"), "collect.closes: must be a date, a time"),
+        (("2026-05-31T16:00:00Z", "16:00:00"), "collect.closes: must be a date, a time"),
+        (("2026-05-31T16:00:00Z", '"tomorrow"'), "got 'tomorrow'. Write for example closes = 2026"),
         (("2026-05-31T16:00:00Z", "1780000000"), "got 1780000000"),
         (("05-31T16", "04-30T16"), "line 8: collect.closes: must be later than opens, 2026-05-01"),
         (("05-31T16:00:00", "05-01T06:00:00"), "collect.closes: must be later than opens"),
@@ -272,7 +272,7 @@ def test_each_problem_is_named(change: tuple[str, str], told: str) -> None:
 
 
 def test_a_key_of_the_table_that_stands_elsewhere_is_sent_to_it() -> None:
-    with pytest.raises(StudyError, match=r"line 1: .*It goes to the table \[collect\]"):
+    with pytest.raises(StudyError, match=r"line 1: .*It belongs in the table \[collect\]"):
         warner.Study.parse("contact = 'x'\n" + COLLECTED, "study.toml")
 
 

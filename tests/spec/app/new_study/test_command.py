@@ -154,7 +154,7 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
         ((), "--secret: must name the columns whose answers are protected"),
         (("--secret", "smokes,,units"), "--secret: must be different names"),
         (("--secret", "smokes", "--public", "smokes"), "--public: names smokes, which --secret"),
-        (("--secret", "smoke"), "answers.csv: has no column smoke. Name its columns"),
+        (("--secret", "smoke"), "answers.csv: has no column smoke. Write the names"),
         (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
         ((*ASKED, "--values", "smokes"), "--values: must be NAME=VALUE; got 'smokes'"),
         ((*ASKED, "--values", "smoke=a,b"), "must name one of smokes, units, condition, hospital"),
