@@ -44,8 +44,8 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         note = (
-            "The bounds hold whatever was made up, by however many people, as often as the "
-            f"interval of {100 * self.level:g} % holds where nothing was."
+            "Whatever was made up, by however many people, the bounds hold as often as the "
+            f"{100 * self.level:g} % interval holds where no report was made up."
         )
         columns = [
             Column("value"),
@@ -73,7 +73,7 @@ def forged_bounds(
     except (IdentifiabilityError, ArgumentError):
         extremes = None
     if extremes is None or solution.fit.probabilities is None:
-        rule = "has no unbiased shares, by which forged reports are bounded"
+        rule = "has no unbiased shares, which the bounds for forged reports need"
         raise MismatchError("estimate", rule, None, "Estimate one question, with one mechanism")
     # Of the report frequencies w = (1 - eta) honest + eta forged, the honest people's share is
     # (L w - eta L forged) / (1 - eta). It is linear in what was forged, so its extremes are those

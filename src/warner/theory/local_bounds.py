@@ -49,8 +49,8 @@ class LocalBound(NamedTuple):
     is_sharp: bool
 
     def __str__(self) -> str:
-        how = "some mechanism reaches it" if self.is_sharp else "not known to be sharp"
-        return f"no unbiased estimate errs less than {self.unbiased:.3g} ({how})"
+        how = "a mechanism reaches it" if self.is_sharp else "no mechanism is known to reach it"
+        return f"no unbiased estimate has an error below {self.unbiased:.3g} ({how})"
 
 
 def local_bound(
