@@ -240,7 +240,7 @@ class Status(Enum):
     )
     STOPPED = (
         "stopped early, after the steps or at the tolerance that you asked for, before the best "
-        "fit to the reports; the gap says how far from the best fit"
+        "fit to the reports; the gap says how far the estimate is from the best fit"
     )
     NOT_MOVED = (
         "not moved: the estimate is still where it started, so it says nothing about the "
@@ -556,7 +556,7 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
-        rule = f"{count} of the different reports seen can come from no value"
+        rule = f"{count} of the different reports seen cannot come from any value"
         remedy = "Were they made with another mechanism or epsilon?"
         raise ImpossibleReportError("reports", rule, None, remedy)
 

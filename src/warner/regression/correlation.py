@@ -229,8 +229,8 @@ def correlate(
                 pair = (numbers[i], numbers[j]) if numbers[i].groups else (numbers[j], numbers[i])
                 if survey is not None or pair[1].groups:
                     rule = (
-                        "is of a design with two groups, which has correlations only with columns "
-                        "and designs of one group, without a survey design"
+                        "comes from a design with two groups, which has correlations only with "
+                        "columns and designs of one group, without a survey design"
                     )
                     raise ArgumentError(f"answer {pair[0].name!r}", rule)
                 r, near = _in_groups(*pair, mass)
@@ -286,7 +286,7 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     domain = problems[0].domain
     if problems[0].classes.nuisances:
         if (problems[0].classes.answer < 0).any():
-            rule = "is of a design that leaves the answers of some people open"
+            rule = "comes from a design that leaves the answers of some people open"
             raise ArgumentError(
                 f"answer {name!r}", rule, None, "Use it as the outcome of a regression"
             )

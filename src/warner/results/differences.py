@@ -296,7 +296,7 @@ class Differences(Tabular):
         table = self.table()
         if len(table) > MOST:
             rows = sorted(table.rows, key=lambda row: row["p"])[:MOST]
-            count = f"{MOST} of {len(table):,} rows, with the smallest p."
+            count = f"The {MOST} rows with the smallest p, of {len(table):,} rows."
             table = replace(table, rows=rows, notes=[count, *table.notes])
         return table.html()
 
@@ -1102,7 +1102,7 @@ class WaldTest:
             infinite.
 
     >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
-    The hypothesis that a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
+    Test whether a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
     """
 
     hypothesis: str

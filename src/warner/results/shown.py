@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 
 SHRUNK = (
-    "* Drawn towards the other shares, so far that it lies outside the interval from the reports "
-    "of this answer alone."
+    "* This share was drawn towards the others, out of the interval that the reports of this "
+    "answer alone would give."
 )
 _ALL = "To see all of them, add -o FILE.csv to the command, or use to_frame() in Python."
 _MOST_SHOWN = 50  # of more shares than are all shown

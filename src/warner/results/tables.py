@@ -124,8 +124,8 @@ def about_paper(result: Any) -> list[str]:
 
 
 FOLLOWED = (
-    "All of this assumes that people followed the card. If some protect themselves, such as by "
-    '"no" whatever is true, the estimate is wrong, in every design for one group.'
+    "All of this assumes that people followed the card. If some protect themselves, for "
+    'example by always saying "no", the estimate is wrong, in every design for one group.'
 )
 
 
@@ -387,8 +387,8 @@ def notebook_groups(result: Any) -> Table:
         rows = [row for x in shown for row in table.rows[x::size]]
     else:
         rows = [row for i, row in enumerate(table.rows) if i % size in shown]
-    values = f"{most} values" if most > 1 else "value"
-    notes = [f"Shown are the {values} with the largest shares, of {size:,}."] if size > most else []
+    few = f"{most} values with the largest shares" if most > 1 else "value with the largest share"
+    notes = [f"This table shows the {few}, of {size:,} values."] if size > most else []
     if len(rows) > _MOST_ROWS:
         notes.append(f"The first {_MOST_ROWS} of {len(rows):,} rows are shown; to_frame() has all.")
     return replace(table, rows=rows[:_MOST_ROWS], notes=[*notes, *table.notes])

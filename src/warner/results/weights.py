@@ -173,8 +173,8 @@ class WeightedEstimate(Tabular):
             f"{reports_of(self.n, self.groups.whole.simulated)} of {len(self.keys):,} groups, "
             f"weighted by "
             f"{', '.join(self.margins)}: {self.status.value}. Design effect "
-            f"{self.design_effect:.3g}: they tell as much as {self.effective_n:,.0f} reports of "
-            "equal weight."
+            f"{self.design_effect:.3g}: these reports tell as much as {self.effective_n:,.0f} "
+            "reports of equal weight."
         )
 
     def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:

@@ -159,7 +159,7 @@ def test_groups_count_the_people_who_were_asked(here: Path) -> None:
     text = warn("estimate", "t.json", "--by", "ward", "--only", "a")
     assert f"a: 2 groups, {whole.n:,} simulated reports" in text
     assert "b: " not in text
-    assert "c: the group less" in warn("estimate", "t.json", "--compare-groups")
+    assert "c: the group minus" in warn("estimate", "t.json", "--compare-groups")
     warn("report", "t.json", "-o", "r.html")
     page = Path("r.html").read_text()
     for name in ("a", "b", "c"):

@@ -391,7 +391,7 @@ def test_values_without_order_are_refused(
     mechanism = RandomizedResponse(domain, 1.0)
     with pytest.raises(
         ArgumentError,
-        match=f"domain: of {type(estimator).__name__} must have values in order on a line; got",
+        match=f"domain: must have values that are numbers in order, for {type(estimator).__name__}; got",
     ):
         estimator.fit(_simulated(mechanism, np.full(domain.size, 1 / domain.size), 100))
 

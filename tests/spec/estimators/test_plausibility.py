@@ -55,7 +55,9 @@ def test_answers_are_not_reports(name: str) -> None:
     mechanism = LIKE_CODES[name]
     answers = mechanism.tally(mechanism.reports(_codes(mechanism.domain.size)))
     assert _p_value(answers) < IMPOSSIBLE
-    with pytest.raises(MismatchError, match="answers that were not randomised, or reports of"):
+    with pytest.raises(
+        MismatchError, match="answers that were not randomised, or reports made with"
+    ):
         estimate(answers)
     result = estimate(answers.trusted())
     assert result.doubt.startswith("These reports are doubtful")

@@ -332,7 +332,7 @@ def test_series_of_weeks() -> None:
     kept = estimate(Tally.from_tallies("week", rounds), time="week").groups
     assert kept is not None and 2.99 < kept.spent.epsilon <= 3
     stays = weekly.of_rounds(3).epsilon
-    assert f"gave one answer has spent epsilon = {stays:.6g} in all" in kept.spent_text
+    assert f"always gave the same answer has spent epsilon = {stays:.6g} in all" in kept.spent_text
     wards = estimate({"a": weeks[0], "b": weeks[1]})
     assert wards.groups.rounds == 1 and wards.groups.spent.epsilon <= 1
 
@@ -487,7 +487,9 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
 
 def test_one_reported_value_is_too_few() -> None:
     tally = AGES.tally(AGES.reports([3, 3]))
-    refused(ArgumentError, "at least 2 that are reported", estimate, tally, values="reported")
+    refused(
+        ArgumentError, "at least 2 values that were reported", estimate, tally, values="reported"
+    )
 
 
 # What ``Estimate.log_likelihood_at`` accepts and refuses.
@@ -520,7 +522,7 @@ def test_a_marginal_refers_to_the_joint_estimate() -> None:
     people = Product(sex=Categorical(["f", "m"]), smokes=Categorical(["no", "yes"]))
     mechanism = warner.RandomizedResponse(people, 1.0)
     result = warner.estimate(mechanism.tally(mechanism.reports([0, 1, 2, 3])), Uniform())
-    with pytest.raises(ArgumentError, match="Ask the joint estimate"):
+    with pytest.raises(ArgumentError, match="Use the whole estimate"):
         result.marginal("sex").log_likelihood_at([0.5, 0.5])
 
 

@@ -110,7 +110,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
     for wrong, said in (
         (lambda: warner.register(NoChannel), r"lacks _sample, channel, .*Define them"),
         (lambda: warner.register(Shrunk), "needs a name"),
-        (lambda: warner.register("x")(Forced), "the name of its class"),
+        (lambda: warner.register("x")(Forced), "named by its class"),
         (lambda: warner.register(3), "must be a class of mechanisms"),
         (lambda: warner.register("Big Name")(Shrunk), "lower-case"),
         (lambda: warner.register("raked-own")(warner.estimators.RakedJoint.fit), "default"),

@@ -129,7 +129,7 @@ def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> Non
     both = _result(Product(a=Integers(0, 1), b=Integers(0, 1)))
     for result, remedy in (
         (labels, "Use Integers or Interval if the values are numbers"),
-        (both, "Tally a numeric attribute by itself"),
+        (both, "Count a numeric attribute by itself"),
     ):
         for ask in (
             result.mean,
@@ -242,7 +242,7 @@ def test_functions_of_shares_have_intervals() -> None:
     )
     assert two.shape == (2, 2) and (two[:, 0] < two[:, 1]).all()
     for wrong in (lambda theta: np.nan, lambda theta: np.ones((2, 2))):
-        with pytest.raises(ArgumentError, match="must give finite numbers"):
+        with pytest.raises(ArgumentError, match="returns finite numbers"):
             result.interval(kind="bootstrap", weights=wrong)
     for wrong in (
         {"kind": "average"},
