@@ -293,7 +293,7 @@ def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, sca
         data.append({**figures, "pair": label, "differs": differs})
     y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
     unit = "difference in percentage points" if is_share else "difference"
-    less = f"{unit} (group less {references.pop()})" if len(references) == 1 else unit
+    less = f"{unit} (group minus {references.pop()})" if len(references) == 1 else unit
     x = alt.X("difference:Q", title=folded(visible(less), 2 * _PANEL // 6).split("\n"))
     x = x.axis(grid=True).scale(scale if is_share else alt.Scale())
     base = alt.Chart(inline_data(data)).encode(y=y)

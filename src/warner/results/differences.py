@@ -241,7 +241,7 @@ class Differences(Tabular):
         return [dict(row) for row in self._rows]
 
     def table(self) -> Table:
-        """The differences as a table: the group less the reference."""
+        """The differences as a table: the group minus the reference."""
         # The shares of groups stand in other tables, inside their bounds and with less error.
         points, share = ("points", "data") if self.of == "shares" else ("number", "number")
         interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
@@ -634,7 +634,7 @@ def _one_domain(samples: Sequence[Sample]) -> Domain:
     """The domain that all groups share."""
     first = samples[0].data
     if len({s.data.domain.digest for s in samples}) > 1:
-        rule = "have different values (domains)"
+        rule = "have different domains (values)"
         raise MismatchError("groups", rule, None, "Compare groups that answered the same question")
     if len({s.data.simulated for s in samples}) > 1:
         raise MismatchError("groups", "have real reports in one and simulated ones in another")

@@ -478,7 +478,7 @@ def register(thing: Any) -> Any:
     if isinstance(thing, type) and issubclass(thing, Estimator):
         rule, remedy = "needs a name", "Write @warner.register('my-method') above the class"
         raise ArgumentError("estimator", rule, thing.__name__, remedy)
-    rule = "must be given a class of mechanisms, or a name for an estimator"
+    rule = "must be a class of mechanisms, or a name for an estimator"
     raise ArgumentTypeError("register", rule, kind(thing))
 
 

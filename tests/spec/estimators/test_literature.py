@@ -188,7 +188,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"formula: .*'derived'"):
         BiasCorrection(formula="P1")
     wide = warner.Integers(0, 4096)
-    with pytest.raises(ArgumentError, match="at most 4096 values; got 4097"):
+    with pytest.raises(ArgumentError, match="at most 4096 values for BiasCorrection; got 4097"):
         BiasCorrection().fit(
             LikelihoodData(
                 RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide
@@ -296,7 +296,7 @@ def test_an_absent_value_that_was_reported_truthfully_is_refused() -> None:
     [
         ({"groups": [["v0", "v1"], ["v1", "v2"]]}, "groups: must name each value only once"),
         ({"groups": [["v0", "v1"]], "absent": ["v1"]}, "absent: must name each value only once"),
-        ({"groups": [["v0", "w"]]}, "groups: must be values of the domain of 40; got 'w'"),
+        ({"groups": [["v0", "w"]]}, "groups: must be values of the domain, which has 40; got 'w'"),
         ({"absent": FORTY.labels}, "absent: must leave at least one value"),
     ],
 )

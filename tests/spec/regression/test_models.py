@@ -176,7 +176,7 @@ def test_random_intercepts_in_a_survey() -> None:
     assert equal.coefficients == pytest.approx(plain.coefficients, abs=1e-6)
     for roles, said in (
         ({"weights": "w"}, "Write cluster='school' if they were drawn"),
-        ({"cluster": "region"}, "must be more than the 2 coefficients"),
+        ({"cluster": "region"}, "more clusters for the 2 coefficients"),
         ({"cluster": "pair"}, "must lie in one cluster of 'pair' each"),
     ):
         pair = np.array([f"p{i}" for i in np.arange(N) % 40])
@@ -225,7 +225,9 @@ def test_groups_with_cards_of_their_own() -> None:
     )  # fmt: skip
     assert mean.n == N
     other = RandomizedResponse(Integers(0, 1), 1.0).reports([0, 1])
-    refused(MismatchError, "must be of one question", regress, [first, other], {"age": AGE[:402]})
+    refused(
+        MismatchError, "must all be of one question", regress, [first, other], {"age": AGE[:402]}
+    )
 
 
 def test_designs_of_two_groups_say_what_they_add() -> None:
@@ -295,7 +297,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"formula": "income ~ smokes", "hidden": "smokes", "attribute": "x"},
         ArgumentError,
-        "hidden= names the attributes",
+        "hidden=, which names the attributes",
     ),
     (
         {"kind": "mean", "random": "school"},
@@ -385,7 +387,7 @@ def test_what_has_no_correlation_is_refused() -> None:
         correlate, {"smokes": SMOKES, "rare": nobody},
     )  # fmt: skip
     refused(
-        ArgumentError, "takes people as drawn one by one", correlate, BOTH, {"w": np.ones(N)},
+        ArgumentError, "needs people who were drawn one by one", correlate, BOTH, {"w": np.ones(N)},
         "likelihood", weights="w",
     )  # fmt: skip
     often = RandomizedResponse(Categorical(["never", "some", "often"]), 2.0)
@@ -409,7 +411,7 @@ def test_the_likelihood_has_a_correlation_where_moments_have_none() -> None:
         [design.report_code("same")] * 170 + [design.report_code("different")] * 30
     )
     other = design.reports([design.report_code(w) for w in ["same", "different"] * 100])
-    refused(ArgumentError, "not positive", correlate, {"a": few, "b": other})
+    refused(ArgumentError, "variance of 0 or less", correlate, {"a": few, "b": other})
     r = correlate({"a": few, "b": other}, method="likelihood")
     low, high = r.interval()[0, 1]
     assert -1 <= low <= r.values[0, 1] <= high <= 1

@@ -340,7 +340,7 @@ def test_series_of_weeks() -> None:
 def test_pictures_of_the_top_values_over_weeks() -> None:
     series = Tally.from_tallies("week", [TALLY, TALLY.of_others()])
     picture = estimate(series, time="week").plot(top=3).to_dict()
-    assert "the 3 values of 60" in str(picture)
+    assert "the 3 of 60 values" in str(picture)
 
 
 # Spreadsheets do not run labels, and numbers stay numbers.
@@ -482,7 +482,9 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
     }
     both = warner.PerAttribute(product, parts)
     tally = both.tally(both.randomize([{"a": 0, "b": 1}, {"a": 2, "b": 0}] * 20))
-    refused(ArgumentError, r"values: cannot be .* List them", estimate, tally, values="reported")
+    refused(
+        ArgumentError, r"values: cannot be .* List the values", estimate, tally, values="reported"
+    )
 
 
 def test_one_reported_value_is_too_few() -> None:

@@ -42,7 +42,7 @@ def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     found = estimate(groups)
     assert (len(found), found.pool, found.names) == (3, "none", ("group",))
     assert estimate(groups["a",]).probabilities.shape == (4,)
-    with pytest.raises(ArgumentTypeError, match="pool: goes with a tally by public columns"):
+    with pytest.raises(ArgumentTypeError, match="pool: needs a tally by public columns"):
         estimate(groups["a",], pool="none")
 
 
@@ -172,7 +172,7 @@ def test_bad_groups_are_refused() -> None:
         (drawn(8, [0, 0]), EmptyError, "at least one report"),
         ({"a": 3}, ArgumentTypeError, "Tally objects"),
         ({**groups, ("z", 1): groups["a",]}, ArgumentError, "several lengths"),
-        ({**groups, ("z",): drawn(1, [5], other)["a",]}, MismatchError, "one mechanism"),
+        ({**groups, ("z",): drawn(1, [5], other)["a",]}, MismatchError, "the same mechanism"),
         (
             {**groups, ("z",): MECHANISM.tally(MECHANISM.randomize([0, 1]))},
             MismatchError,
@@ -248,7 +248,7 @@ def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
     assert estimate(groups, attributes=["b"]).pool == "none"
     # The bits of a are counted apart from the reports on b.
     assert estimate(groups).pool == "none"
-    refused(ArgumentError, "bit sums", estimate, groups, pool="partial")
+    refused(ArgumentError, "the sum of each bit", estimate, groups, pool="partial")
     assert warner.compare_groups(groups, attributes=["a"]).test.degrees == 2
     numbers = {"group": {0: 1.0, 1: 1.0, 2: 1.0}}
     assert warner.weighted(groups, numbers, attributes=["b"]).probabilities.size == 3
@@ -404,7 +404,7 @@ def test_a_series_shows_the_weeks_of_one_value_together() -> None:
 
 def test_a_long_series_shows_whole_values() -> None:
     text = _series(30)._repr_html_()
-    assert len(_cells(text)) == 90 and "The 3 values of 60 with the largest shares." in text
+    assert len(_cells(text)) == 90 and "the 3 values with the largest shares, of 60 values." in text
     groups = {f"g{i:02}": _weekly(i) for i in range(25)}
     text = estimate(groups)._repr_html_()
     assert len(_cells(text)) == 100 and "The first 100 of 125 rows; to_frame() has all." in text
@@ -510,7 +510,7 @@ def test_margins_that_contradict_the_groups_are_told_by_the_status() -> None:
         ({"group": {"a": 1, "b": 1, "z": 3}}, EmptyError, "people of z"),
         ({"group": {"a": 1, "b": 1, "c": 3}}, EmptyError, "people of c"),
         ({"group": {"a": -1, "b": 1}}, ArgumentError, "at least 0"),
-        ({"group": {"a": 0, "b": 0}}, ArgumentError, "positive sum"),
+        ({"group": {"a": 0, "b": 0}}, ArgumentError, "a sum that is positive"),
         ({"group": {"a": float("nan"), "b": 1}}, ArgumentError, "finite"),
         ({"group": [1, 2]}, ArgumentTypeError, "value: number"),
         ({}, ArgumentTypeError, "column"),

@@ -99,7 +99,7 @@ def test_a_taken_name_is_refused_and_the_same_class_is_replaced() -> None:
     warner.register(again)  # the cell of a notebook is run again
     assert MECHANISMS["Forced"] is again
     for name in ("mle", "norm-sub", "em"):
-        refused(ArgumentError, "taken", warner.register(name), Shrunk)
+        refused(ArgumentError, "name of another method", warner.register(name), Shrunk)
     warner.register("shrunk")(Shrunk)
 
 

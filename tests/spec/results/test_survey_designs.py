@@ -326,9 +326,9 @@ def test_weights_without_a_value_are_refused_by_position() -> None:
 def test_what_knows_nothing_of_designs_is_refused() -> None:
     found = estimate(_drinks(), by=(), **ALL)
     for kind in ("bootstrap", "average", "posterior", "anytime:200"):
-        refused(ArgumentError, "as drawn one by one", found.interval, kind=kind)
+        refused(ArgumentError, "people who were drawn one by one", found.interval, kind=kind)
     refused(
-        ArgumentError, "ranks: takes people as drawn one by one", warner.results.ranks.ranks, found
+        ArgumentError, "ranks: needs people who were drawn one", warner.results.ranks.ranks, found
     )
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
     refused(ArgumentTypeError, "goes with|must be", estimate, _drinks().total(), time="sex")
