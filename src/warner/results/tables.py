@@ -46,7 +46,9 @@ _PROMISES = {
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
 }
-_EACH_ALONE = "Each group is estimated from its own reports alone, and its intervals are for it."
+_EACH_ALONE = (
+    "Each group is estimated from its own reports alone, and its intervals hold for this group."
+)
 _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
@@ -415,7 +417,7 @@ def about_intervals(kind: str, target: str) -> str:
     if kind == "none":
         return NO_INTERVALS
     if kind == "own":
-        return f"{_EACH_ALONE} They are for {PEOPLE[target]}."
+        return f"{_EACH_ALONE} The intervals are for {PEOPLE[target]}."
     return f"The intervals are for {PEOPLE[target]}; {_PROMISES.get(kind, _PROMISE)}."
 
 

@@ -407,7 +407,10 @@ def test_a_long_series_shows_whole_values() -> None:
     assert len(_cells(text)) == 90 and "the 3 values with the largest shares, of 60 values." in text
     groups = {f"g{i:02}": _weekly(i) for i in range(25)}
     text = estimate(groups)._repr_html_()
-    assert len(_cells(text)) == 100 and "The first 100 of 125 rows; to_frame() has all." in text
+    assert (
+        len(_cells(text)) == 100
+        and "The first 100 of 125 rows are shown; to_frame() has all." in text
+    )
 
 
 def test_panels_of_chosen_values() -> None:

@@ -331,7 +331,7 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
         ArgumentError, "ranks: needs people who were drawn one", warner.results.ranks.ranks, found
     )
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
-    refused(ArgumentTypeError, "goes with|must be", estimate, _drinks().total(), time="sex")
+    refused(ArgumentTypeError, "needs a tally by|must be", estimate, _drinks().total(), time="sex")
     with pytest.raises(ArgumentError, match="public column of the tally: none"):
         estimate(_drinks().total(), cluster="school")
     plain = estimate(_drinks().total())
