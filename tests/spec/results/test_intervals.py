@@ -95,7 +95,7 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
     tally = coin.tally(coin.randomize([0, 0, 1] * 300, rng))
     with pytest.raises(ArgumentError, match="no share of 0"):
         warner.estimate(tally, warner.MaximumLikelihood()).interval(kind="fisher")
-    with pytest.raises(ArgumentError, match="maximum of the likelihood of whole reports"):
+    with pytest.raises(ArgumentError, match="the best fit to whole reports"):
         warner.estimate(tally, warner.ExpectationMaximization(5)).interval(kind="fisher")
     bits = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     reports = bits.randomize([0, 1, 2, 3] * 3000, rng)
@@ -615,7 +615,7 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
     [
         (None, "even if you chose it because its share is large"),
         ("score", "even if you chose it because its share is large"),
-        ("average", "on average over the values"),
+        ("average", "On average over the values, as many intervals"),
         ("wald", "holds for one answer, not for all"),
         ("simultaneous", "hold for all values at once"),
     ],
