@@ -38,6 +38,7 @@ from warner.results import goodness_of_fit, trend
 from warner.results.differences import independence
 from warner.results.estimate import Estimate
 from warner.results.intervals import normal_quantile
+from warner.results.ranks import ranks
 
 YES_NO = Categorical([0, 1])
 KNOWN, WARNER = (RandomizedResponse(YES_NO, epsilon) for epsilon in (math.inf, math.log(3)))
@@ -327,9 +328,7 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
     found = estimate(_drinks(), by=(), **ALL)
     for kind in ("bootstrap", "average", "posterior", "anytime:200"):
         refused(ArgumentError, "people who were drawn one by one", found.interval, kind=kind)
-    refused(
-        ArgumentError, "ranks: needs people who were drawn one", warner.results.ranks.ranks, found
-    )
+    refused(ArgumentError, "ranks: needs people who were drawn one", ranks, found)
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
     refused(ArgumentTypeError, "needs a tally by|must be", estimate, _drinks().total(), time="sex")
     with pytest.raises(ArgumentError, match="public column of the tally: none"):
