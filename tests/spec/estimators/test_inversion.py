@@ -231,7 +231,7 @@ def test_a_mean_has_no_shares() -> None:
     mechanism = Piecewise(Interval(0, 1, 4), 1.0)
     result = warner.estimate(mechanism.tally(mechanism.randomize([0.2] * 500)), SampleMean())
     assert result.status is warner.estimators.Status.EXACT and result.rows() == []
-    with pytest.raises(IdentifiabilityError, match="mean alone"):
+    with pytest.raises(IdentifiabilityError, match="only the mean"):
         _ = result.probabilities
     refused(IdentifiabilityError, "", result.variance)
     refused(ArgumentError, "only a mean", result.plot)

@@ -220,7 +220,7 @@ def test_comparisons_and_the_command_line_show_it(
     assert shown.exit_code == 0, shown.output
     assert "Use LogSpline()." in shown.output
     shown = CliRunner().invoke(main, ["estimate", str(path), "--allow-simulated"])
-    assert "conditioned" not in shown.output
+    assert "very uncertain here" not in shown.output
     shown = CliRunner().invoke(
         main, ["benchmark", str(path), "-m", "eb", "-m", "spline", "--runs", "2"]
     )
