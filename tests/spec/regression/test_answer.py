@@ -147,7 +147,7 @@ def test_one_attribute_of_several() -> None:
     assert regress(reports, z, attribute="often").outcomes == ("sometimes", "often")
     refused(ArgumentError, "must be one of often, visits", regress, reports, z, attribute="age")
     refused(ArgumentError, "Name one attribute", regress, reports, z)
-    refused(ArgumentError, "attribute: can be used only", regress, REPORTS, PEOPLE, attribute="age")
+    refused(ArgumentError, "attribute: goes with", regress, REPORTS, PEOPLE, attribute="age")
 
 
 AGE = PEOPLE["age"]
