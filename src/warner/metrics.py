@@ -66,14 +66,14 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
     for name, value in (("p", p), ("q", q)):
         array = numbers_of(name, value)
         if array.ndim != 1 or array.size == 0:
-            raise ArgumentError(name, "must have shape (K,) with K >= 1", str(array.shape))
+            raise ArgumentError(
+                name, "must have shape (K,), with at least one number", str(array.shape)
+            )
         if not np.isfinite(array).all():
             raise ArgumentError(name, "must be finite", "NaN or infinity")
         arrays.append(array)
     if arrays[0].size != arrays[1].size:
-        raise ArgumentError(
-            "q", f"must have the length of p, {arrays[0].size}", str(arrays[1].size)
-        )
+        raise ArgumentError("q", f"must be as long as p, {arrays[0].size}", str(arrays[1].size))
     return arrays[0], arrays[1]
 
 
@@ -186,8 +186,8 @@ def jensen_shannon(p: Any, q: Any) -> float:
 def _non_negative(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both arrays, refused where an entry is negative."""
     if (p < 0).any() or (q < 0).any():
-        rule = "must be non-negative for a divergence"
-        remedy = "Project an estimate on the simplex first"
+        rule = "must have no negative numbers for a divergence"
+        remedy = "Estimate with Inversion('project'), whose shares are never negative"
         raise ArgumentError("p and q", rule, None, remedy)
     return p, q
 
@@ -232,11 +232,13 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
     """
     p, q = _pair(p, q)
     where = _points(points, p.size)
-    remedy = "Project an estimate on the simplex first"
+    remedy = "Estimate with Inversion('project'), whose shares are >= 0 and sum to 1"
     if (p < 0).any() or (q < 0).any():
-        raise ArgumentError("p and q", "must be non-negative to be moved", None, remedy)
+        raise ArgumentError("p and q", "must have no negative numbers", None, remedy)
     if abs(p.sum() - q.sum()) > 1e-9 * max(p.sum(), q.sum()):
-        raise ArgumentError("q", f"must have the sum of p, {p.sum():.6g}", f"{q.sum():.6g}", remedy)
+        raise ArgumentError(
+            "q", f"must have the same sum as p, {p.sum():.6g}", f"{q.sum():.6g}", remedy
+        )
     if where.shape[1] == 1:
         order = np.argsort(where[:, 0], kind="stable")
         return float((np.abs(np.cumsum((p - q)[order])[:-1]) * np.diff(where[order, 0])).sum())
@@ -252,7 +254,10 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
             import ot
     except ImportError:
         raise MissingExtraError(
-            "earth_movers", "needs POT for points off a line", None, "Install warner[emd]"
+            "earth_movers",
+            "needs the package POT for points that are not on a line",
+            None,
+            "Install warner[emd]",
         ) from None
     rows, columns = supply > 0, demand > 0
     distance = np.sqrt(((where[rows][:, None, :] - where[columns][None, :, :]) ** 2).sum(axis=2))
@@ -260,7 +265,7 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
         supply[rows] / total, demand[columns] / demand.sum(), distance, numItermax=10**8, log=True
     )
     if log["warning"] is not None:
-        raise ArithmeticError(f"POT did not find the optimal transport: {log['warning']}")
+        raise ArithmeticError(f"the package POT did not find the distance: {log['warning']}")
     return float(cost * total)
 
 
@@ -281,10 +286,10 @@ def cramers_v(table: Any) -> float:
     """
     array = numbers_of("table", table)
     if array.ndim != 2 or min(array.shape) < 2:
-        raise ArgumentError("table", "must have shape (r, c), both at least 2", str(array.shape))
+        raise ArgumentError("table", "must have at least 2 rows and 2 columns", str(array.shape))
     if not (np.isfinite(array).all() and (array >= 0).all() and array.sum() > 0):
-        rule = "must be finite and >= 0, some positive"
-        remedy = "Project an estimate on the simplex first"
+        rule = "must have finite numbers >= 0, and not only zeros"
+        remedy = "Estimate with Inversion('project'), whose shares are never negative"
         raise ArgumentError("table", rule, None, remedy)
     array = array / array.sum()
     even = np.multiply.outer(array.sum(axis=1), array.sum(axis=0))
@@ -417,7 +422,7 @@ def quantiles(p: Any, qs: Any, points: Any) -> np.ndarray:
     p = distribution("p", p)
     where = _points(points, p.size, line=True)[:, 0]
     if (np.diff(where) <= 0).any():
-        raise ArgumentError("points", "must increase")
+        raise ArgumentError("points", "must be in increasing order")
     return where[np.searchsorted(cumulative(p)[1:], shares("qs", qs) - ROUNDING)]
 
 
@@ -508,11 +513,11 @@ def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVar
     shares = distribution("truth", truth)
     runs = numbers_of("estimates", estimates)
     if runs.ndim != 2 or runs.shape[1] != shares.size or not np.isfinite(runs).all():
-        rule = f"must be finite, of shape (R, {shares.size})"
+        rule = f"must be finite numbers of shape (runs, {shares.size})"
         raise ArgumentError("estimates", rule, str(runs.shape))
     count = len(runs)
     if count < 1 + unbiased:
-        raise ArgumentError("estimates", f"must be of {1 + unbiased} runs or more")
+        raise ArgumentError("estimates", f"must have at least {1 + unbiased} runs", str(count))
     mean = runs.mean(axis=0)
     squared_bias = float(((mean - shares) ** 2).sum())
     variance = float(((runs - mean) ** 2).sum() / count)
@@ -560,7 +565,7 @@ def paired_errors(first: Any, second: Any) -> PairedErrors:
     """
     a, b = numbers_of("first", first), numbers_of("second", second)
     if a.ndim != 1 or a.size < 2 or a.shape != b.shape or not np.isfinite([a, b]).all():
-        rule = "must both be finite, of one shape (R,), R at least 2"
+        rule = "must be two equally long lists of finite numbers, at least 2 in each"
         raise ArgumentError("first and second", rule, f"{a.shape} and {b.shape}")
     difference = a - b
     mean = float(difference.mean())

@@ -99,7 +99,7 @@ def test_divergence_is_its_sum_with_the_conventions_for_zeros() -> None:
     assert metrics.kullback_leibler(p, p) == 0
     tiny = [5e-324, 1 - 5e-324]
     assert math.isfinite(metrics.kullback_leibler(tiny, tiny[::-1]))
-    refused(ArgumentError, "Project", metrics.kullback_leibler, [1.1, -0.1], [0.5, 0.5])
+    refused(ArgumentError, "Inversion", metrics.kullback_leibler, [1.1, -0.1], [0.5, 0.5])
 
 
 def test_errors_of_mean_and_variance_are_their_loops() -> None:

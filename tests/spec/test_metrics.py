@@ -41,19 +41,19 @@ def test_metrics_refuse_what_is_no_pair(p: object, q: object) -> None:
         metrics.wasserstein1,
     ):
         refused((ArgumentError, ArgumentTypeError), "", metric, p, q)
-    refused(ArgumentError, "non-negative", metrics.jensen_shannon, [1.5, -0.5], [0.5, 0.5])
+    refused(ArgumentError, "no negative numbers", metrics.jensen_shannon, [1.5, -0.5], [0.5, 0.5])
 
 
 def test_earth_movers_refuses_what_cannot_be_moved() -> None:
     half, points = [0.5, 0.5], [0.0, 1.0]
     for p, q, where, complaint in (
-        (half, [0.5, 0.6], points, "q: must have the sum of p, 1; got 1.1"),
-        (half, [1.5, -0.5], points, "must be non-negative"),
+        (half, [0.5, 0.6], points, "q: must have the same sum as p, 1; got 1.1"),
+        (half, [1.5, -0.5], points, "must have no negative numbers"),
         (half, half, [0.0], "points: must have shape"),
         (half, half, [0.0, float("nan")], "points: must be finite"),
         (half, half, "ab", "points: must be an array"),
         (half, half, np.ones((2, 1, 1)), "points: must have shape"),
-        (half, [1.0], points, "q: must have the length"),
+        (half, [1.0], points, "q: must be as long as p"),
     ):
         said = refused((ArgumentError, ArgumentTypeError), "", metrics.earth_movers, p, q, where)
         assert complaint in said

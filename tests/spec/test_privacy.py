@@ -141,7 +141,7 @@ def test_an_infinite_budget_has_an_infinite_total() -> None:
 def test_guarantees_compose_where_a_proposition_says_so() -> None:
     ill, other = ("ill",), ("poor",)
     assert warner.privacy.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(
-        0.75, ill, "tuples of reports whose utility-optimised parts are all protected"
+        0.75, ill, "combinations of reports whose utility-optimised reports are all protected"
     )
     assert warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5
     assert isinstance(warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
@@ -183,7 +183,7 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
     assert not warner.privacy.postprocessing.preserves_data_types(
         mixing, sensitive_mask, sensitive_mask
     )
-    with pytest.raises(ArgumentError, match="guarantee is not kept"):
+    with pytest.raises(ArgumentError, match="guarantee is lost"):
         warner.privacy.postprocessing.post_process(mixing, channel, sensitive_mask, sensitive_mask)
     with pytest.raises(ArgumentError, match="not utility-optimised"):
         warner.privacy.postprocessing.post_process(

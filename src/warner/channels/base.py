@@ -345,7 +345,7 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the reports do not support values.
         """
-        rule = "of support counts needs reports that support values or not"
+        rule = "of support counts needs reports that support some values and not others"
         remedy = "Use the likelihood of the reports"
         raise ArgumentError("likelihood", rule, None, remedy)
 
@@ -545,7 +545,7 @@ class LikelihoodOperator(ABC):
         if self.shape[0] != self.shape[1]:
             raise ArgumentError(
                 "observed",
-                "needs as many reports as values",
+                "needs a mechanism with as many different reports as values",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
                 "Use another method",
             )
@@ -555,7 +555,7 @@ class LikelihoodOperator(ABC):
 
     def complete(self) -> Channel:
         """The channel with a row for every possible report."""
-        raise ArgumentError("channel", "does not know the reports that were not observed")
+        raise ArgumentError("channel", "has only the reports that were seen, not all possible ones")
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         """Frequencies (m,) as frequencies of the rows of :meth:`complete`."""
@@ -640,7 +640,7 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the reports do not support values.
         """
-        raise ArgumentError("channel", "has no reports that support values or not")
+        raise ArgumentError("channel", "has no reports that support some values and not others")
 
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         """The operators of the groups of people that used different mechanisms or budgets."""
@@ -707,10 +707,10 @@ class LikelihoodOperator(ABC):
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
             rule = (
-                "stores bit sums, which do not determine the joint distribution of the bits"
-                " of a report"
+                "has only the sum of each bit, which does not tell which bits were set together"
+                " in a report"
             )
-            remedy = "Keep whole reports (keep_reports=True), or use another kind"
+            remedy = "Keep whole reports (keep_reports=True), or use another kind of interval"
             raise ArgumentError("channel", rule, None, remedy)
 
     @cached_property
@@ -719,10 +719,10 @@ class LikelihoodOperator(ABC):
         if self.shape[0] * self.shape[1] > LARGEST_DENSE:
             raise ArgumentError(
                 "channel",
-                f"is made a matrix up to {LARGEST_DENSE} entries",
+                f"is too large for a matrix, which has at most {LARGEST_DENSE} entries",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
-                "Use a method that only multiplies by it, such as ExpectationMaximization, "
-                "or a coarser domain",
+                "Use a method without this matrix, such as ExpectationMaximization, "
+                "or a domain with fewer values",
             )
         return self.dense()
 
@@ -732,11 +732,11 @@ class LikelihoodOperator(ABC):
         if self._left_inverse is None:
             raise IdentifiabilityError(
                 "channel",
-                f"has rank below the number of values, {self.shape[1]}: different "
-                "distributions make the same reports",
+                f"cannot tell all {self.shape[1]} values apart: different shares give the same "
+                "reports",
                 None,
-                "Use a mechanism whose channel has full column rank, or a method that does "
-                "not invert it (for the mean of numbers SampleMean)",
+                "Use another mechanism, or a method that does not invert the channel (for the "
+                "mean of numbers: SampleMean)",
             )
         return self._left_inverse
 
@@ -956,7 +956,7 @@ class CompositeChannel(Channel):
 
 def not_simulated() -> ArgumentError:
     """The error of a simulation from rows of observed reports alone."""
-    rule = "needs a tally of all possible reports; this one keeps the observed reports alone"
+    rule = "needs counts of all possible reports; this tally has only the reports that were seen"
     remedy = "Use kind='score', or tally without keep_reports"
     return ArgumentError("bootstrap", rule, None, remedy)
 
@@ -995,7 +995,7 @@ def polarized(
 def too_large_for_covariance(rows: int, size: int) -> ArgumentError:
     """The error of a covariance matrix whose computation would take too long."""
     rule = "is too large for the covariance of the estimated shares"
-    remedy = "Use a coarser domain, or fewer hash functions"
+    remedy = "Use a domain with fewer values, or fewer hash functions"
     return ArgumentError("channel", rule, f"{rows} reports and {size} values", remedy)
 
 
@@ -1088,7 +1088,12 @@ class DenseChannel(MatrixRows, Channel):
                 f"the sum {sums[worst]:.9g} in column {worst}, least entry {self.matrix.min():.3g}"
             )
             rule = "must have entries >= 0 and columns that sum to 1"
-            raise ArgumentError("matrix", rule, got, "A column is the law of one value")
+            raise ArgumentError(
+                "matrix",
+                rule,
+                got,
+                "Each column has the probabilities of all reports for one value",
+            )
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])
 
     def unrounded(self) -> Channel:

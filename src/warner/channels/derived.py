@@ -136,8 +136,10 @@ class SomeValues(LikelihoodOperator):
 
     def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
         if inner.is_keyed:
-            rule = "cannot be chosen where reports are of keys with values"
-            raise ArgumentError("values", rule, None, "Choose keys in the estimate")
+            rule = "cannot be chosen where each report is a key with a value"
+            raise ArgumentError(
+                "values", rule, None, "Estimate all keys, and pick yours from the result"
+            )
         self.inner, self.values = inner, values
         self.shape = (inner.shape[0], len(values))
         self.rows_per_report, self.log_factors = inner.rows_per_report, inner.log_factors
@@ -346,7 +348,7 @@ class SummedChannel(Channel):
         if not self.has_moments:
             raise ArgumentError(
                 "marginal",
-                "has no Wald interval where the joint distribution of reports is not listed",
+                "has no Wald interval for reports whose joint probabilities are not listed",
                 f"{type(self.channel).__name__} of {rows} reports",
                 "Use kind='bootstrap'",
             )

@@ -245,7 +245,7 @@ def _collisions(seeds: int, count: int, size: int) -> FloatArray:
     if size > _LARGEST_COLLISIONS:
         rule = (
             "must have at most "
-            f"{_LARGEST_COLLISIONS} values for the collision matrix of a hash pool"
+            f"{_LARGEST_COLLISIONS} values where the hash functions come from a pool"
         )
         remedy = "Use UnaryEncoding or HadamardResponse for a domain of this size"
         raise ArgumentError("domain", rule, str(size), remedy)
@@ -271,7 +271,7 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     # M is a Gram matrix: its eigenvalues show its rank, which is the same for every epsilon.
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
-        rule = "two values share a bucket under (almost) every seed of the pool"
+        rule = "two values fall into the same bucket with (almost) every seed of the pool"
         remedy = "Use a larger pool of seeds"
         raise IdentifiabilityError("seeds", rule, str(seeds), remedy)
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)
@@ -332,8 +332,8 @@ class HashedReports:
         """Which values each report supports, as bits, most significant first, (m, ceil(K / 8))."""
         width = -(-self.size // 8)
         if len(a) * width > _LARGEST_BITS:
-            rule = f"of {len(a)} whole reports take {len(a) * width} bytes, more than 2^31"
-            remedy = "Tally without keep_reports, or use a coarser domain"
+            rule = f"would take {len(a) * width} bytes for {len(a)} whole reports, more than 2^31"
+            remedy = "Tally without keep_reports, or use a domain with fewer values"
             raise ArgumentError("bits", rule, f"{self.size} values", remedy)
         packed = np.empty((len(a), width), dtype=np.uint8)
         index, step = np.arange(self.size)[None, :], max(1, _BLOCK // self.size)

@@ -148,7 +148,7 @@ class TiedChannel(Channel):
         except IdentifiabilityError:
             problem = message(
                 "channel",
-                "of a key's values has rank below their number: different distributions make the "
+                "cannot tell all values of a key apart: different shares of the values give the "
                 "same reports",
                 None,
                 "Use KeyMeans() for frequencies and means, or value='piecewise' for distributions",

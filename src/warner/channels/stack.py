@@ -206,9 +206,7 @@ class StackedRows(Stacked):
     ) -> tuple[LikelihoodOperator, FloatArray]:
         # Every group's own simulated tally. All reports of a person are in one group.
         if people.values is not None:
-            rule = (
-                "'respondents' of several mechanisms is not simulated where whole reports are kept"
-            )
+            rule = "'respondents' cannot be simulated for several mechanisms with whole reports"
             remedy = "Use target='population'"
             raise ArgumentError("target", rule, None, remedy)
         return self._stacked_anew(
@@ -464,7 +462,9 @@ class StackChannel(StackedRows, Channel):
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         # The members of each group are drawn without replacement, so that its size is kept.
         if people.sum() >= _MOST_DEALT:
-            rule = "'respondents' of several mechanisms together takes fewer than 10^9 people"
+            rule = (
+                "'respondents' can be simulated for several mechanisms with fewer than 10^9 people"
+            )
             remedy = "Use target='population'"
             raise ArgumentError("target", rule, f"{people.sum():,}", remedy)
         left, parts = people.copy(), []

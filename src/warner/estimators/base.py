@@ -137,7 +137,7 @@ class LikelihoodData:
     def require_simple_sample(self, what: str, remedy: str = "Use kind='score'") -> None:
         """Refuse what takes people as drawn one by one with equal probabilities."""
         if self.survey is not None:
-            rule = "takes people as drawn one by one with equal probabilities"
+            rule = "needs people who were drawn one by one with equal probabilities"
             raise ArgumentError(what, rule, self.survey.drawn.design.text, remedy)
 
     @property
@@ -235,34 +235,34 @@ class Status(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
+    CONVERGED = "converged: no other shares fit the reports better by more than the gap"
     COMPLETED = (
-        "completed: the method has done all its steps. Its aim is not the largest likelihood; a "
-        "gap, where one is given, says how far below the largest its log-likelihood can be"
+        "completed: the method has done all its steps. It does not look for the shares that fit "
+        "the reports best; a gap, where one is given, says how far from the best fit it can be"
     )
     STOPPED = (
-        "stopped early, after the steps or at the tolerance asked for, not at the maximum of the "
-        "likelihood; the gap says how far it is"
+        "stopped early, after the steps or at the tolerance that you asked for, before the best "
+        "fit to the reports; the gap says how far the estimate is from the best fit"
     )
     NOT_MOVED = (
-        "not moved: the steps left the start as it was, so the estimate says nothing about the "
+        "not moved: the estimate is still where it started, so it says nothing about the "
         "reports; allow more steps, or use MaximumLikelihood()"
     )
     STEP_LIMIT = (
-        "step limit reached before the gap or the tolerance asked for: allow more steps, or a "
-        "larger gap or tolerance"
+        "the calculation stopped before it was finished, so the result is not final: allow more "
+        "steps, or a larger gap or tolerance"
     )
     OUTSIDE_SIMPLEX = (
-        "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased "
-        "estimates may; use constraint='project' for a distribution"
+        "some estimated shares are negative, or they do not sum to 1, as can happen where "
+        "estimates are unbiased (right on average); constraint='project' gives possible shares"
     )
     NO_POSITIVE_MASS = (
-        "no estimate was positive, so there was nothing to normalise: the uniform distribution "
-        "takes its place; collect more reports"
+        "no estimated share was positive, so equal shares are shown in their place; collect more "
+        "reports"
     )
     KEY_ABSENT = (
-        "nobody seems to have this key: nothing is known of its values, a placeholder takes their "
-        "place, and intervals hold all that is possible; collect more reports"
+        "nobody seems to have this key, so nothing is known of its values: the numbers shown are "
+        "placeholders, and the intervals include all that is possible; collect more reports"
     )
 
     def __str__(self) -> str:
@@ -406,9 +406,11 @@ class Fit:
             IdentifiabilityError: the method does not estimate shares.
         """
         if self.probabilities is None:
-            rule, remedy = "were not estimated, the mean alone was", ".mean()"
+            rule, remedy = "were not estimated, only the mean was", ".mean()"
             if self.keys is not None:
-                rule = "were not estimated, only frequencies of keys and means of their values were"
+                rule = (
+                    "were not estimated, only the frequency of each key and the mean of its values"
+                )
                 remedy = ".frequencies() and .conditional(key).mean()"
             raise IdentifiabilityError(
                 "probabilities", rule, None, f"Use {remedy}, or another method"
@@ -493,7 +495,7 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
-        rule = "must hold distributions: entries >= 0 that sum to 1"
+        rule = "must hold shares >= 0 that sum to 1"
         raise ArgumentError("theta", rule, f"sum {columns[:, worst].sum():.6g}")
     observed = data.weights > 0
     w = data.weights[observed]
@@ -556,8 +558,8 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
-        rule = f"{count} of the reports seen have probability 0 under every value"
-        remedy = "They cannot come from this mechanism: check the channel"
+        rule = f"{count} of the different reports seen cannot come from any value"
+        remedy = "Were they made with another mechanism or epsilon?"
         raise ImpossibleReportError("reports", rule, None, remedy)
 
 
@@ -718,7 +720,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
         raise ArgumentTypeError(name, "_fit must return a Fit", kind(fit), remedy)
     if not isinstance(fit.status, Status):
         remedy = "For example Status.COMPLETED"
-        raise ArgumentTypeError(name, "must state a Status", kind(fit.status), remedy)
+        raise ArgumentTypeError(name, "status must be a Status", kind(fit.status), remedy)
     if fit.probabilities is None:
         return
     shares = np.asarray(fit.probabilities)
@@ -731,7 +733,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
         raise ArgumentError(name, rule, f"{bad} that are not finite", remedy)
     total, least = float(shares.sum()), float(shares.min())
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
-        rule = f"must return a distribution with {fit.status.name}"
+        rule = f"must return shares >= 0 that sum to 1 with {fit.status.name}"
         remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
         got = f"the sum {total:.6g} and the least share {least:.6g}"
         raise ArgumentError(name, rule, got, remedy)
@@ -760,8 +762,8 @@ def require_order(domain: Domain, name: str) -> None:
     """Refuse domains whose values are not points on a line."""
     points = domain.points
     if points is None or points.shape[1] != 1:
-        rule = f"of {name} must have values in order on a line"
-        remedy = "Use Integers or Interval for it, or MaximumLikelihood() for values without order"
+        rule = f"must have values that are numbers in order, for {name}"
+        remedy = "Use Integers or Interval, or MaximumLikelihood() for values without order"
         raise ArgumentError("domain", rule, type(domain).__name__, remedy)
 
 

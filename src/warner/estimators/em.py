@@ -358,7 +358,7 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
         shares = report_histogram(data.channel, data.weights)
         if shares is None:
             rows, values = data.channel.shape
-            rule = "'histogram' needs reports that point at values"
+            rule = "'histogram' needs reports that name values"
             remedy = "Use start='uniform', or an estimator such as start=Inversion('project')"
             raise ArgumentError("start", rule, f"{rows} reports of {values} values", remedy)
         # Where every report is a value, the maximum has the histogram's shares of 0 too.
@@ -642,7 +642,9 @@ class ExpectationMaximization(Estimator):
 
     references = ("agrawal2001", "P4", "P1", "P2", "sommeijer1998")
 
-    summary: ClassVar[str] = "expectation maximisation, stopped early: a regularised estimate"
+    summary: ClassVar[str] = (
+        "expectation maximisation (EM), stopped early, before it follows the noise in the reports"
+    )
 
     steps: int | Literal["auto"] | None = None
     keep_path: bool = field(default=False, repr=False)
@@ -659,14 +661,14 @@ class ExpectationMaximization(Estimator):
         choice("keep_path", self.keep_path, (False, True))
         if self.tolerance is None:
             if self.steps is None:
-                rule = "must be given where there is no tolerance"
+                rule = "must be given if tolerance is not"
                 remedy = "For example steps=100, steps='auto' or tolerance=0.001"
-                remedy = f"{remedy}; EM (IBU) run until it converges is MaximumLikelihood()"
+                remedy = f"{remedy}; to run EM (IBU) until it converges, use MaximumLikelihood()"
                 raise ArgumentError("steps", rule, None, remedy)
             return
         if self.steps == "auto":
             raise ArgumentError(
-                "tolerance", "does not go with steps='auto'", None, "Leave one of them out"
+                "tolerance", "cannot be combined with steps='auto'", None, "Leave one of them out"
             )
         require_positive(self, "tolerance")
 
@@ -704,7 +706,7 @@ class ExpectationMaximization(Estimator):
         theta = uniform(channel.shape[1]) if begin is None else begin(source[1])
         given = isinstance(self._start, tuple)
         if given and ((weights > 0) & (rows.matvec(theta) <= 0)).any():
-            rule = "gives a report that was seen the probability 0"
+            rule = "has shares with which a report that was seen is impossible"
             raise ImpossibleReportError("start", rule, None, "Give every value a positive share")
         rows, (weights,) = observed_rows(rows, weights)
         path: list[tuple[float, float]] = []

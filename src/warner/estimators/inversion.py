@@ -77,7 +77,10 @@ class Inversion(Estimator):
 
     references = ("P1", "P2", "wang2017", "kairouz2016", "wang2020", "P4")
 
-    summary: ClassVar[str] = "unbiased estimate by inversion of the channel, constrained as named"
+    summary: ClassVar[str] = (
+        "the randomisation is undone (inverted), which is right on average (unbiased) unless a "
+        "constraint is named"
+    )
 
     always_shown: ClassVar[tuple[str, ...]] = ("constraint",)
 
@@ -96,8 +99,8 @@ class Inversion(Estimator):
         choice("rest", self.rest, ("spread", "discard"))
         for name in ("alpha", "rest"):
             if self.constraint != "threshold" and getattr(self, name) != getattr(Inversion, name):
-                rule = "belongs to the constraint 'threshold'"
-                remedy = "Pass constraint='threshold', or leave it out"
+                rule = "is used only with constraint='threshold'"
+                remedy = f"Pass constraint='threshold', or leave {name} out"
                 raise ArgumentError(name, rule, show(getattr(self, name)), remedy)
 
     @property
@@ -148,9 +151,7 @@ class Uniform(Estimator):
 
     references = ("P1",)
 
-    summary: ClassVar[str] = (
-        "a baseline for comparison: the uniform distribution, whatever the reports"
-    )
+    summary: ClassVar[str] = "for comparison only: equal shares, whatever the reports say"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
@@ -173,7 +174,7 @@ class Observed(Estimator):
     references = ("P1",)
     for_papers = True
 
-    summary: ClassVar[str] = "a baseline for comparison: it does not undo the randomisation"
+    summary: ClassVar[str] = "for comparison only: the randomisation is not undone"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         return Fit(data.channel.naive_estimate(data.weights), Status.EXACT)
@@ -227,18 +228,16 @@ class SampleMean(Estimator):
 
     references = ("duchi2013", "P3")
 
-    summary: ClassVar[str] = (
-        "the mean alone: shares are not estimated; use another method for a distribution"
-    )
+    summary: ClassVar[str] = "only the mean is estimated; for shares use another method"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         points, w = data.domain.points, data.weights
         if points is None:
-            rule = "SampleMean needs values with coordinates"
+            rule = "SampleMean needs values that are numbers or places"
             remedy = "Use Integers, Interval, Grid or Points"
             raise ArgumentTypeError("method", rule, type(data.domain).__name__, remedy)
         if data.channel.rows_per_report != 1:
-            rule = "keeps bit sums, and several bits belong to one report"
+            rule = "counts single bits, and SampleMean needs whole reports"
             remedy = "Use Inversion() and the mean() of its estimate"
             raise IdentifiabilityError("tally", rule, None, remedy)
         extent = float(np.ptp(points, axis=0).max())
@@ -365,9 +364,9 @@ class Independent(Estimator):
     references = ("P5", "domingo2022")
 
     summary: ClassVar[str] = (
-        "product of marginals, each estimated alone: right where the attributes, or groups, are "
-        "independent, biased by their dependence elsewhere; for their joint distribution use "
-        "another method"
+        "each attribute (or group of attributes) is estimated alone, and the shares are "
+        "multiplied: right for combinations only if the attributes (or groups) do not depend on "
+        "each other; if they do, use another method"
     )
 
     groups: Sequence[Sequence[str]] | None = None
@@ -389,9 +388,9 @@ class Independent(Estimator):
         groups = tuple(tuple(group) for group in self.groups)
         names = [name for group in groups for name in group]
         if not all(isinstance(name, str) for name in names):
-            raise ArgumentTypeError("groups", "must be lists of names", "other things in them")
+            raise ArgumentTypeError("groups", "must be lists of names", "entries that are not text")
         if len(set(names)) < len(names) or not all(groups):
-            rule = "must name every attribute once at most, and none be empty"
+            rule = "must name each attribute at most once, and no group may be empty"
             raise ArgumentError("groups", rule, show([list(g) for g in groups]))
         object.__setattr__(self, "groups", groups)
 
@@ -433,7 +432,7 @@ class Independent(Estimator):
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
-            rule = f"must name attributes of the domain, {', '.join(names)}"
+            rule = f"must name attributes of the domain, which are {', '.join(names)}"
             raise ArgumentError("groups", rule, show(unknown[0]))
         named = {name for group in groups for name in group}
         groups += [[name] for name in names if name not in named]

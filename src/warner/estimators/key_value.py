@@ -105,7 +105,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> KeyMoments:
     # added.
     groups, _, values = groups_of(data, name)
     if values.points is None or values.dimension != 1:
-        rule = "must be numbers for their means"
+        rule = "must be numbers, so that they have means"
         remedy = "Use Interval or Integers"
         raise ArgumentTypeError("values", rule, type(values).__name__, remedy)
     points = values.points[:, 0]
@@ -197,8 +197,8 @@ class KeyMeans(Estimator):
     references = ("gu2020",)
 
     summary: ClassVar[str] = (
-        "the frequency of every key and the mean of its values: their distribution is not "
-        "estimated; for distributions use value='piecewise' and PerKey()"
+        "the frequency of every key and the mean of its values; the shares of the values are not "
+        "estimated: for these use value='piecewise' and PerKey()"
     )
 
     clip: bool = True
@@ -255,9 +255,9 @@ class PerKey(Estimator):
     references = ("P3", "gu2020")
 
     summary: ClassVar[str] = (
-        "key by key: frequencies, by inversion and projection unless another method is named, and "
-        "given them the values of every key by the method named; not a joint maximum of the "
-        "likelihood"
+        "first the frequency of every key (by inversion and projection, unless another method is "
+        "named), then the values of every key by the method named; together they need not be the "
+        "best fit to the reports"
     )
 
     method: Estimator = field(default_factory=LogSpline)
@@ -267,7 +267,7 @@ class PerKey(Estimator):
         for name, example in (("method", LogSpline()), ("frequencies", Inversion("project"))):
             estimator = getattr(self, name)
             if not isinstance(estimator, Estimator) or isinstance(estimator, PerKey | KeyMeans):
-                rule = "must be an estimator object of distributions"
+                rule = "must be an estimator object that estimates shares"
                 remedy = f"For example {example!r}"
                 raise ArgumentTypeError(name, rule, kind(estimator), remedy)
 

@@ -123,7 +123,7 @@ class SmoothedEM(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "expectation maximisation with smoothing after every step: a regularised estimate"
+        "expectation maximisation (EM) that smooths the shares after every step"
     )
 
     always_shown: ClassVar[tuple[str, ...]] = ("tolerance", "steps")
@@ -254,8 +254,8 @@ class WienerFilter(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "unbiased estimate with its spectrum along the order of the values filtered: a "
-        "regularised estimate"
+        "an unbiased (right on average) estimate that is then smoothed along the order of the "
+        "values, by a filter of its spectrum"
     )
 
     steps: int | None = None
@@ -383,8 +383,8 @@ class BiasCorrection(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "expectation maximisation minus a multiple of its bias as Murakami et al. (2018) state it: "
-        "not the maximum of the likelihood; for the maximum use MaximumLikelihood()"
+        "expectation maximisation (EM) minus a multiple of its bias, by the formula of Murakami "
+        "et al. (2018): not the best fit to the reports; for that use MaximumLikelihood()"
     )
 
     inner: Estimator | None = None
@@ -399,7 +399,14 @@ class BiasCorrection(Estimator):
         choice("formula", self.formula, tuple(_CURVATURE))
         if isinstance(self.alpha, str):
             choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
-        elif real("alpha", self.alpha, "'published', 'uniform' and 'bootstrap' choose one") < 0:
+        elif (
+            real(
+                "alpha",
+                self.alpha,
+                "Or pass 'published', 'uniform' or 'bootstrap', which choose a number",
+            )
+            < 0
+        ):
             raise ArgumentError("alpha", "must not be negative", show(self.alpha))
         require_positive(self, "ridge", "tolerance")
 
@@ -479,7 +486,7 @@ def second_order(
     """
     size = theta.size
     if size > _LARGEST:
-        rule = f"of BiasCorrection has at most {_LARGEST} values"
+        rule = f"must have at most {_LARGEST} values for BiasCorrection"
         remedy = "Use MaximumLikelihood()"
         raise ArgumentError("domain", rule, str(size), remedy)
     information, mean = np.zeros((size, size)), np.zeros(size)
@@ -504,7 +511,7 @@ def _scores(
         likelihoods = block[observed]
         d = likelihoods @ theta
         if (d <= 0).any():
-            rule = "must not give a report that was seen the probability 0"
+            rule = "must give every report that was seen a positive probability"
             remedy = "Use MaximumLikelihood()"
             raise ArgumentError("inner", rule, None, remedy)
         yield likelihoods / d[:, None], w[rows][observed]
@@ -542,11 +549,11 @@ def known_components(
             continue
         index = np.unique(_places(domain, name, values))
         if taken[index].any():
-            raise ArgumentError(name, "must name a value in one place only", show(list(values)))
+            raise ArgumentError(name, "must name each value only once", show(list(values)))
         taken[index] = True
         labels[index] = index[0] if name == "groups" else -1
     if (labels < 0).all():
-        raise ArgumentError("absent", "must leave a value", f"all {domain.size}")
+        raise ArgumentError("absent", "must leave at least one value", f"all {domain.size} values")
     return numbered(labels)
 
 
@@ -556,7 +563,7 @@ def _places(domain: Domain, name: str, values: Sequence[Any]) -> np.ndarray:
         return domain.encode(list(values))
     except ValuesError as error:
         value = values[error.position]
-        rule = f"must be values of the domain of {domain.size}"
+        rule = f"must be values of the domain, which has {domain.size}"
     raise ArgumentError(name, rule, show(value))
 
 
@@ -657,8 +664,8 @@ class MixtureReduction(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "values of little weight share one estimate, or are left out; components says how many "
-        "estimates there are"
+        "values with small shares are joined and get one share, or are left out; components says "
+        "how many shares are estimated"
     )
 
     inner: Any = None
@@ -687,7 +694,9 @@ class MixtureReduction(Estimator):
             integer("k_min", self.k_min, 1)
         require_positive(self, "tiny", zero=True)
         if self.tiny and not self.premerge:
-            raise ArgumentError("tiny", "goes with premerge", show(self.tiny), "Pass premerge=True")
+            raise ArgumentError(
+                "tiny", "is used only with premerge", show(self.tiny), "Pass premerge=True"
+            )
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
             rule = "must be lists of values"
             remedy = "For example [['a', 'b'], ['c', 'd']]"
@@ -708,7 +717,7 @@ class MixtureReduction(Estimator):
         if (labels < 0).any():
             merged = MergedChannel(rows, labels)
             if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
-                rule = "names values without which a report that was seen is impossible"
+                rule = "leaves out values without which a report that was seen is impossible"
                 raise ImpossibleReportError("absent", rule, None, "Leave out fewer values")
         if self.premerge and self.operation is not None:
             labels = self._premerged(labels, data, observed)

@@ -744,16 +744,15 @@ class LogSpline(Estimator):
     references = ("eilers1996", "gelman2006")
 
     summary: ClassVar[str] = (
-        "the curve is smoothed as much as the reports ask for (a penalty chosen by marginal "
-        "likelihood). If you expect jumps, such as ages ending in 0 or 5, use MaximumLikelihood() "
-        "instead"
+        "the shares are smoothed along the values, as much as the reports suggest. If you expect "
+        "jumps, such as at ages ending in 0 or 5, use MaximumLikelihood() instead"
     )
 
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain.answered, "LogSpline")
         nonresponse = data.domain.nonresponse is not None
         if nonresponse and data.domain.size > MOST_CELLS:
-            rule = f"of LogSpline with nonresponse must have at most {MOST_CELLS} values"
+            rule = f"must have at most {MOST_CELLS} values for LogSpline with nonresponse"
             remedy = "Use EmpiricalBayes(), or wider bins"
             raise ArgumentError("domain", rule, str(data.domain.size), remedy)
         counted = data.by_sums()

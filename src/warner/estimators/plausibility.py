@@ -58,8 +58,8 @@ _VALUES = 64  # that are tried first: more cannot make the reports less plausibl
 _GAP = 1e-5  # of the maximum of the likelihood, in nats per person in the worst case
 
 _ASKED = (
-    "Are these answers that were not randomised, or reports of another epsilon? Randomise answers "
-    "first ('warner randomize', mechanism.randomize)."
+    "Are these answers that were not randomised, or reports made with another epsilon? To "
+    "randomise answers, run: warner randomize (in Python: mechanism.randomize)."
 )
 _TAKEN = "--allow-implausible, tally.trusted(), trusted=True"
 
@@ -98,7 +98,7 @@ class Plausibility:
             return f"These counts are doubtful: {surveys}. {self.cause}"
         return (
             f"These reports are doubtful: {often} surveys with true reports come out like this. "
-            "Are they reports of another epsilon, forged, or answers that were not randomised?"
+            "Were they made with another epsilon, forged, or never randomised?"
         )
 
     def require(self, name: str) -> None:
@@ -108,8 +108,10 @@ class Plausibility:
             MismatchError: a p-value below 1e-9.
         """
         if self.p_value < IMPOSSIBLE:
-            remedy = f"{self.cause or _ASKED} To take the counts as they are: {_TAKEN}"
-            raise MismatchError(name, "has counts that no answers make by chance", None, remedy)
+            remedy = f"{self.cause or _ASKED} To use the counts anyway: {_TAKEN}"
+            raise MismatchError(
+                name, "has counts that chance does not give, whatever people answered", None, remedy
+            )
 
 
 def plausibility_of_data(data: LikelihoodData) -> Plausibility:

@@ -385,9 +385,9 @@ class RakedJoint(Estimator):
     references = ("deming1940", "csiszar1975", "james1961")
 
     summary: ClassVar[str] = (
-        "a joint table raked to separate estimates of its margins of one and two attributes. The "
-        "dependence of two is shrunk by its evidence, that of more is learnt as far as held-out "
-        "reports support it"
+        "a table of all combinations, adjusted to separate estimates of each attribute and each "
+        "pair. Pairs are drawn towards independence where the reports say little about them; how "
+        "three or more depend on each other is kept as far as held-out reports support it"
     )
 
     single: OneAttribute | None = field(default=None, repr=False, compare=False)

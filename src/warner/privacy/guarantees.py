@@ -62,7 +62,7 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
     values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
     if not len(values):
         rule = "must name at least one value: without any, values would be sent as they are"
-        remedy = "Name what deserves protection"
+        remedy = "Name the values that need protection"
         raise ArgumentError("sensitive", rule, None, remedy)
     outside = None
     try:
@@ -74,7 +74,7 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         raise ArgumentError("sensitive", rule, repr(values[outside]))
     if len(np.unique(index)) < len(index):
         rule = "values must be distinct, and in different bins"
-        raise ArgumentError("sensitive", rule, f"{len(index)} with repetitions")
+        raise ArgumentError("sensitive", rule, f"{len(index)} values with repetitions")
     mask = np.zeros(domain.size, dtype=bool)
     mask[index] = True
     return mask
@@ -182,7 +182,7 @@ class LDP(Guarantee):
             raise ArgumentTypeError("epsilon", "must be a number (nats)", kind(self.epsilon))
         if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
             raise BudgetError(
-                "epsilon", "must be a float or infinity", "an integer that no float holds"
+                "epsilon", "must be a number that a float can hold", "a larger integer"
             )
         if not self.epsilon >= 0:
             raise BudgetError("epsilon", "must be at least 0", repr(self.epsilon))
@@ -364,7 +364,7 @@ class MetricLDP(Guarantee):
 
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         if domain.points is None:
-            rule = "of metric privacy needs values with coordinates"
+            rule = "of metric privacy needs values that are numbers or places"
             raise ArgumentError("claim", rule, type(domain).__name__)
         worst = worst_slope(table, euclidean_distances(domain.points))
         if not slope_exceeds(worst.epsilon, self.epsilon):
@@ -433,11 +433,10 @@ def _examine_odds(
     if least <= epsilon:
         return Examination(least, None)
     names = _names(domain)
-    odds = (
-        "but never" if worst.ratio == INFINITE else f"{float(worst.ratio):.6g} times as likely as"
-    )
+    odds = "possible" if worst.ratio == INFINITE else f"{float(worst.ratio):.6g} times as likely"
     report, first, second = rows[worst.report], names[worst.likely], names[worst.unlikely]
-    return Examination(least, f"report {report} comes from {first}, {odds} from {second}")
+    against = f"but not from {second}" if worst.ratio == INFINITE else f"as from {second}"
+    return Examination(least, f"report {report} is {odds} from {first} {against}")
 
 
 def _names(domain: Domain) -> list[str]:
@@ -505,8 +504,8 @@ def _of_any_values(parts: list[Guarantee]) -> Guarantee:
     limited = [guarantee for guarantee in parts if guarantee.sensitive is not None]
     deltas = [guarantee.delta for guarantee in parts if guarantee.delta is not None]
     if deltas and limited:
-        rule = "with a delta do not compose with those of some values only"
-        remedy = "Compose them apart"
+        rule = "a guarantee with a delta cannot be combined with one for some values only"
+        remedy = "Combine each kind separately"
         raise MismatchError("guarantees", rule, None, remedy)
     if deltas:
         return ApproximateLDP(total, min(1.0, add_up(deltas)))
@@ -559,8 +558,8 @@ def _sensitive_pairs(parts: Mapping[str, Guarantee]) -> tuple[tuple[str, Any], .
         (name, value) for name, guarantee in parts.items() for value in guarantee.sensitive or ()
     )
     if pairs and any(guarantee.delta is not None for guarantee in parts.values()):
-        rule = "with a delta beside one of some values only is no single statement"
-        remedy = "See each attribute's"
+        rule = "a guarantee with a delta and one for some values only cannot be stated as one"
+        remedy = "Look at the guarantee of each attribute"
         raise MismatchError("guarantee", rule, None, remedy)
     return pairs
 
@@ -601,11 +600,13 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
         sorted(map(repr, guarantee.sensitive or ())) != sorted(map(repr, sensitive))
         for guarantee in limited
     ):
-        rule = "must protect the same sensitive values to compose"
-        remedy = "Compose them apart, or protect the same values in each"
+        rule = "must protect the same sensitive values to be combined"
+        remedy = "Combine them separately, or protect the same values in each"
         raise MismatchError("guarantees", rule, None, remedy)
     if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)
     return ULDP(
-        total, sensitive, "tuples of reports whose utility-optimised parts are all protected"
+        total,
+        sensitive,
+        "combinations of reports whose utility-optimised reports are all protected",
     )

@@ -30,8 +30,8 @@ def preserves_data_types(
     before = np.asarray(protected, dtype=bool)
     after = np.asarray(protected_after, dtype=bool)
     if before.shape != array.shape[1:] or after.shape != array.shape[:1]:
-        rule = f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)"
-        raise ArgumentError("protected", rule, f"{before.shape}, {after.shape}")
+        rule = f"must have shape ({array.shape[1]},), and protected_after ({array.shape[0]},)"
+        raise ArgumentError("protected", rule, f"{before.shape} and {after.shape}")
     if (array[np.ix_(after, ~before)] > 0).any():
         return False
     makers = array[~after] > 0
@@ -57,7 +57,7 @@ def post_process(
         remedy = "Use decompose for a one-sided mechanism"
         raise ArgumentError("channel", rule, None, remedy)
     if not preserves_data_types(matrix, protected, protected_after):
-        rule = "mixes protected and invertible reports, so the guarantee is not kept"
+        rule = "mixes protected reports with reports that reveal a value, so the guarantee is lost"
         remedy = "Map protected reports to protected ones and the others to others"
         raise ArgumentError("matrix", rule, None, remedy)
     return np.asarray(_matrix(matrix) @ array)

@@ -223,27 +223,27 @@ def regress(
     choice("errors", errors, (None, "observed", "sandwich"))
     choice("link", link, LINKS)
     if survey is not None and errors is not None:
-        rule = "are those of the survey design"
+        rule = "cannot be chosen with a survey design, which has its own errors"
         raise ArgumentError("errors", rule, show(errors), "Leave errors= out")
     if hidden is None and isinstance(reports, Mapping):
-        rule = "of several questions go with hidden=, which says which of them are predictors"
+        rule = "of several questions need hidden=, which says which questions are predictors"
         remedy = "Pass the reports of one question, or see warner.regression.correlation"
         raise ArgumentError("reports", rule, ", ".join(map(str, reports)), remedy)
     if choice("kind", kind, ("shares", "mean")) == "mean":
         given = {"hidden": hidden, "random": random, "link": None if link == "logit" else link}
         for name, value in given.items():
             if value is not None:
-                rule = "goes with shares, not with a mean"
+                rule = "can be used only with shares, not with a mean"
                 raise ArgumentError(name, rule, show(value), "Use kind='shares'")
         if reference is not None:
-            rule = "is of odds, and a mean has none"
+            rule = "is used only for odds, and a mean has no odds"
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
         people = People.of(reports, covariates, formula, survey, None, baselines)
         return mean_of(people, attribute, trusted)
     if hidden is not None:
         if attribute is not None:
-            rule = "is of a hidden outcome; hidden= names the attributes"
-            raise ArgumentError("attribute", rule, show(attribute), "Leave it out")
+            rule = "cannot be combined with hidden=, which names the attributes"
+            raise ArgumentError("attribute", rule, show(attribute), "Leave attribute= out")
         people = People.of(reports, covariates, formula, survey, random, baselines)
         return hidden_predictor_of(people, hidden, reference, errors, trusted, link)
     people = People.of(reports, covariates, formula, survey, random, baselines)

@@ -208,7 +208,7 @@ class Coefficients(Tabular):
             ArgumentError: another model than the logit, which has no odds ratios.
         """
         if not self._is_logit:
-            rule = "are known of a logit alone, in which coefficients add to log-odds"
+            rule = "exist for the link 'logit' only"
             raise ArgumentError("odds_ratios", rule, None)
         with np.errstate(over="ignore"):
             logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)

@@ -120,7 +120,7 @@ class Correlations(Tabular):
         ]
         sentence = (
             f"{reports_of(self.n, self.simulated)}{drawn}. Pearson's correlation of the answers "
-            f"themselves, {how}. The intervals hold for each correlation by itself."
+            f"themselves, {how}. Each interval holds for its own correlation, not for all at once."
         )
         return Table(columns, self.rows(level), [sentence], "", self.simulated)
 
@@ -202,7 +202,7 @@ def correlate(
     choice("method", method, _METHODS)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None and method == "likelihood":
-        rule = "takes people as drawn one by one with equal probabilities"
+        rule = "needs people who were drawn one by one with equal probabilities"
         raise ArgumentError("method='likelihood'", rule, survey.text, "Use method='moments'")
     people = People.of(reports, {} if columns is None else columns, None, survey)
     names = list(people.named) if people.named else people.attributes
@@ -212,7 +212,9 @@ def correlate(
     seen = {} if columns is None else people.columns
     seen = {name: c for name, c in seen.items() if name not in people.set_aside}
     if len(names) + len(seen) < 2:
-        raise ArgumentError("correlate", "needs two answers, or an answer and a column")
+        raise ArgumentError(
+            "correlate", "needs reports of two questions, or of one question and a column"
+        )
     hidden = [_scores(people, name, trusted) for name in names]
     numbers = [*hidden, *(_seen(name, column) for name, column in seen.items())]
     everybody = np.arange(people.total)
@@ -226,13 +228,18 @@ def correlate(
             if numbers[i].groups or numbers[j].groups:
                 pair = (numbers[i], numbers[j]) if numbers[i].groups else (numbers[j], numbers[i])
                 if survey is not None or pair[1].groups:
-                    rule = "has correlations with one-group designs and numbers, of simple samples"
-                    raise ArgumentError(f"answer {pair[0].name!r}, of two groups,", rule)
+                    rule = (
+                        "comes from a design with two groups, which has correlations only with "
+                        "columns and designs of one group, without a survey design"
+                    )
+                    raise ArgumentError(f"answer {pair[0].name!r}", rule)
                 r, near = _in_groups(*pair, mass)
                 error, error_of_share = _jackknife(*pair, near)
                 share = float(share_of(near[:1], "logit")[0][0])
                 if share * (1 - share) <= 2 * error_of_share:
-                    rule = "has a share too near 0 or 1 for its error, to be correlated"
+                    rule = (
+                        "has a share so near 0 or 1, for its error, that correlations are not known"
+                    )
                     estimated = f"{share:.4g}, error {error_of_share:.2g}"
                     raise ArgumentError(
                         f"answer {pair[0].name!r}", rule, estimated, "Ask more people"
@@ -279,8 +286,10 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     domain = problems[0].domain
     if problems[0].classes.nuisances:
         if (problems[0].classes.answer < 0).any():
-            rule = "is of a design that does not say what the answers of some people are"
-            raise ArgumentError(f"answer {name!r}", rule, None, "Regress it as an outcome")
+            rule = "comes from a design that leaves the answers of some people open"
+            raise ArgumentError(
+                f"answer {name!r}", rule, None, "Use it as the outcome of a regression"
+            )
         none = np.full(people.total, np.nan)
         return _Numbers(name, none, none, None, problems)
     if domain.points is not None and domain.points.shape[1] == 1:
@@ -289,7 +298,9 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
         points = np.arange(2.0)
     else:
         rule = "must have two values, or values that are numbers"
-        raise ArgumentError(f"answer {name!r}", rule, f"{domain.size} labels", "Merge values")
+        raise ArgumentError(
+            f"answer {name!r}", rule, f"{domain.size} labels", "Merge values into two"
+        )
     first, second = np.full((2, people.total), np.nan)
     for problem in problems:
         first[problem.people] = unbiased_scores(problem.channel, points)[problem.row]
@@ -300,7 +311,10 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
 def _seen(name: str, column: FloatArray) -> _Numbers:
     """The numbers of a column."""
     if column.dtype.kind != "f":
-        rule, remedy = "must hold numbers, to be correlated", "Leave it out, or write 0 and 1"
+        rule, remedy = (
+            "must hold numbers, to be correlated",
+            "Leave it out, or write its values as 0 and 1",
+        )
         raise ArgumentTypeError(f"column {name!r}", rule, "text", remedy)
     centred = column - column.mean()  # so that squares keep their digits
     return _Numbers(name, centred, centred**2)
@@ -317,7 +331,7 @@ def _correlation(one: _Numbers, other: _Numbers, mass: FloatArray) -> tuple[floa
         mean = float(weights @ first)
         variance = float(weights @ second) - mean**2
         if variance <= 0:
-            rule = "has an estimated variance that is not positive"
+            rule = "has an estimated variance of 0 or less, so that it has no correlation"
             remedy = "Use method='likelihood', or ask more people"
             raise ArgumentError(f"answer {numbers.name!r}", rule, f"{variance:.3g}", remedy)
         spreads.append(variance)
@@ -354,7 +368,7 @@ def _in_groups(
     best = maximize(mixture)
     yes, *others = share_of(best.beta, "logit")[0]
     if yes * (1 - yes) * sum(len(p.row) for p in one.groups) < 1:
-        rule = "has an estimated share of 0 or 1, so that it varies with nothing"
+        rule = "has an estimated share of 0 or 1, so that it has no correlation"
         raise ArgumentError(f"answer {one.name!r}", rule, f"{yes:.4g}", "Ask more people")
     classes_of = np.ones(len(classes.answer))
     for nuisance, share in zip(classes.nuisances, others, strict=True):

@@ -28,8 +28,8 @@ _WORDS = re.compile(r"`([^`~]+)`|(\w+)")
 _MOST_CODES = 20  # different numbers written as text that may be codes of categories
 _ABSENT = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "."])  # as programs write it
 _MISSING = (
-    "Leave these people out of the covariates and of the reports, or give them a category with a "
-    "name of its own, such as 'not known'"
+    "Leave these people out of both covariates and reports, or give them a category of their "
+    "own, such as 'not known'"
 )
 _LARGEST = 1e100
 _FEWEST_IDS = 10
@@ -96,12 +96,12 @@ class PlainDesign(Design):
             column = _column(columns, name)
             if (column.dtype.kind == "f") != (levels is None):
                 rule = f"column {name!r} must hold {'numbers' if levels is None else 'text'}"
-                raise ArgumentError("covariates", rule, None, "As those of the fit")
+                raise ArgumentError("covariates", f"{rule}, as it did in the regression")
             if levels is None:
                 made.append(column)
                 continue
             if not np.isin(column, levels).all():
-                rule = f"column {name!r} must hold levels that the regression has seen"
+                rule = f"column {name!r} must hold only values that the regression has seen"
                 raise ArgumentError("covariates", rule)
             made += [(column == level).astype(np.float64) for level in levels[1:]]
         length = len(next(iter(columns.values())))
@@ -138,13 +138,13 @@ class FormulaDesign(Design):
             import formulaic
         except ImportError:
             raise MissingExtraError(
-                "formula", "needs formulaic", None, "Install warner[formula]"
+                "formula", "needs the package formulaic", None, "Install warner[formula]"
             ) from None
         problem = "cannot be read, or does not fit the covariates"
         try:
             parsed = formulaic.Formula(formula)
             if hasattr(parsed, "lhs"):
-                problem = "must have no left side: that is the hidden answer"
+                problem = "must have no left side, because this is always the hidden answer"
             else:
                 return cls(_made(parsed, columns, ordered).model_spec)
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
@@ -160,7 +160,7 @@ class FormulaDesign(Design):
                 return made
         except Exception:
             pass
-        rule = "must have the columns and levels of the formula, with finite terms in every row"
+        rule = "must have the columns and values of the regression, and finite numbers in every row"
         raise ArgumentError("covariates", rule)
 
 
@@ -261,7 +261,7 @@ def _refuse_bare_names(formula: str, columns: Iterable[str]) -> None:
     """Say which name of a formula needs backticks: no library reads it without them."""
     if names := names_bare(formula, columns):
         rule = f"must have backticks around {names[0]!r}"
-        remedy = f"Write {in_formula(names[0])}, and in a shell single quotes around the formula"
+        remedy = f"Write {in_formula(names[0])}, and in a shell put the formula in single quotes"
         raise ArgumentError("formula", rule, repr(formula), remedy)
 
 
@@ -276,8 +276,10 @@ def refuse_numbers_of_people(columns: Mapping[str, Any]) -> None:
 
 
 def _one_for_each(name: str) -> ArgumentError:
-    rule = f"column {name!r} has another value for every person, as numbers of people have"
-    return ArgumentError("covariates", rule, None, "Leave it out: name the others, 'age + ward'")
+    rule = f"column {name!r} has a different value for every person, as an identity number has"
+    return ArgumentError(
+        "covariates", rule, None, "Leave it out: name the other columns, such as 'age + ward'"
+    )
 
 
 def names_of_sum(formula: Any) -> list[str] | None:
@@ -311,7 +313,7 @@ def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
         return
     concerned = [name for name, entries in zip(names, null.T, strict=True) if _matters(entries)]
     listed = ", ".join(repr(name) for name in concerned[:8]) + ", ..." * (len(concerned) > 8)
-    rule = f"columns {listed} are collinear: some are sums of multiples of the others"
+    rule = f"columns {listed} are collinear: one of them can be computed from the others"
     raise ArgumentError("covariates", rule, None, "Leave out one of them")
 
 
@@ -331,7 +333,7 @@ def columns_of(covariates: Any) -> dict[str, Column]:
     else:
         columns = _of_frame(covariates)
     if not columns or len({len(column) for column in columns.values()}) > 1:
-        rule = "must have at least one column, all of one length"
+        rule = "must have at least one column, and all columns must be equally long"
         raise ArgumentError("covariates", rule)
     return columns
 
@@ -345,7 +347,7 @@ def _of_array(values: Any) -> dict[str, Column]:
     if np.ma.is_masked(values):
         raise ArgumentError("covariates", "must have no masked entries", None, _MISSING)
     if array.ndim not in (1, 2):
-        rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
+        rule = "must be a data frame, a dict of columns, or an array of shape (n,) or (n, p)"
         raise ArgumentTypeError("covariates", rule, f"shape {array.shape}")
     table = array[:, None] if array.ndim == 1 else array
     return {f"x{i + 1}": _checked(f"x{i + 1}", column) for i, column in enumerate(table.T)}
@@ -358,7 +360,7 @@ def _of_frame(data: Any) -> dict[str, Column]:
     try:
         frame = nw.from_native(data).lazy().collect()
     except TypeError:
-        rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
+        rule = "must be a data frame, a dict of columns, or an array of shape (n,) or (n, p)"
         raise ArgumentTypeError("covariates", rule, kind(data)) from None
     columns = {}
     for name in frame.columns:
@@ -396,7 +398,7 @@ def _checked(name: str, values: Any) -> Column:
         raise _without_values(name, missing, len(column))
     if infinite := int(np.isinf(column).sum()):
         rule = f"column {name!r} must hold finite numbers"
-        got = f"others in {infinite} of {len(column)} rows"
+        got = f"infinity in {infinite} of {len(column)} rows"
         raise ArgumentError("covariates", rule, got)
     largest = float(np.abs(column).max(initial=0.0))
     if largest and not 1 / _LARGEST <= largest <= _LARGEST:
@@ -429,13 +431,15 @@ def _without_values(name: str, missing: int, rows: int) -> WarnerError:
 
 def _neither(name: str) -> WarnerError:
     rule = f"column {name!r} must hold numbers or text"
-    return ArgumentTypeError("covariates", rule, None, "Convert it, such as dates to days")
+    return ArgumentTypeError(
+        "covariates", rule, None, "Convert it, for example dates to numbers of days"
+    )
 
 
 def _column(columns: Mapping[str, Column], name: str) -> Column:
     """A column by its name."""
     if name not in columns:
-        raise ArgumentError("covariates", f"must have the column {name!r} of the fit")
+        raise ArgumentError("covariates", f"must have the column {name!r}, as in the regression")
     return columns[name]
 
 

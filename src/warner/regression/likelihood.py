@@ -669,18 +669,20 @@ class Ending(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: the log-likelihood has a maximum at these coefficients"
+    CONVERGED = "converged: no coefficients near these fit the reports better"
     SEPARATED = (
-        "separated: the log-likelihood still rises while some coefficients grow without bound, "
-        "because the estimated share of a value is 0 at some covariates. Those coefficients and "
-        "their errors have no meaning; use fewer covariates, merge values, or predict shares"
+        "separated: some coefficients grow without end, because the estimated share of a value is "
+        "0 among some people. These coefficients and their errors have no meaning; use fewer "
+        "covariates, merge values, or predict shares"
     )
     FLAT = (
-        "flat: the log-likelihood is nearly constant along some direction, so the reports do not "
-        "determine all coefficients. The errors along it are huge; use fewer covariates or merge "
-        "values"
+        "flat: very different coefficients fit the reports almost equally well, so the reports do "
+        "not determine all of them. Some errors are huge; use fewer covariates or merge values"
     )
-    STEP_LIMIT = "step limit reached before the maximum: use fewer covariates or merge values"
+    STEP_LIMIT = (
+        "the calculation stopped before it was finished, so the result is not final: use fewer "
+        "covariates or merge values"
+    )
 
 
 @dataclass(frozen=True, eq=False)

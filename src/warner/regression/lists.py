@@ -72,13 +72,17 @@ class ListRegression(Coefficients):
         if self.model == "linear":
             reads = "adds the estimate to the share of the sensitive item"
         else:
-            reads = "adds the estimate to the log-odds"
+            reads = "adds the estimate to the logarithm of the odds (log-odds)"
         shares = [
             f"{name}: {100 * share:.1f} %, "
-            + (f"error {100 * share.error:.1f} %." if share.error > 0 else "the least or the most.")
+            + (
+                f"error {100 * share.error:.1f} %."
+                if share.error > 0
+                else "the smallest or largest possible."
+            )
             for name, share in self.shares.items()
         ]
-        sentence = f"One unit more of a covariate {reads}, with equal other covariates."
+        sentence = f"One unit more of a covariate {reads}, if all other covariates stay equal."
         return [sentence, *shares, *super()._sentences(level)]
 
 
@@ -134,7 +138,7 @@ def regress_list(
         rule = f"must have one number for each of the {is_treated.size} people"
         raise ArgumentError("reports", rule, show(count.size))
     if ((count != np.round(count)) | (count < 0) | (count > size + is_treated)).any():
-        rule = f"must be whole numbers in 0..{size}, and 0..{size + 1} of the treated"
+        rule = f"must be whole numbers from 0 to {size}, or to {size + 1} in the treated group"
         raise ArgumentError("reports", rule)
     columns = columns_of(covariates)
     if len(next(iter(columns.values()))) != count.size:
@@ -150,7 +154,7 @@ def regress_list(
     if model == "linear":
         for name, given in (("floor", floor), ("ceiling", ceiling), ("same=False", not same)):
             if given:
-                rule = "goes with a likelihood"
+                rule = "cannot be used with model='linear'"
                 raise ArgumentError(name, rule, None, "Use model='binomial'")
         coefficients, covariance = _by_least_squares(count, is_treated, matrix)
         maximum = None

@@ -47,8 +47,8 @@ class MeanRegression(Coefficients):
 
     def _sentences(self, level: float) -> list[str]:
         return [
-            "One unit more of a covariate adds the estimate to the mean, with equal other "
-            "covariates.",
+            "One unit more of a covariate adds the estimate to the mean, if all other covariates "
+            "stay equal.",
             *super()._sentences(level),
         ]
 
@@ -70,7 +70,7 @@ def mean_of(people: People, attribute: str | None, trusted: bool) -> MeanRegress
     width = matrix.shape[1]
     if n <= width:
         rule = f"must be more than the {width} coefficients"
-        raise ArgumentError("reports", rule, str(n))
+        raise ArgumentError("reports", rule, str(n), "Use fewer covariates")
     # An affine function of the report has less variance than the inverse of the channel.
     numbers = np.concatenate([unbiased_scores(p.channel, points[:, 0])[p.row] for p in problems])
     numbers = numbers * np.sqrt(weights)

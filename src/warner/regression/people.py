@@ -127,13 +127,14 @@ class Problem:
         """
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
-            rule, got = "have too many different reports and values", f"{used.size:,}"
+            rule, got = "are of too many different kinds for so many values", f"{used.size:,} kinds"
             raise ArgumentError("reports", rule, got, "Merge values, or use kind='mean'")
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)
         if (scale <= 0).any():
-            rule = "hold a report that has probability 0 whatever the value is"
-            raise ImpossibleReportError("reports", rule)
+            rule = "include a report that is impossible, whatever the answer was"
+            remedy = "Were the reports made with another mechanism or epsilon?"
+            raise ImpossibleReportError("reports", rule, None, remedy)
         logs = np.log(scale) + self.channel.log_factors_of(used)
         return rows / scale[:, None], np.asarray(logs)
 
@@ -141,8 +142,8 @@ class Problem:
 def problems_in_groups(said: SaidInGroups, attribute: str | None, trusted: bool) -> list[Problem]:
     """What people said in each group of a design, refused where no people say so by chance."""
     if attribute is not None:
-        rule = "goes with reports of several attributes"
-        raise ArgumentError("attribute", rule, show(attribute), "Leave it out")
+        rule = "can be used only with reports of several attributes"
+        raise ArgumentError("attribute", rule, show(attribute), "Leave attribute= out")
     said.design.estimate(said.counts(), trusted=trusted)
     classes = Classes.of_design(said.design)
     answers = Categorical(list(classes.labels))
@@ -252,8 +253,8 @@ class People:
             sources = next(iter(named.values()))
             for name, each in named.items():
                 if list(map(len, each)) != list(map(len, sources)):
-                    rule = "must have a report of each person to each question"
-                    raise ArgumentError("reports", rule, f"another number to {name!r}")
+                    rule = "must have one report of each person for each question"
+                    raise ArgumentError("reports", rule, f"a different number for {name!r}")
             return cls(sources, covariates, formula, survey, random, baselines or {}, named)
         return cls(_listed(reports), covariates, formula, survey, random, baselines or {})
 
@@ -290,7 +291,10 @@ class People:
             problems += [replace(problem, people=problem.people + start) for problem in each]
             start += len(reports)
             if problems[-1].domain != problems[0].domain:
-                rule, got = "must be of one question, with the same values", show(each[0].domain)
+                rule, got = (
+                    "must all be of one question, with the same values",
+                    show(each[0].domain),
+                )
                 raise MismatchError("reports", rule, got)
         return problems
 
@@ -300,8 +304,8 @@ class People:
         index = getattr(self.sources[0], "index", None) if len(self.sources) == 1 else None
         columns = columns_of(in_order_of(index, self.covariates, "covariates"))
         if (length := len(next(iter(columns.values())))) != self.total:
-            rule = f"must have a row for each of the {self.total} reports, in their order"
-            raise ArgumentError("covariates", rule, f"{length} rows", "Check both")
+            rule = f"must have a row for each of the {self.total} reports, in the same order"
+            raise ArgumentError("covariates", rule, f"{length} rows", "Check both inputs")
         if self.survey is not None:
             self.survey.require_columns(columns, "the covariates")
         if self.random is not None:
@@ -344,9 +348,9 @@ class People:
             return None
         drawn = self.survey.sample(self.columns, np.ones(self.total)).of_rows(rows)
         if drawn.degrees + 1 <= most:
-            rule = f"must be more than the {most} coefficients of an equation"
-            got = str(drawn.degrees + 1)
-            raise ArgumentError("clusters, less strata, and 1", rule, got, "Use fewer covariates")
+            rule = f"must have more clusters for the {most} coefficients of an equation"
+            got = f"clusters - strata + 1 = {drawn.degrees + 1}"
+            raise ArgumentError("survey design", rule, got, "Use fewer covariates")
         return drawn
 
     def design(self) -> tuple[Design, FloatArray]:
@@ -355,15 +359,16 @@ class People:
         if self.formula is None:
             columns = {name: c for name, c in columns.items() if name not in self.set_aside}
             if not columns:
-                rule = "must have a column beside those of the survey design and of random="
-                raise ArgumentError("covariates", rule, None, "Pass formula='1' for the intercept")
+                rule = "must have a column besides the columns of the survey design and of random="
+                remedy = "Pass formula='1' for a regression without covariates"
+                raise ArgumentError("covariates", rule, None, remedy)
         return design_of(columns, self.formula, self.ordered)
 
     def groups(self, rows: IntArray) -> IntArray:
         """(n,) the number of the group, of those with random intercepts, of each person asked."""
         different, group = np.unique(self.columns[str(self.random)][rows], return_inverse=True)
         if not 2 <= len(different) < len(rows):
-            rule = "must have several groups, and several people in a group"
+            rule = "must have at least 2 groups, and several people in some group"
             got = f"{len(different)} groups of {len(rows)} people"
             raise ArgumentError(f"random {self.random!r}", rule, got)
         return np.asarray(group.ravel(), dtype=np.int64)

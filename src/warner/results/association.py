@@ -273,9 +273,9 @@ def _plain(tables: FloatArray) -> FloatArray:
 def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     """Cramer's V corrected for the noise: see :meth:`warner.Estimate.cramers_v`."""
     if data.reports_per_person > 1:
-        rule = "needs people who send one report each"
+        rule = "needs people who sent one report each"
         got = f"up to {data.reports_per_person} reports of one person"
-        remedy = "Take metrics.cramers_v of the estimated shares, which is too large"
+        remedy = "Use metrics.cramers_v of the estimated shares, which tends to be too large"
         raise ArgumentError("cramers_v", rule, got, remedy)
     data.require_simple_sample("cramers_v", "Use warner.results.independence")
     return Association(pair_of(data, first, second))
@@ -300,8 +300,8 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
         rule = "needs whole reports, and a list of all possible ones"
         remedy = (
-            "Randomise each attribute by itself, with reports that are values, or take "
-            "metrics.cramers_v of the shares of their marginal"
+            "Randomise each attribute by itself, with reports that are values, or use "
+            "metrics.cramers_v of the estimated shares of both attributes"
         )
         raise ArgumentError("cramers_v", rule, type(channel).__name__, remedy)
     return Pair(pair, weights, data.n, shape)

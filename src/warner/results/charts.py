@@ -44,7 +44,7 @@ _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
 _TOP = 20  # rows that are drawn of more labels
 _AT_ONCE = ", for all values at once"
-_EVERY_LOOK = ", of each value at every look"
+_EVERY_LOOK = ", for each value however often you look"
 # What stands beside an estimate.
 _SERIES = {"truth": "truth", "reports": "the reports that name the value"}
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
@@ -188,7 +188,7 @@ def _title(
         more = f"{_EVERY_LOOK}{more}"
     about = f"{shown}: {100 * options.level:.4g} % interval for the {options.target}{more}"
     if not _bounded(estimate, options):
-        about = "no intervals: the same reports can come from different shares"
+        about = "no intervals: different shares can give the same reports"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
     reports = reports_of(estimate.n, estimate.data.simulated)
@@ -352,7 +352,7 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptio
         )
         caption += f", {look}: {_SERIES[key]}"
     title = _title(
-        estimate, caption, options, "band", ", in places beyond the picture" if cut else ""
+        estimate, caption, options, "band", ", cut off at the edge in places" if cut else ""
     )
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=240)
 
@@ -370,7 +370,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOption
         min(0.0, *(row[f] for row in rows for f in fields)),
         max(row[f] for row in rows for f in fields),
     ]
-    sides = "" if cells.side == 1 else f" (cells of side {cells.side:g})"
+    sides = "" if cells.side == 1 else f" (cells with sides of {cells.side:g})"
     # Cells that are left out stay blank: all rows and columns have a place.
     across, down = (
         {} if cells.places is None else {"scale": alt.Scale(domain=list(range(count)))}

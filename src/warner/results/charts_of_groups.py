@@ -72,7 +72,7 @@ def chart_of_groups(
 def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
     """The indices of values that a caller names, each once."""
     listed = [values] if isinstance(values, str) else list(values)
-    rule, remedy = "must be values of the domain", "Estimates list them under domain.labels"
+    rule, remedy = "must be values of the domain", "They are in estimate.domain.labels"
     if not listed:
         raise ArgumentError("values", rule, "none", remedy)
     indices = [place_of(domain, value) for value in listed]
@@ -109,7 +109,7 @@ def _facets(
     if len(values) > most:
         largest = sorted(values, key=lambda value: -totals[value])[:most]
         shown = [value for value in values if value in largest]
-        caption += f"; the {most} values of {len(values)} with the largest shares"
+        caption += f"; the {most} of {len(values)} values with the largest shares"
     order = {label: i for i, label in enumerate(labels.values())}
     data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
     columns = min(3, len(shown))
@@ -139,7 +139,7 @@ def _dots_of_groups(
     alt = require_altair()
     many = len(groups) > _MOST_GROUPS
     if many:
-        y = alt.Y("order:Q", title="group (its number)", scale=alt.Scale(reverse=True))
+        y = alt.Y("order:Q", title="number of the group", scale=alt.Scale(reverse=True))
     else:
         y = alt.Y("label:N", title=None, sort=groups, axis=folded_labels(labels=is_named))
         y = y.scale(domain=groups)
@@ -216,12 +216,12 @@ def forest(
         texts = dict(zip(shown, labels, strict=True))
     about = [
         f"lines: {100 * differences.level:.4g} % interval of each difference by itself; "
-        f"{'largest first' if largest_first else 'in the order of the groups'}",
-        f"filled dots: p < {1 - differences.level:.3g}, corrected (Holm) for all comparisons; "
-        "hollow dots: not",
+        f"{'the largest first' if largest_first else 'in the order of the groups'}",
+        f"filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
+        "comparisons; hollow dots: p is larger",
     ]
     if any("low_if_kept" in row for row in rows):
-        about.append("thick lines: the interval if all people answered alike both times")
+        about.append("thick lines: the interval if everybody gave the same answer both times")
     shares: dict[str, float] = {}
     for row in rows:
         row["name"] = _shown_value(row["value"])
@@ -252,16 +252,16 @@ def forest(
 
 def _chosen(panels: dict[str, list[dict[str, Any]]], most: int, is_of_shares: bool) -> list[str]:
     """Leave out the smallest differences of many, and say so."""
-    about, choice = [], "which these reports chose: the intervals do not account for that"
+    about, choice = [], "the intervals do not allow for this choice"
     if is_of_shares and len(panels) > MOST_PANELS:
         furthest = {name: max(_size(row) for row in panels[name]) for name in panels}
         about.append(
-            f"the {MOST_PANELS} of {len(panels):,} values with the largest differences, {choice}"
+            f"the {MOST_PANELS} of {len(panels):,} values with the largest differences; {choice}"
         )
         for name in sorted(panels, key=lambda name: -furthest[name])[MOST_PANELS:]:
             del panels[name]
     if (longest := max(map(len, panels.values()))) > most:
-        about.append(f"the {most} largest of {longest:,} differences in each panel, {choice}")
+        about.append(f"the {most} largest of {longest:,} differences in each panel; {choice}")
         for name, rows in panels.items():
             largest = sorted(rows, key=lambda row: -_size(row))[:most]
             panels[name] = [row for row in rows if row in largest]
@@ -293,7 +293,7 @@ def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, sca
         data.append({**figures, "pair": label, "differs": differs})
     y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
     unit = "difference in percentage points" if is_share else "difference"
-    less = f"{unit} (group less {references.pop()})" if len(references) == 1 else unit
+    less = f"{unit} (group minus {references.pop()})" if len(references) == 1 else unit
     x = alt.X("difference:Q", title=folded(visible(less), 2 * _PANEL // 6).split("\n"))
     x = x.axis(grid=True).scale(scale if is_share else alt.Scale())
     base = alt.Chart(inline_data(data)).encode(y=y)

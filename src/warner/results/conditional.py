@@ -445,7 +445,7 @@ class Conditional(Tabular):
 
         of_key = summary(BlockShares(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(of_key, Quantity):
-            rule = "must be points on a line"
+            rule = "must be numbers on a line"
             remedy = "Use Interval or Integers"
             raise ArgumentTypeError("values", rule, type(self.domain).__name__, remedy)
         solution, method = self.estimate, self.estimate.estimator
@@ -553,8 +553,10 @@ class Answered(Conditional):
 def answered(estimate: Solution) -> Answered:
     """The distribution among those who answered: see :meth:`warner.Estimate.answered`."""
     if estimate.domain.nonresponse is None:
-        rule = "must be on a domain with nonresponse as a value"
-        remedy = 'Use warner.domains.with_missing(domain, "answer"), missing = "answer" in a study'
+        rule = "must have nonresponse as one of its values"
+        remedy = (
+            'Use warner.domains.with_missing(domain, "answer"); in a study file, missing = "answer"'
+        )
         raise ArgumentTypeError("estimate", rule, type(estimate.domain).__name__, remedy)
     return Answered(estimate)
 
@@ -628,8 +630,8 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     """The domains of keys and of values; refused where there are not two attributes."""
     domain = estimate.domain
     if len(domain.attributes) != 2:
-        rule = "must be on a Product of two attributes, such as a key and a value"
-        remedy = "The shares of its values are in rows()"
+        rule = "must have two attributes (a Product), such as a key and a value"
+        remedy = "The shares of this estimate are in rows()"
         raise ArgumentTypeError("estimate", rule, type(domain).__name__, remedy)
     keys, values = domain.attributes.values()
     return keys, values

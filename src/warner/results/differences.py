@@ -74,8 +74,8 @@ _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is form
 _TRACE = 1e-9  # of noise, where respondents have none
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
-    "The interval holds whoever changed the answer. The other one would hold if all people had "
-    "answered both times, and alike: the truth lies between."
+    "The first interval holds whoever changed the answer. The second would hold if everybody had "
+    "given the same answer both times: the truth lies between the two."
 )
 _SHOWN = 10  # names of groups in a sentence
 
@@ -109,7 +109,7 @@ class Sample:
         """The sample of a group."""
         if data.n < _LEAST_REPORTS:
             rule = "must have at least 2 reports for a difference"
-            raise EmptyError(f"group {name}", rule, str(data.n), "Join it with another")
+            raise EmptyError(f"group {name}", rule, str(data.n), "Join it with another group")
         return cls(name, data, data.channel.invert(data.weights), target, given)
 
     def variances(self) -> np.ndarray:
@@ -241,7 +241,7 @@ class Differences(Tabular):
         return [dict(row) for row in self._rows]
 
     def table(self) -> Table:
-        """The differences as a table: the group less the reference."""
+        """The differences as a table: the group minus the reference."""
         # The shares of groups stand in other tables, inside their bounds and with less error.
         points, share = ("points", "data") if self.of == "shares" else ("number", "number")
         interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
@@ -272,7 +272,7 @@ class Differences(Tabular):
         notes = [_ROUNDS if of_rounds else "", self._about_bounds, self._about_left_out]
         notes.append(self.test.text)
         mark = ", of simulated reports" if self.simulated else ""
-        title = f"The group less the reference{mark}"
+        title = f"The group minus the reference{mark}"
         return Table(columns, rows, notes, title, self.simulated)
 
     @property
@@ -289,13 +289,14 @@ class Differences(Tabular):
         if not self.left_out:
             return ""
         more = ", ..." if len(self.left_out) > _SHOWN else ""
-        return f"Left out, with fewer than 2 reports: {', '.join(self.left_out[:_SHOWN])}{more}."
+        names = ", ".join(self.left_out[:_SHOWN])
+        return f"Left out, because they have fewer than 2 reports: {names}{more}."
 
     def _repr_html_(self) -> str:
         table = self.table()
         if len(table) > MOST:
             rows = sorted(table.rows, key=lambda row: row["p"])[:MOST]
-            count = f"{MOST} of {len(table):,} rows: those with the smallest p."
+            count = f"The {MOST} rows with the smallest p, of {len(table):,} rows."
             table = replace(table, rows=rows, notes=[count, *table.notes])
         return table.html()
 
@@ -466,21 +467,23 @@ def compare_groups(
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
         if not a.names:
-            rule = "has no columns of groups beside those of the survey design"
+            rule = "has no columns of groups besides the columns of the survey design"
             raise ArgumentError("tally", rule, None, "Name groups: by='region'")
     elif by is not None:
-        raise ArgumentError("by", "goes with the design of a survey", show(by))
+        raise ArgumentError(
+            "by", "can be used only with a survey design", show(by), "Leave by= out"
+        )
     if isinstance(a, Mapping | Tally | GroupTable) or getattr(a, "groups", None) is not None:
         if b is not None:
-            rule = "goes with two estimates, not with counts or groups"
-            remedy = "Compare estimate(a) with estimate(b), or name a group of one by reference="
+            rule = "can be used only to compare two estimates, not counts or groups"
+            remedy = "Compare estimate(a) with estimate(b), or name one group of a by reference="
             raise ArgumentError("b", rule, kind(b), remedy)
         pairs, samples, left_out = _pairs_of_groups(a, reference, target, attributes)
     else:
         for name, given in (("reference", reference), ("attributes", attributes)):
             if given is not None:
-                rule = "goes with a mapping of groups"
-                raise ArgumentError(name, rule, show(given))
+                rule = "can be used only with groups, not with two estimates"
+                raise ArgumentError(name, rule, show(given), f"Leave {name}= out")
         left_out = ()
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
@@ -529,11 +532,13 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
     """Refuse rounds of the same people of which nothing is known that holds."""
     if len(samples) != 2:
         # Of three rounds, two can share what the third does not, and intervals would be too short.
-        rule, got = "goes with two rounds at a time", f"{len(samples)} groups"
-        raise ArgumentError("same_people", rule, got, "Compare two estimates")
+        rule, got = "can be used only to compare two rounds", f"{len(samples)} groups"
+        raise ArgumentError("same_people", rule, got, "Compare two estimates at a time")
     if way != "wald" or any(s.data.survey is not None for s in samples):
-        rule = "goes with shares, and with means of at most 12 numbers, without a survey design"
-        raise ArgumentError("same_people", rule, None, "Leave it out: intervals then hold, too")
+        rule = (
+            "can be used only for shares, and means of at most 12 numbers, without a survey design"
+        )
+        raise ArgumentError("same_people", rule, None, "Leave it out: the intervals then hold, too")
 
 
 def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
@@ -547,12 +552,10 @@ def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
     if not isinstance(of, str):
         return probability("of", real("of", of))
     if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(domain):
-        rule = "'numbers' needs numbers that have bands: bins, or more than 12 numbers"
+        rule = "'numbers' needs numbers in bins, or more than 12 numbers"
         raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='mean' or of='shares'")
     if of == "numbers" and has_design:
-        rule = (
-            "'numbers' goes with people who were drawn one by one, not with the design of a survey"
-        )
+        rule = "'numbers' needs people who were drawn one by one, without a survey design"
         raise ArgumentError("of", rule, None, "Use of='mean' or a quantile")
     return str(of)
 
@@ -594,13 +597,13 @@ def _pairs_of_groups(
     everyone = list(samples.values())
     if len(everyone) < 2:
         rule = f"must be two or more, with at least {_LEAST_REPORTS} reports each"
-        got = f"{len(everyone)} of {len(labels)}"
-        raise ArgumentError("groups", rule, got, "Others have too few reports to be compared")
+        got = f"{len(everyone)} of {len(labels)} groups"
+        raise ArgumentError("groups", rule, got, "The others have too few reports to be compared")
     if reference is not None:
         against = table.place(reference, "reference")
         if against not in samples:
-            rule = f"has fewer than {_LEAST_REPORTS} reports, so it is no reference"
-            raise EmptyError(f"group {labels[against]}", rule)
+            rule = f"has fewer than {_LEAST_REPORTS} reports, so it cannot be the reference"
+            raise EmptyError(f"group {labels[against]}", rule, None, "Name another group")
         pairs = [(s, samples[against]) for g, s in samples.items() if g != against]
     elif len(everyone) == 2:
         pairs = [(everyone[0], everyone[1])]
@@ -631,10 +634,10 @@ def _one_domain(samples: Sequence[Sample]) -> Domain:
     """The domain that all groups share."""
     first = samples[0].data
     if len({s.data.domain.digest for s in samples}) > 1:
-        rule = "are on different domains"
-        raise MismatchError("groups", rule, None, "Compare groups that have one question")
+        rule = "have different domains (values)"
+        raise MismatchError("groups", rule, None, "Compare groups that answered the same question")
     if len({s.data.simulated for s in samples}) > 1:
-        raise MismatchError("groups", "are of real and of simulated reports")
+        raise MismatchError("groups", "have real reports in one and simulated ones in another")
     return first.domain
 
 
@@ -652,7 +655,7 @@ def _measure(of: str | float, domain: Domain, level: float, way: str) -> Any:
         return lambda a, b: [("mean", _of_weights(a, b, points, level))]
     assert not isinstance(of, str)
     if domain.nonresponse is not None:
-        rule = "has no quantile where nonresponse is a value"
+        rule = "quantiles are not known where nonresponse is one of the values"
         remedy = "Use of='mean' or of='shares'"
         raise ArgumentTypeError("of", rule, None, remedy)
     line = cumulative_on(domain)
@@ -663,7 +666,7 @@ def _measure(of: str | float, domain: Domain, level: float, way: str) -> Any:
 def numbers_of_values(domain: Domain) -> np.ndarray:
     """The numbers (K,) that the values stand for."""
     if domain.points is None or domain.points.shape[1] != 1:
-        rule = "'mean' needs values that are numbers, as of Integers or Interval"
+        rule = "'mean' needs values that are numbers, such as Integers or Interval"
         raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='shares'")
     return np.asarray(domain.points[:, 0], dtype=np.float64)
 
@@ -853,8 +856,8 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
 
     surveyed = [s.data.survey for s in samples if s.data.survey is not None]
     if surveyed and len(surveyed) < len(samples):
-        rule = "of a survey with a design and without one are not tested together"
-        raise MismatchError("groups", rule, None, "Name the design of both")
+        rule = "with a survey design and without one cannot be tested together"
+        raise MismatchError("groups", rule, None, "Give the survey design of all of them")
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
     name = f"{len(samples)} groups have the same shares"
     if len(samples) == 2:
@@ -1016,8 +1019,8 @@ def dealt_moments(
 
 
 _BEYOND = (
-    "A difference is taken before shares are kept between 0 and 100 %, so here it need not be that "
-    "of two shares in a table of groups."
+    "Differences are computed before shares are limited to 0 to 100 %, so they need not match the "
+    "shares in a table of groups."
 )
 
 
@@ -1064,7 +1067,7 @@ def sentence(row: Mapping[str, Any], level: float) -> str:
     p = shown_p(row["p"])
     more = ""
     if row["p_holm"] != row["p"]:
-        more = f", corrected for all comparisons {shown_p(row['p_holm']).removeprefix('p = ')}"
+        more = f", and {shown_p(row['p_holm'])} after correction for all comparisons"
     return (
         f"The {about} is {d:.{decimals}f}{unit} {way} in {row['group']} than in {row['reference']} "
         f"({100 * level:.4g} % interval {low:.{decimals}f} to {high:.{decimals}f}, {p}{more})."
@@ -1099,7 +1102,7 @@ class WaldTest:
             infinite.
 
     >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
-    The hypothesis that a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
+    Test whether a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
     """
 
     hypothesis: str
@@ -1170,7 +1173,7 @@ class WaldTest:
         """The result in words."""
         freedom = "1 degree" if self.degrees == 1 else f"{self.degrees:,} degrees"
         return (
-            f"The hypothesis that {self.hypothesis}: chi-square {self.statistic:.2f} on {freedom} "
+            f"Test whether {self.hypothesis}: chi-square {self.statistic:.2f} on {freedom} "
             f"of freedom, {shown_p(self.p_value)}."
         )
 
@@ -1214,9 +1217,9 @@ def data_of(
     if data is None:
         data = likelihood_data(result)  # type: ignore[arg-type]
     elif getattr(result, "sums", None) is not None:
-        rule = "must be a joint estimate, or one of these attributes alone"
+        rule = "must be made of all attributes together, or of these attributes alone"
         remedy = "Estimate them from the tally: estimate(tally, attributes=[...])"
-        raise ArgumentError("estimate", rule, "a marginal", remedy)
+        raise ArgumentError("estimate", rule, "a part of a larger estimate", remedy)
     if data.n < _LEAST_REPORTS:
         raise EmptyError("n", "must be at least 2 reports for a test", str(data.n))
     return data

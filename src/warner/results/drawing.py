@@ -63,7 +63,7 @@ def require_altair() -> Any:
         import altair
     except ImportError:
         raise MissingExtraError(
-            "plot", "needs altair and vl-convert-python", None, "Install warner[plot]"
+            "plot", "needs the packages altair and vl-convert-python", None, "Install warner[plot]"
         ) from None
     return altair
 
@@ -204,7 +204,7 @@ def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
 
 
 def _no_converter() -> MissingExtraError:
-    rule = "needs vl-convert-python to make pictures"
+    rule = "needs the package vl-convert-python to make pictures"
     return MissingExtraError("plot", rule, None, "Install warner[plot]")
 
 

@@ -180,8 +180,8 @@ class Estimate(Solution):
         """This estimate, refused where it is of several groups."""
         if self.groups is None:
             return self
-        rule, got = "is of several groups of people", f"{len(self):,} groups"
-        raise ArgumentError("estimate", rule, got, "Ask one of them: result[key]")
+        rule, got = "has several groups of people", f"{len(self):,} groups"
+        raise ArgumentError("estimate", rule, got, "Take one of them: result[key]")
 
     @property
     def doubt(self) -> str:
@@ -449,9 +449,9 @@ class Estimate(Solution):
         if self.sums is not None:
             raise ArgumentError(
                 "log_likelihood_at",
-                "is of a joint estimate, not of its marginals",
+                "needs an estimate of all attributes together, not a part of it",
                 None,
-                "Ask the joint estimate, or estimate(tally, attributes=[...]) anew",
+                "Use the whole estimate, or make another: estimate(tally, attributes=[...])",
             )
         return log_likelihood_at(self._one.data, theta)
 
@@ -1010,20 +1010,20 @@ def estimate(
         result = _warned(_of_one(data, named), named)
         return replace(result, attribute=_name_of(attributes), plausibility=plausible)
     if by is not None:
-        rule = "goes with the design of a survey"
+        rule = "can be used only with a survey design"
         grouped = isinstance(tally, Mapping) or (isinstance(tally, Tally) and bool(tally.columns))
         remedy = f"Count by these columns: mechanism.tally(reports, by={{{by!r}: values}})"
         remedy = "Leave it out: the tally is in groups already" if grouped else remedy
         raise ArgumentTypeError("by", rule, show(by), remedy)
     if isinstance(tally, Mapping) or (isinstance(tally, Tally) and tally.columns):
         if values is not None:
-            rule = "are not chosen for groups"
+            rule = "cannot be chosen where there are groups"
             raise ArgumentError("values", rule, None, "Estimate each group by itself")
         table = GroupTable.of(tally, attributes, only=time)
         return _of_table(table, named, pool, time, attributes)
     for name, given in (("pool", pool), ("time", time)):
         if given is not None:
-            rule = "goes with a tally by public columns, or a mapping {public values: tally}"
+            rule = "needs a tally by public columns, or a dict {public values: tally}"
             raise ArgumentTypeError(name, rule)
     tallies = tally if isinstance(tally, Tally) or not isinstance(tally, Iterable) else [*tally]
     data = likelihood_data(tallies, attributes)
@@ -1052,7 +1052,7 @@ def _of_one(data: LikelihoodData, method: Estimator | None, values: Any = None) 
     seen = data.for_fit()
     chosen, fit = recommended_fit(seen) if method is None else (method, method.fit(seen))
     if data.survey is not None and fit.probabilities is None:
-        rule = "estimates no shares, and a survey design is of shares"
+        rule = "estimates no shares, which a survey design needs"
         raise ArgumentError("method", rule, repr(chosen), "Leave method= out")
     return Estimate(fit, data, chosen)
 
@@ -1101,6 +1101,6 @@ def group_table(groups: Any, attributes: Sequence[str] | None = None) -> GroupTa
     if not isinstance(groups, Estimate) or groups.groups is None:
         return GroupTable.of(groups, attributes)
     if attributes is not None:
-        rule = "are those of the estimates given"
-        raise ArgumentError("attributes", rule, None, "Pass the tallies of the groups")
+        rule = "cannot be chosen for estimates that are made already"
+        raise ArgumentError("attributes", rule, None, "Pass the tallies of the groups instead")
     return groups.groups.table

@@ -48,8 +48,8 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         notes = [
-            "The bounds hold whatever was made up, by however many people, as often as the "
-            f"interval of {100 * self.level:g} % holds where nothing was."
+            "Whatever was made up, by however many people, the bounds hold as often as the "
+            f"{100 * self.level:g} % interval holds where no report was made up."
         ]
         if self.of_question > self.share:
             notes.append(
@@ -82,7 +82,7 @@ def forged_bounds(
     except (IdentifiabilityError, ArgumentError):
         extremes = None
     if extremes is None or solution.fit.probabilities is None:
-        rule = "has no unbiased shares, by which forged reports are bounded"
+        rule = "has no unbiased shares, which the bounds for forged reports need"
         raise MismatchError("estimate", rule, None, "Estimate one question, with one mechanism")
     if solution.data.survey is not None:
         rule = "cannot be bounded with a survey design: a forged report counts by its weight"

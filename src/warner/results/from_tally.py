@@ -56,7 +56,7 @@ def likelihood_data(
         raise ArgumentTypeError("tally", rule, got, remedy)
     mechanism = from_header(tally.header)
     if tally.n <= 0:
-        raise EmptyError("tally", "counts no reports", None, "Tally at least one report")
+        raise EmptyError("tally", "has no reports", None, "Count at least one report")
     channel, counts, domain = mechanism.channel_for(tally, attributes)
     # Of blocks of questions, the people who were asked some of these.
     n = channel.n_people(round(counts.sum() / channel.rows_per_report))
@@ -139,11 +139,11 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
             shares = data.channel.naive_estimate(data.weights)
         if shares is None:
             rule = "cannot be 'reported' where reports do not name values"
-            raise ArgumentError("values", rule, None, "List them")
+            raise ArgumentError("values", rule, None, "List the values")
         indices = np.flatnonzero(shares > 0)
         if len(indices) < 2:
-            rule, got = "must be at least 2 that are reported", str(len(indices))
-            raise ArgumentError("values", rule, got, "List them")
+            rule, got = "'reported' needs at least 2 values that were reported", str(len(indices))
+            raise ArgumentError("values", rule, got, "List the values")
         return indices
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         rule = "must be a list of values, or 'reported'"
@@ -196,7 +196,7 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
         return parts[0]
     if len({data.domain.digest for data in parts}) > 1:
         raise MismatchError(
-            "tallies", "are on different domains", None, "Estimate each domain on its own"
+            "tallies", "have different domains", None, "Estimate each domain separately"
         )
     return side_by_side(parts)
 
@@ -395,7 +395,7 @@ class SurveyCells:
         columns = others if by is None else (by,) if isinstance(by, str) else tuple(by)
         needed = list(dict.fromkeys([*columns, *survey.columns]))
         if tally.reports_per_person > 1 and survey.cluster is None:
-            rule = "must name a column whose values keep all reports of a person together"
+            rule = "must name a column that has one value in all reports of a person"
             got = f"up to {tally.reports_per_person} reports of one person"
             raise ArgumentError("cluster", rule, got)
         by_cell = tally.by(*needed)
@@ -405,7 +405,7 @@ class SurveyCells:
         whole = likelihood_data(total, attributes)
         plausible = tested(total, whole, "groups")
         if whole.channel.is_keyed:
-            rule = "is not known for keys with values"
+            rule = "cannot be used where reports are keys with values"
             raise ArgumentError("survey design", rule, survey.text)
         sizes, shares = _of_cells(by_cell, total, whole, attributes)
         filled = np.flatnonzero(sizes)
@@ -478,8 +478,8 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
     """The tallies of a mapping, and its keys as tuples of one length."""
     if isinstance(groups, Tally) and not groups.columns:
         rule, remedy = (
-            "must be by public columns",
-            "Tally them by group: mechanism.tally(reports, by={...})",
+            "must be counted by public columns",
+            "Count by group: mechanism.tally(reports, by={...})",
         )
         raise ArgumentError("groups", rule, "a tally of all people together", remedy)
     if not isinstance(groups, Mapping | Tally):
@@ -501,7 +501,7 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
     for key, tally in zip(keys, tallies, strict=True):
         alike = tally.header == first.header and tally.kind == first.kind
         if not alike or (tally.rows is None and tally.counts.shape != first.counts.shape):
-            rule = "must hold reports of one mechanism, budget and domain"
+            rule = "must all have reports of the same mechanism, epsilon and domain"
             remedy = "Compare estimates of different mechanisms by compare_groups(a, b)"
             raise MismatchError("groups", rule, _unlike(keys[0], first, key, tally), remedy)
     if not isinstance(groups, Tally):  # groups of one tally are of different reports

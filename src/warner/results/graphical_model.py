@@ -124,7 +124,7 @@ class GraphicalModel:
         if cells > _LARGEST_MARGIN or self.tree.work(axes) > _LARGEST_WORK:
             rule = (
                 f"must have at most {_LARGEST_MARGIN} combinations of values, and "
-                f"{_LARGEST_WORK} with those of a clique"
+                f"{_LARGEST_WORK} with the attributes that the model ties to them"
             )
             remedy = "Ask for fewer attributes, or draw people with sample(n)"
             raise ArgumentError("names", rule, str(cells), remedy)
@@ -244,8 +244,8 @@ def graphical_model(
         if mechanism.asks_together([names[i], names[j]])
     ]
     if not every:
-        rule = "were never asked two of one person, so nothing is known of them together"
-        raise ArgumentError("attributes", rule, ", ".join(names[:4]), 'Ask blocks="pairs"')
+        rule = "no person was asked two of them, so nothing is known of them together"
+        raise ArgumentError("attributes", rule, ", ".join(names[:4]), 'Ask with blocks="pairs"')
     reports: dict[Axes, LikelihoodData] = {}
     pairs: dict[Axes, np.ndarray] = {}
     for axes in steps(every, "pairs"):
@@ -296,8 +296,8 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
 def _shares(data: LikelihoodData) -> np.ndarray:
     """The recommended estimate of one or two attributes."""
     if not data.channel.has_likelihood:
-        rule = "must be of attributes whose reports have a likelihood"
-        remedy = "Tally with ways=2, and leave out attributes of keys with values"
+        rule = "must have counts from which the likelihood of its reports is known"
+        remedy = "Tally with ways=2, and leave out attributes that are keys with values"
         raise ArgumentError("tally", rule, None, remedy)
     return recommended_fit(data)[1].shares
 

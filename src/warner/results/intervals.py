@@ -121,7 +121,7 @@ def _bounds(
         return wald(solution.data, level, target)
     if kind == "likelihood":
         if target != "population":
-            rule = "of kind 'likelihood' are for the population"
+            rule = "of kind 'likelihood' need target='population'"
             raise ArgumentError("intervals", rule, show(target), "Use kind='score'")
         return likelihood_ratio_limits(solution.data, normal_quantile(level) ** 2)
     if kind == "average":
@@ -143,8 +143,8 @@ def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None,
         return kind, planned
     text = kind.removeprefix("anytime:")
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        rule = "anytime:N must have the planned number N of reports, a positive integer"
-        raise ArgumentError("kind", rule, show(kind), "Say anytime:1000")
+        rule = "must be anytime:N, where N is the planned number of reports, a positive integer"
+        raise ArgumentError("kind", rule, show(kind), "For example anytime:1000")
     return "anytime", int(text)
 
 
@@ -373,7 +373,7 @@ def posterior(
     """
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
-        rule = "must be 'population' for a posterior of the population's shares"
+        rule = "must be 'population' for intervals of kind 'posterior'"
         remedy = "Use kind='bootstrap'"
         raise ArgumentError("target", rule, None, remedy)
     if solution.normal is not None and weights is None:
@@ -383,7 +383,7 @@ def posterior(
         remedy = "Use kind='bootstrap'"
         raise ArgumentError("kind", rule, solution.method, remedy)
     if solution.data.reports_per_person > 1:
-        rule = "'posterior' takes each report as that of another person"
+        rule = "'posterior' needs each report to come from a different person"
         got = f"up to {solution.data.reports_per_person} reports of one person"
         raise ArgumentError("kind", rule, got, "Use kind='score' or 'bootstrap'")
     of_shares, rough = solution.fit.posterior, solution.rough_posterior
@@ -442,16 +442,16 @@ def fisher(
     data, theta = solution.data, solution.probabilities
     matrix = _functions(weights, data.domain.size)
     if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
-        rule = "must be the maximum of the likelihood of whole reports"
+        rule = "must be the best fit to whole reports, as from MaximumLikelihood()"
         remedy = "Use kind='score' or 'bootstrap'"
         raise ArgumentError("estimate", rule, solution.method, remedy)
     if (theta <= 0).any():
-        rule = "must have no share at 0"
-        remedy = "Use kind='score', which holds at the border too"
-        raise ArgumentError("estimate", rule, f"{np.count_nonzero(theta <= 0)} at 0", remedy)
+        rule = "must have no share of 0 for kind='fisher'"
+        remedy = "Use kind='score', which holds for shares of 0, too"
+        raise ArgumentError("estimate", rule, f"{np.count_nonzero(theta <= 0)} of them", remedy)
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
-        rule = "'fisher' takes reports of several mechanisms as those of different people"
+        rule = "'fisher' needs reports of several mechanisms to come from different people"
         raise ArgumentError("kind", rule, None, "Use kind='score' or 'bootstrap'")
     information = _information(data, theta)
     basis = np.linalg.qr(
@@ -460,7 +460,7 @@ def fisher(
     inner = basis.T @ information @ basis
     values, vectors = np.linalg.eigh(inner)
     if values.size and values[0] <= 1e-12 * values[-1]:
-        rule = "leaves some function of the shares unidentified"
+        rule = "gives the same reports for different shares"
         remedy = "Use kind='bootstrap'"
         raise IdentifiabilityError("channel", rule, None, remedy)
     spread = (matrix @ basis) @ (vectors / np.sqrt(values))
@@ -493,7 +493,7 @@ def normal_quantile(level: float, degrees: float = np.inf) -> float:
     """
     upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
-        raise ArgumentError("level", "must be further from 1", repr(level))
+        raise ArgumentError("level", "is too near to 1", repr(level))
     if np.isfinite(degrees):
         return float(scipy.special.stdtrit(degrees, upper))
     return NormalDist().inv_cdf(upper)
@@ -524,7 +524,7 @@ def _vector(value: ArrayLike) -> np.ndarray:
     """The result of a function of the shares, as finite numbers (r,)."""
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if array.ndim != 1 or not np.isfinite(array).all():
-        rule = "as a function must give finite numbers, of shape (r,)"
+        rule = "must be a function that returns finite numbers of shape (r,)"
         raise ArgumentError("weights", rule, f"shape {array.shape}")
     return array
 
@@ -540,7 +540,9 @@ def _functions(weights: Weights, size: int) -> np.ndarray:
             "weights", f"must be numbers, of shape (r, {size})", kind(weights)
         ) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
-        raise ArgumentError("weights", f"must be finite, of shape (r, {size})", str(matrix.shape))
+        raise ArgumentError(
+            "weights", f"must be finite numbers of shape (r, {size})", str(matrix.shape)
+        )
     return matrix
 
 

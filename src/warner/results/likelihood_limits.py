@@ -52,7 +52,7 @@ def likelihood_ratio_limits(data: LikelihoodData, quantile: float) -> FloatArray
     """
     size = data.domain.size
     if size > MOST_VALUES:
-        rule, got = f"'likelihood' goes with at most {MOST_VALUES} values", str(size)
+        rule, got = f"'likelihood' can be used for at most {MOST_VALUES} values", str(size)
         raise ArgumentError("kind", rule, got, "Use kind='score'")
     profile, everybody = Profile(data), np.ones(size)
     return np.array([profile.limits(one, everybody, quantile) for one in np.eye(size)])

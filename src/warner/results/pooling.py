@@ -418,7 +418,7 @@ class GroupStatus(Enum):
 
     POOLED = "estimated from its reports, and drawn towards the other groups"
     ALONE = "estimated from its reports alone"
-    NO_REPORTS = "has no reports: its shares are not known, or those expected from other groups"
+    NO_REPORTS = "has no reports: its shares are not known, or are expected from other groups"
 
 
 @dataclass(frozen=True, repr=False)
@@ -427,13 +427,13 @@ class PooledShares(Estimator):
 
     pool: str
 
-    summary = "shares of groups, drawn towards each other by as much as the reports warrant"
+    summary = "shares of groups, drawn towards each other as much as the reports suggest"
 
     def __repr__(self) -> str:
         return f"PooledShares({self.pool!r})"
 
     def _fit(self, data: LikelihoodData) -> Fit:
-        rule = "is of groups, and these reports are of one"
+        rule = "needs several groups, and these reports are of one group"
         raise ArgumentTypeError("pool", rule, self.pool, "Use kind='score', or estimate the groups")
 
 
@@ -509,12 +509,12 @@ class GroupAxis:
         if isinstance(mechanism, Permanent):
             stays = mechanism.of_rounds(self.rounds).epsilon
             return (
-                f"A person who reported at all {self.rounds} times and gave one answer has spent "
-                f"epsilon = {stays:.6g} in all; people whose answers changed in the same rounds, "
-                f"at most {self.spent.epsilon:.6g}."
+                f"A person who reported all {self.rounds} times and always gave the same answer "
+                f"has spent epsilon = {stays:.6g} in all. Between people whose answers changed in "
+                f"the same rounds, it is at most {self.spent.epsilon:.6g}."
             )
         return (
-            f"A person who reported at all {self.rounds} times has spent epsilon = "
+            f"A person who reported all {self.rounds} times has spent epsilon = "
             f"{self.spent.epsilon:.6g} in all."
         )
 
@@ -527,7 +527,7 @@ class GroupAxis:
             kind = "posterior"
         if kind == "posterior":
             if self.posterior is None or target != "population":
-                rule = "'posterior' needs pooled groups and the target 'population'"
+                rule = "'posterior' needs pooled groups and target='population'"
                 raise ArgumentError("kind", rule, None, "Use kind='score'")
             return self.posterior.of_shares.interval(level, self.probabilities)
         bounds = np.tile([0.0, 1.0], (*self.probabilities.shape, 1))
@@ -553,7 +553,7 @@ class GroupAxis:
         if self.time is None:
             return "hold on average over groups"
         # A band over all times at once would be wider.
-        return "hold on average over groups, for each time by itself and not for a whole path"
+        return "hold on average over groups, for each time by itself and not for all times at once"
 
     def rows(self, level: float, target: str, kind: str | None) -> list[dict[str, Any]]:
         """The shares of all values in all groups: see :meth:`warner.Estimate.rows`."""
@@ -578,7 +578,7 @@ class GroupAxis:
         g = self.table.place(key)
         data = self.table.parts[g]
         if data is None:
-            rule, remedy = "has no reports", "rows() says what is expected of it"
+            rule, remedy = "has no reports", "rows() shows what is known about it"
             raise EmptyError(f"group {self.table.labels[g]}", rule, None, remedy)
         if self.posterior is None:
             member: Solution = self.members[g]
@@ -618,16 +618,16 @@ def chosen_pool(
     """How groups are pooled, where the caller leaves it open."""
     if table.cells is not None:
         if pool not in (None, "none") or time is not None:
-            rule = "takes groups as of different clusters, drawn one by one"
+            rule = "needs groups without clusters in common, and people drawn one by one"
             remedy = "Leave pool= and time= out"
             raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
         return "none"
     if method is not None and pool in ("partial", "path"):
-        rule = "is not used for pooled groups"
+        rule = "cannot be chosen for pooled groups"
         raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")
     if time is not None and pool in ("partial", "none"):
-        rule = "goes with pool='path'"
-        raise ArgumentError("time", rule, show(pool))
+        rule = "can be used only with pool='path'"
+        raise ArgumentError("time", rule, show(pool), "Leave pool= out")
     if pool is not None:
         return pool
     # Groups that nobody asked to be pooled have the estimates that each has by itself.

@@ -70,7 +70,7 @@ class Ranks(Tabular):
     @property
     def text(self) -> str:
         """What the level means, in words."""
-        return f"With probability {100 * self.level:g} % all ranks hold together."
+        return f"With probability {100 * self.level:g} % all ranks are right at the same time."
 
     def __len__(self) -> int:
         return self.domain.size
@@ -183,7 +183,7 @@ class Share(float):
         index = place_of(solution.domain, value)
         if index is None:
             rule, got = f"must be one of {solution.domain.size} values of the domain", show(value)
-            raise ArgumentError("value", rule, got, "list(estimate) has all of them")
+            raise ArgumentError("value", rule, got, "list(estimate) shows all of them")
         return cls(solution, index)
 
     def __new__(cls, solution: Any, index: int) -> Share:
@@ -257,8 +257,8 @@ class Top(Tabular):
         """What the level means, in words."""
         return (
             f"The {len(self)} largest of {self.domain.size} shares, from {self.n:,} reports. With "
-            f"probability {100 * self.level:g} % all intervals and ranks hold, whichever values "
-            "are shown."
+            f"probability {100 * self.level:g} % all intervals and ranks are right, whichever "
+            "values are shown."
         )
 
     @property

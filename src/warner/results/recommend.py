@@ -121,7 +121,7 @@ def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
     """The recommended estimator for the data, and its fit."""
     if data.domain.size > _MOST_VALUES:
         rule = f"must have at most {_MOST_VALUES} values for the recommended method"
-        remedy = "Name a method: Inversion('project'), -m project"
+        remedy = "Choose a method: Inversion('project'), or -m project"
         raise ArgumentError("domain", rule, str(data.domain.size), remedy)
     smooth = recommended(data.domain, data.channel)
     fit = smooth.fit(data)
@@ -214,7 +214,7 @@ _ELSEWHERE = {
     "inv-p": "project",
     "inv-n": "normalize",
 }
-_TO_THE_END = "Run until it converges it is 'mle'; stopped early it is 'em:100' or 'em:auto'"
+_TO_THE_END = "Write 'mle' to run it until it converges, 'em:100' or 'em:auto' to stop early"
 _OF_TWO = {"em": _TO_THE_END, "ibu": _TO_THE_END}
 
 
@@ -300,11 +300,16 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
     registered = METHODS.get(name)
     taken = name in {**SYNONYMS, **_ELSEWHERE}
     if taken or (registered is not None and not same_definition(registered.make, make)):
-        raise ArgumentError("name", "is taken by another method", show(name), "Rename it")
+        raise ArgumentError(
+            "name", "is the name of another method", show(name), "Choose another name"
+        )
     try:
         made: object = make()
     except TypeError as problem:
-        rule, remedy = "must make an estimator without arguments", "Give each option a default"
+        rule, remedy = (
+            "must make an estimator when called without arguments",
+            "Give each option a default",
+        )
         raise ArgumentTypeError(name, rule, str(problem), remedy) from None
     if not isinstance(made, Estimator):
         rule, remedy = "must make an estimator", "Derive the class from warner.estimators.Estimator"
@@ -339,8 +344,8 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
     if better.inverts:
         better = estimators.MaximumLikelihood()
     rule = (
-        "starts from estimates of single shares, which are badly conditioned here: their variance "
-        f"is {ratio:.2g} times that of reports with as much information about every share"
+        "starts from estimates of single shares, which are very uncertain here: their variance "
+        f"is {ratio:.2g} times as large as the information in the reports allows"
     )
     return message("method", rule, repr(estimator), f"Use {better!r}")
 
@@ -358,12 +363,12 @@ def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | 
     if is_place or gain <= WORTH_KEEPING or not few.keeps(data.n):
         return None
     rule = (
-        "has bit sums, which leave out a part of what the reports say: whole reports take "
-        f"{gain:.0%} off the variance where all shares are equal, and more where they are not"
+        "has only the sum of each bit, which loses a part of what the reports say: whole reports "
+        f"take {gain:.0%} off the variance if all shares are equal, and more if they are not"
     )
     remedy = (
-        "Tally with keep_reports=True (warner tally --keep-reports). SQL, the collector and frames "
-        "count bit sums alone unless they are told"
+        "Tally with keep_reports=True (run: warner tally --keep-reports). SQL, the collector and "
+        "data frames keep only the sums unless you ask for whole reports"
     )
     return message("tally", rule, None, remedy)
 
@@ -475,7 +480,7 @@ def register(thing: Any) -> Any:
     if isinstance(thing, type) and issubclass(thing, Estimator):
         rule, remedy = "needs a name", "Write @warner.register('my-method') above the class"
         raise ArgumentError("estimator", rule, thing.__name__, remedy)
-    rule = "must be a class of mechanisms, or the name of an estimator"
+    rule = "must be a class of mechanisms, or a name for an estimator"
     raise ArgumentTypeError("register", rule, kind(thing))
 
 
@@ -484,7 +489,10 @@ def _decorator(name: str) -> Callable[[Any], Any]:
 
     def decorated(make: Any) -> Any:
         if isinstance(make, type) and issubclass(make, Mechanism):
-            rule, remedy = "has the name of its class", "Write @warner.register above it"
+            rule, remedy = (
+                "is named by its class alone",
+                "Write @warner.register above the class, without a name",
+            )
             raise ArgumentError("mechanism", rule, repr(name), remedy)
         add_method(name, make)
         return make

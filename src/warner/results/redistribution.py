@@ -82,7 +82,7 @@ class Redistributed:
         tags = ", ".join(self.tag_shares)
         for tag, value in losses.items():
             if tag not in self.tag_shares or not 0 <= real(f"background {tag}", value) <= 2:
-                rule = f"must give an l1 loss in [0, 2] to tags among {tags}"
+                rule = f"must give an l1 loss from 0 to 2 for the tags {tags} alone"
                 raise ArgumentError("background", rule, f"{tag}: {value}")
         return loss + sum(
             abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
@@ -130,7 +130,7 @@ def redistributed(
     tagged = estimate.domain
     if not tagged.tags:
         rule = "has no tags to redistribute"
-        remedy = "It must come from the tally of a PersonalizedULDP mechanism"
+        remedy = "Use an estimate from the tally of a PersonalizedULDP mechanism"
         raise MismatchError("estimate", rule, None, remedy)
     size = tagged.untagged.size
     distributions = _background(background, tagged.tags)
@@ -154,12 +154,12 @@ def _background(
     """Background knowledge as a dict; refused where it names an unknown tag."""
     if background is not None and not isinstance(background, Mapping):
         raise ArgumentTypeError(
-            "background", "must be a dict of tags and their distributions", kind(background)
+            "background", "must be a dict {tag: distribution}", kind(background)
         )
     distributions = {} if background is None else dict(background)
     if any(tag not in tags for tag in distributions):
         named = ", ".join(map(str, distributions))
-        raise ArgumentError("background", f"must be of tags among {', '.join(tags)}", named)
+        raise ArgumentError("background", f"must name only the tags {', '.join(tags)}", named)
     return distributions
 
 
@@ -174,7 +174,7 @@ def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:
         law = channel.binomial_law(np.full(channel.shape[1], 1 / channel.shape[1]))
         if law is None:
             rule = "does not say which values are sensitive for everyone"
-            remedy = "It must come from tallies of PersonalizedULDP mechanisms"
+            remedy = "Use an estimate from tallies of PersonalizedULDP mechanisms"
             raise MismatchError("estimate", rule, None, remedy)
         # Only the value itself makes the reports that support such a value.
         mask |= law.q[:size] == 0

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 
 
 SHRUNK = (
-    "* Shrunk towards the other shares, further than an interval from the reports of this answer "
-    "alone would allow."
+    "* This share was drawn towards the others, out of the interval that the reports of this "
+    "answer alone would give."
 )
-_ALL = "-o FILE.csv, or to_frame() in Python, has all of them."
+_ALL = "To see all of them, add -o FILE.csv to the command, or use to_frame() in Python."
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
@@ -140,7 +140,7 @@ def about_combinations(result: Any) -> str:
     if result.attribute is not None or len(names) < 2:
         return ""
     alone = f'warner.estimate(tally, attributes=["{names[0]}"])'
-    return f"These are combinations of {' and '.join(names)}. One question alone: {alone}."
+    return f"These are combinations of {' and '.join(names)}. For one question alone: {alone}."
 
 
 def _has_summaries(result: Any) -> bool:
@@ -212,7 +212,7 @@ def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
 def about_bands(result: Any) -> str:
     """The sentence that says how many values the bands hold."""
     size = result.domain.size
-    return f"These are bands of {size:,} values. {_ALL}"
+    return f"The {size:,} values are shown in bands. {_ALL}"
 
 
 def about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -279,7 +279,7 @@ def summaries_shown(
     rows = summary_rows(result, named, level, target, kind)
     notes = [
         design_effect_in_words(result),
-        f"Each interval is for {PEOPLE[target]}, and for its number alone.\n",
+        f"Each interval is for {PEOPLE[target]}, and holds for its own number alone.\n",
     ]
     return table_of_summaries(rows, level, notes, title(result))
 
@@ -315,7 +315,7 @@ def _table_of_keys(result: Any, keys: Sequence[Mapping[str, Any]], level: float)
     ]
     notes = [
         "Each interval holds for its own key. Where few people have a key, the interval of its "
-        "mean can be as wide as all values.",
+        "mean can include all values.",
         unusual_end(result),
     ]
     return Table(columns, rows, notes, title(result), explained=explained(result, "wald"))

@@ -212,7 +212,7 @@ class Sums:
             ) from None
         if matrix.ndim != 2 or matrix.shape[1] != size:
             raise ArgumentError(
-                "weights", f"must be finite, of shape (r, {size})", str(matrix.shape)
+                "weights", f"must be finite numbers of shape (r, {size})", str(matrix.shape)
             )
         return lifted(matrix.T, self.shape, self.keep).T
 
@@ -282,7 +282,7 @@ def attribute_names(domain: Domain) -> list[str]:
     """The names of the attributes of a Product."""
     if not domain.attributes:
         raise ArgumentTypeError(
-            "domain", "must be a Product, of several attributes", type(domain).__name__
+            "domain", "must have several attributes (a Product)", type(domain).__name__
         )
     return list(domain.attributes)
 
@@ -294,16 +294,16 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
         rule = "must be names of attributes"
-        remedy = f"There are {', '.join(attributes)}"
+        remedy = f"The attributes are {', '.join(attributes)}"
         raise ArgumentTypeError("names", rule, kind_of(names), remedy)
     listed = [names] if isinstance(names, str) else list(names)
     unknown = [name for name in listed if name not in attributes]
     if unknown:
         raise ArgumentError(
-            "names", f"must be attributes of the domain, {', '.join(attributes)}", show(unknown[0])
+            "names", f"must be attributes of the domain: {', '.join(attributes)}", show(unknown[0])
         )
     if len(set(listed)) < len(listed) or len(listed) < least:
-        raise ArgumentError("names", f"must be distinct, at least {least}", show(listed))
+        raise ArgumentError("names", f"must be different names, at least {least}", show(listed))
     return tuple(attributes.index(name) for name in listed)
 
 

@@ -613,10 +613,10 @@ def mass(estimate: Solution, low: float, high: float) -> Quantity:
     low, high = real("low", low), real("high", high)
     for name, value in (("low", low), ("high", high)):
         if not first <= value <= last:
-            rule = f"must lie in the domain, {first:.10g}..{last:.10g}"
+            rule = f"must lie in the domain, from {first:.10g} to {last:.10g}"
             raise ArgumentError(name, rule, f"{value:.10g}")
     if low > high:
-        raise ArgumentError("low", f"must be at most high, {high:.10g}", f"{low:.10g}")
+        raise ArgumentError("low", f"must be at most high, which is {high:.10g}", f"{low:.10g}")
     if domain.edges is None:
         weights = ((points >= low) & (points <= high)).astype(np.float64)
     else:
@@ -633,7 +633,7 @@ def tail(estimate: Solution, limit: float, is_above: bool) -> Quantity:
     first, last = domain.ends[0]
     limit = real("limit", limit)
     if not first <= limit <= last:
-        rule = f"must lie in the domain, {first:.10g}..{last:.10g}"
+        rule = f"must lie in the domain, from {first:.10g} to {last:.10g}"
         raise ArgumentError("limit", rule, f"{limit:.10g}")
     if domain.edges is None:
         weights = (points > limit if is_above else points < limit).astype(np.float64)
@@ -666,12 +666,12 @@ def _points(domain: Domain, name: str) -> np.ndarray:
     if domain.points is not None:
         return domain.points
     each, other = (
-        ("combination", "Tally a numeric attribute by itself")
+        ("combination", "Count a numeric attribute by itself")
         if domain.attributes
         else ("value", "Use Integers or Interval if the values are numbers")
     )
-    rule = "needs values that are numbers or places, as of Integers, Interval or Grid"
-    remedy = f"{other}, or ask for {_WEIGHTS} for each {each}"
+    rule = "needs values that are numbers or places, such as Integers, Interval or Grid"
+    remedy = f"{other}, or use {_WEIGHTS} for each {each}"
     raise ArgumentTypeError(name, rule, type(domain).__name__, remedy)
 
 
@@ -680,6 +680,6 @@ def _line(domain: Domain, name: str) -> np.ndarray:
     points = _points(domain, name)
     if points.shape[1] == 1:
         return points[:, 0]
-    rule = "needs values in an order, as of Integers or Interval"
-    remedy = f"Ask for mean() or variance(), or for {_WEIGHTS} for each value"
+    rule = "needs values in an order, such as Integers or Interval"
+    remedy = f"Use mean() or variance(), or {_WEIGHTS} for each value"
     raise ArgumentTypeError(name, rule, type(domain).__name__, remedy)

@@ -39,36 +39,46 @@ _WORTH = 0.05  # half the width that a survey is mostly asked for
 
 # What an interval promises, in one clause of the sentence under a table.
 _PROMISES = {
-    "average": "on average as many hold as the percentage says, but fewer of the largest",
+    "average": (
+        "on average as many are right as the percentage says, but the largest shares are missed "
+        "more often"
+    ),
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
 }
-_EACH_ALONE = "Each group is estimated from its own reports alone, and its intervals hold for it."
+_EACH_ALONE = (
+    "Each group is estimated from its own reports alone, and its intervals hold for this group."
+)
 _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
-    "score": "Each holds for one answer, also if you look at it because its share is large.",
-    "wald": "Each is around the unbiased estimate, and holds for one answer, not for all.",
+    "score": "Each interval holds for one answer, even if you chose it because its share is large.",
+    "wald": "Each interval is around the unbiased estimate, and holds for one answer, not for all.",
     "likelihood": (
-        "Each has the shares that a likelihood-ratio test does not reject, one answer at a time."
+        "Each interval has the shares of its answer that a likelihood-ratio test does not reject."
     ),
     "average": (
-        "Together they hold as many of the values' shares as the percentage says, on average over "
-        "the values. Of shares that fall like 1, 1/2, 1/3, the largest is missed in up to half of "
-        "the surveys. Intervals of kind 'score' hold for each value."
+        "On average over the values, as many intervals contain the true share as the percentage "
+        "says. But where shares fall like 1, 1/2, 1/3, the largest is missed in up to half of the "
+        "surveys. Intervals of kind 'score' hold for each value."
     ),
-    "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
+    "simultaneous": (
+        "The intervals are around the unbiased estimates, and hold for all values at once."
+    ),
     "anytime": (
-        "They are around the unbiased estimates. Each holds for its value at all numbers of "
-        "reports together, for somebody who looks again and again."
+        "The intervals are around the unbiased estimates. Each holds for its value however often "
+        "you look while reports come in."
     ),
-    "bootstrap": "Each is from the bootstrap, and holds for one answer, not for all.",
+    "bootstrap": (
+        "Each interval is from the bootstrap (repeated simulation), and holds for one answer, not "
+        "for all."
+    ),
     "posterior": (
-        "Each is from a posterior of smooth shares with heaps at round numbers. It holds for its "
-        "value, not for all at once."
+        "Each interval is from a model of smooth shares with heaps at round numbers. It holds for "
+        "its value, not for all values at once."
     ),
 }
-NO_INTERVALS = "There are no intervals: the same reports can come from different shares."
+NO_INTERVALS = "There are no intervals: different shares can give the same reports."
 PEOPLE = {
     "population": "the population that these people come from",
     "respondents": "these respondents",
@@ -90,7 +100,7 @@ def asked_in_words(data: LikelihoodData) -> str:
     if every == data.n:
         return ""
     words = {2: "both", 3: "all three", 4: "all four"}.get(count, f"all {count}")
-    some = f"{data.n - every:,} {'one' if count == 2 else 'some'} of them"
+    some = f"{data.n - every:,} only {'one' if count == 2 else 'some'} of them"
     if data.reports_per_person > 1:
         return f"{every:,} are about {words}, {some}"
     people = f"{every:,} people were" if every > 1 else ("1 person was" if every else "nobody was")
@@ -106,8 +116,8 @@ def about_paper(result: Any) -> list[str]:
     unbiased = result.data.channel.invert(result.data.weights)
     outside = int(np.argmin(unbiased))
     beyond = (
-        f"Without its bounds the share of {as_text(result.domain.labels[outside])} would be "
-        f"{100 * unbiased[outside]:.1f} %; the nearest that is possible is shown."
+        f"The calculation gives {100 * unbiased[outside]:.1f} % for "
+        f"{as_text(result.domain.labels[outside])}; the nearest possible share is shown."
     )
     return [
         *([beyond] if unbiased[outside] < 0 else []),
@@ -116,8 +126,8 @@ def about_paper(result: Any) -> list[str]:
 
 
 FOLLOWED = (
-    "All of this assumes that people followed the card: answers that protect oneself, such as "
-    '"no" whatever is true, bias every design for one group.'
+    "All of this assumes that people followed the card. If some protect themselves, for "
+    'example by always saying "no", the estimate is wrong, in every design for one group.'
 )
 
 
@@ -329,7 +339,7 @@ def _of_design(result: Any) -> list[Column]:
 def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
     """The sentence on reports that tell next to nothing, by the rows of their table; else ""."""
     data, z, domain = result.data, normal_quantile(0.95), result.domain.answered
-    needed = "'warner plan' says how many people are needed"
+    needed = "To see how many people are needed, run: warner plan"
     if result.groups is None and domain.dimension == 1 and domain.points is not None:
         # Single shares of many numbers are known badly where the mean is known well, and under a
         # prior of smoothness they have narrow intervals whatever the reports say. So numbers are
@@ -379,10 +389,10 @@ def notebook_groups(result: Any) -> Table:
         rows = [row for x in shown for row in table.rows[x::size]]
     else:
         rows = [row for i, row in enumerate(table.rows) if i % size in shown]
-    values = f"{most} values" if most > 1 else "value"
-    notes = [f"The {values} of {size:,} with the largest shares."] if size > most else []
+    few = f"{most} values with the largest shares" if most > 1 else "value with the largest share"
+    notes = [f"This table shows the {few}, of {size:,} values."] if size > most else []
     if len(rows) > _MOST_ROWS:
-        notes.append(f"The first {_MOST_ROWS} of {len(rows):,} rows; to_frame() has all.")
+        notes.append(f"The first {_MOST_ROWS} of {len(rows):,} rows are shown; to_frame() has all.")
     return replace(table, rows=rows[:_MOST_ROWS], notes=[*notes, *table.notes])
 
 
@@ -407,7 +417,7 @@ def about_intervals(kind: str, target: str) -> str:
     if kind == "none":
         return NO_INTERVALS
     if kind == "own":
-        return f"{_EACH_ALONE} They are for {PEOPLE[target]}."
+        return f"{_EACH_ALONE} The intervals are for {PEOPLE[target]}."
     return f"The intervals are for {PEOPLE[target]}; {_PROMISES.get(kind, _PROMISE)}."
 
 
@@ -417,15 +427,15 @@ _USUAL = (Status.EXACT, Status.CONVERGED, Status.COMPLETED)
 def unusual_end(result: Any) -> str:
     """How the method ended, where readers have to know it; "" where it ended as it should."""
     unique = result.unique or ""
-    several = f"The maximum is {unique}." if unique.startswith("not unique") else ""
+    several = f"The best fit is {unique}." if unique.startswith("not unique") else ""
     ended = "" if result.status in _USUAL else _sentence(str(result.status))
     return f"{ended} {several}".strip()
 
 
 def explained(result: Any, kind: str) -> list[str]:
     """How the shares and the intervals were computed, for readers who ask."""
-    gap = "" if result.gap is None else f"Gap {result.gap:.1e} nats per report."
-    unique = "" if result.unique is None else f"The maximum is {result.unique}."
+    gap = "" if result.gap is None else f"The gap is {result.gap:.1e} nats per report."
+    unique = "" if result.unique is None else f"The best fit is {result.unique}."
     method = f"Method: {result.method}. {method_and_status(result)}"
     made = INTERVALS.get(kind, "")
     return [" ".join(filter(None, [made, method, gap, unique]))]
@@ -448,9 +458,9 @@ def design_effect_in_words(result: Any) -> str:
     if result.data.survey is None:
         return ""
     if result.data.degrees < _FEW_DEGREES:
-        return "The clusters are too few to know what the design of the survey costs."
+        return "There are too few clusters to know how much precision the survey design costs."
     return (
-        f"Design effect {result.data.design_effect:.3g}: as much as "
+        f"Design effect {result.data.design_effect:.3g}: these people tell as much as "
         f"{result.data.effective_n:,.0f} people drawn one by one."
     )
 

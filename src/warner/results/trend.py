@@ -90,7 +90,7 @@ class Trend(Tabular):
             if slope < 0:
                 slope, low, high = -slope, -high, -low
             lines.append(
-                f"The {about} {way} by {slope:.2g}{unit} for one unit more of the score "
+                f"The {about} {way} by {slope:.2g}{unit} for each unit more of the score "
                 f"({100 * self.level:.4g} % interval {low:.2g} to {high:.2g}, {shown_p(row['p'])})."
             )
         return "\n".join([*lines, self.test.text])
@@ -165,8 +165,10 @@ def trend(
     reported = {g: d for g, d in enumerate(table.parts) if d is not None and d.n > 1}
     used = list(reported)
     if len(used) < _LEAST_GROUPS:
-        rule = f"must be at least {_LEAST_GROUPS} of 2 reports or more"
-        raise ArgumentError("groups", rule, str(len(used)), "Compare two by compare_groups")
+        rule = f"must be at least {_LEAST_GROUPS}, with 2 or more reports each"
+        raise ArgumentError(
+            "groups", rule, str(len(used)), "Compare two groups with compare_groups"
+        )
     samples = [Sample.of(table.labels[g], data, "population") for g, data in reported.items()]
     x = np.array([given[g] for g in used])
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
@@ -240,7 +242,7 @@ def _scores(table: GroupTable, scores: Any) -> np.ndarray:
     count = len(table.keys)
     if scores is None:
         if len(table.names) != 1:
-            rule = f"must be given for groups by {', '.join(table.names) or 'no column'}"
+            rule = f"must be given where groups are by {', '.join(table.names) or 'no column'}"
             raise ArgumentError("scores", rule, None, "For example scores=[1, 2, 3]")
         try:
             return np.array([time_as_number(table.names[0], key[0]) for key in table.keys])
@@ -249,7 +251,7 @@ def _scores(table: GroupTable, scores: Any) -> np.ndarray:
     if isinstance(scores, Mapping):
         places = {table.place(key, "scores"): score for key, score in scores.items()}
         if missing := [label(table.keys[g]) for g in range(count) if g not in places]:
-            raise ArgumentError("scores", "must have one of every group", f"none for {missing[0]}")
+            raise ArgumentError("scores", "must have one for every group", f"none for {missing[0]}")
         scores = [places[g] for g in range(count)]
     numbers = numbers_of("scores", scores)
     if numbers.shape != (count,):

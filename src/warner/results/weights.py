@@ -41,7 +41,7 @@ class WeightStatus(Enum):
     """How weights were made; the text is for people."""
 
     EXACT = "every margin is met"
-    NOT_CONVERGED = "the margins are not met: they contradict each other or the groups"
+    NOT_CONVERGED = "the margins are not met: they contradict each other, or do not fit the groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,8 @@ class WeightedEstimate(Tabular):
             f"{reports_of(self.n, self.groups.whole.simulated)} of {len(self.keys):,} groups, "
             f"weighted by "
             f"{', '.join(self.margins)}: {self.status.value}. Design effect "
-            f"{self.design_effect:.3g}: as much as {self.effective_n:,.0f} reports of equal weight."
+            f"{self.design_effect:.3g}: these reports tell as much as {self.effective_n:,.0f} "
+            "reports of equal weight."
         )
 
     def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
@@ -241,7 +242,7 @@ def weighted(
     """
     table = group_table(groups, attributes)
     if (margins is None) == (weights is None):
-        rule = "or weights must be given, and not both"
+        rule = "either margins or weights must be given, not both"
         raise ArgumentError("margins", rule)
     if weights is not None:
         group_weights = _person_weights(table, weights) * table.sizes
@@ -287,7 +288,7 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
     name = " x ".join(map(str, columns))
     for column in columns:
         if column not in table.names:
-            rule = f"must be of the public columns {', '.join(table.names)}"
+            rule = f"must be for the public columns {', '.join(table.names)}"
             raise ArgumentError("margins", rule, show(column))
     places = [table.names.index(column) for column in columns]
     values_of_groups = [tuple(key[i] for i in places) for key in table.keys]
@@ -300,7 +301,7 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
             rule = "must have a number of at least 0 for each value of its columns"
             raise ArgumentError(f"margin {name}", rule, show(value))
         if amount > 0 and key not in reported:
-            rule = f"has people of {label(key)}, and no group with reports has that value"
+            rule = f"has people of {label(key)}, but no group with reports has that value"
             remedy = "Join the value with another one, in the groups and in the margin"
             raise EmptyError(f"margin {name}", rule, None, remedy)
         cells[key] = amount
@@ -310,7 +311,7 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
         raise ArgumentError(f"margin {name}", rule, f"none for {', '.join(missing[:5])}")
     total = sum(cells.values())
     if not 0 < total < np.inf:
-        rule = "must have a positive sum, and a finite one"
+        rule = "must have a sum that is positive and finite"
         raise ArgumentError(f"margin {name}", rule, show(total))
     number_of_cell = {key: i for i, key in enumerate(cells)}
     spare = len(number_of_cell)  # the cell of groups without reports that the margin does not name
@@ -324,9 +325,9 @@ def _require_one_total(targets: list[Target]) -> None:
     first = targets[0]
     for target in targets[1:]:
         if abs(target.total - first.total) > _TOTALS * first.total:
-            rule = "must have one total"
+            rule = "must all have the same total"
             got = f"{first.total:.10g} by {first.name}, {target.total:.10g} by {target.name}"
-            raise ArgumentError("margins", rule, got, "Give the same population")
+            raise ArgumentError("margins", rule, got, "Give numbers of the same population")
 
 
 def _raked(sizes: np.ndarray, targets: list[Target]) -> tuple[np.ndarray, bool]:
@@ -371,7 +372,7 @@ def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarr
         numbers[table.place(key, "weights")] = amount
     missing = np.isnan(numbers) & (table.sizes > 0)
     if missing.any():
-        rule = "must have one for every group with reports"
+        rule = "must have a weight for every group with reports"
         got = f"none for {label(table.keys[int(np.argmax(missing))])}"
         raise ArgumentError("weights", rule, got)
     numbers = np.where(np.isnan(numbers), 0.0, numbers)

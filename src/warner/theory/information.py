@@ -72,7 +72,7 @@ def fisher_information(mechanisms: Mechanisms, theta: ArrayLike, n: People = 1) 
     information, infinite = _information(mechanisms, theta, n)[1:]
     if infinite.any():
         rule = "must give every report a positive probability, else the information is infinite"
-        remedy = "Make its zeros small positive shares, or ask for cramer_rao, which takes zeros"
+        remedy = "Replace shares of 0 by small ones, or use cramer_rao, which allows shares of 0"
         raise ArgumentError("theta", rule, None, remedy)
     return information
 
@@ -119,7 +119,7 @@ def cramer_rao(
     if weights is not None:
         matrix = np.atleast_2d(numbers_of("weights", weights))
     if matrix.ndim != 2 or matrix.shape[1] != shares.size or not np.isfinite(matrix).all():
-        rule = f"must be finite, of shape (r, {shares.size})"
+        rule = f"must be finite numbers of shape (r, {shares.size})"
         raise ArgumentError("weights", rule, str(matrix.shape))
     return _bounds(information, infinite, matrix)
 
@@ -190,7 +190,7 @@ def minimax_sample_size(epsilon: float, n: int) -> float:
     40.0
     """
     if not 0 < real("epsilon", epsilon) <= _LARGEST_EPSILON:
-        raise ArgumentError("epsilon", "must lie in (0, 22/35]", repr(epsilon))
+        raise ArgumentError("epsilon", "must be above 0 and at most 22/35", repr(epsilon))
     return min(1.0, 4 * epsilon**2) * integer("n", n, 1, MAX_PEOPLE)
 
 
@@ -207,7 +207,7 @@ def _information(
             channel = report_channel(subject)
         if not channel.has_information:
             rule = "must have reports that are sets of values, or few enough to list"
-            remedy = "Compare methods on simulated tallies: compare(tally, methods)"
+            remedy = "Compare methods on simulated reports instead: compare(tally, methods)"
             raise ArgumentError("mechanisms", rule, type(subject).__name__, remedy)
         finite, directions = channel.information(shares)
         total += people * finite
@@ -323,7 +323,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     domain, groups = groups_of(mechanisms, n)
     theta = shares_of(theta, domain)
     if (theta <= 0).any():
-        raise ArgumentError("theta", "must have no share at 0 for a second-order error")
+        raise ArgumentError("theta", "must have no share of 0 for a second-order error")
     people = sum(each for _, each in groups)
     basis = tangent(domain.size)
     parts = [
@@ -333,7 +333,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     total = np.sum([p[0] * each for p, each in zip(parts, informations, strict=True)], axis=0)
     values = np.linalg.eigvalsh(total)
     if values.size and values[0] <= _SINGULAR * values[-1]:
-        raise IdentifiabilityError("mechanisms", "leave some function of the shares undetermined")
+        raise IdentifiabilityError("mechanisms", "give the same reports for different shares")
     q = -np.linalg.inv(total)
     one = 0.0
     for (share, s, chance), information in zip(parts, informations, strict=True):
@@ -353,7 +353,7 @@ def _scores(
     """T's of every report (m, K - 1), and its probability (m,)."""
     if channel.rows_per_report != 1 or channel.shape[0] > _LARGEST:
         rule = f"must have at most {_LARGEST} different reports for a second-order error"
-        remedy = "Use maximum_likelihood_error, or a smaller domain"
+        remedy = "Use maximum_likelihood_error, or a domain with fewer values"
         raise ArgumentError("mechanisms", rule, None, remedy)
     rows = channel.dense()
     chance = rows @ theta

@@ -109,7 +109,7 @@ def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Sub
         raise ArgumentError("n", rule, f"{len(people)} for {len(several)} mechanisms")
     domains = [domain_of(each) for each in several]
     if any(domain != domains[0] for domain in domains):
-        raise MismatchError("mechanisms", "must be on one domain")
+        raise MismatchError("mechanisms", "must all have the same domain")
     counts = [integer("n", each, 1, MAX_PEOPLE) for each in people]
     return domains[0], list(zip(several, counts, strict=True))
 
@@ -120,7 +120,7 @@ def domain_of(subject: Subject) -> Domain:
         return subject.domain
     if isinstance(subject, Domain):
         return subject
-    rule = "must be a Mechanism, or a Domain for no protection"
+    rule = "must be a Mechanism, or a Domain for answers without protection"
     raise ArgumentTypeError("mechanism", rule, kind(subject))
 
 
@@ -183,7 +183,7 @@ def inversion_squares(
     True
     """
     if len(sizes) != len(epsilons) or not len(sizes):
-        rule = "must have as many entries as sizes, at least one"
+        rule = "must have one number for each of sizes, and at least one"
         raise ArgumentError("epsilons", rule, f"{len(epsilons)} for {len(sizes)}")
     if not 0 <= real("squares", squares) <= 1:
         raise ArgumentError("squares", "must lie in [0, 1]", repr(squares))
@@ -271,7 +271,7 @@ def rounding_error(mechanism: Subject, n: int, largest: float = 1.0) -> np.ndarr
         raise ArgumentError("largest", "must be positive", repr(largest))
     channel = tally_channel(mechanism)
     if channel.rows_per_report != 1:
-        rule = "must count whole reports for a model of their rounding, not bit sums"
+        rule = "must count whole reports, not bits, to have its rounding modelled"
         raise ArgumentError("mechanism", rule)
     deviation = np.sqrt(_squares(channel) / 3) * largest / integer("n", n, 1, MAX_PEOPLE)
     return np.asarray(math.sqrt(2 / math.pi) * deviation)
@@ -285,8 +285,9 @@ def _squares(channel: Channel) -> np.ndarray:
     if np.allclose(channel.matvec(even), ones, rtol=0, atol=1e-9):
         return channel.inverse_moments(even)[0]
     if reports * size > _ENTRIES:
-        rule = f"has an inverse with more than {_ENTRIES} entries"
-        raise ArgumentError("channel", rule, f"{reports} reports and {size} values")
+        rule = f"has too large an inverse, with more than {_ENTRIES} entries"
+        remedy = "Use a domain with fewer values"
+        raise ArgumentError("channel", rule, f"{reports} reports and {size} values", remedy)
     return np.asarray((channel.influence(np.eye(size)) ** 2).sum(axis=0))
 
 
@@ -403,7 +404,9 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
     if isinstance(mechanism, Domain):
         return everything
     if mechanism.channel().binomial_law(everything / size) is None:
-        rule = "must have reports that support some values, in the same way for all of one kind"
+        rule = (
+            "must have reports that support values, with equal chances for all values of one kind"
+        )
         raise ArgumentError("mechanism", rule, type(mechanism).__name__)
     return everything if mechanism.sensitive_mask is None else mechanism.sensitive_mask
 
@@ -600,8 +603,8 @@ def people_for_difference(
         raise ArgumentError("power", rule, repr(power))
     in_group = float(scipy.special.chndtrinc(cut, groups - 1, 1 - power)) / rate
     if not in_group * groups <= MAX_PEOPLE:
-        rule = f"would need more than {MAX_PEOPLE:.0e} people"
-        raise ArgumentError("difference", rule, repr(difference), "Name a larger one")
+        rule = f"is so small that more than {MAX_PEOPLE:.0e} people are needed"
+        raise ArgumentError("difference", rule, repr(difference), "Pass a larger difference")
     return groups * math.ceil(in_group * (1 - 1e-12))
 
 

@@ -69,7 +69,9 @@ def test_products_are_those_of_the_matrix(name: str) -> None:
 def test_inverse_and_its_moments_are_those_of_its_weights(name: str) -> None:
     channel, dense = CHANNELS[name]()
     if dense.shape[0] < dense.shape[1]:
-        refused(IdentifiabilityError, "rank", channel.invert, np.ones(dense.shape[0]))
+        refused(
+            IdentifiabilityError, "apart: different shares", channel.invert, np.ones(dense.shape[0])
+        )
         return
     weights = np.stack([channel.invert(row) for row in np.eye(dense.shape[0])], axis=1)
     theta = np.random.default_rng(1).dirichlet(np.ones(dense.shape[1]))
@@ -109,7 +111,7 @@ def test_parts_of_reports_have_no_joint_law() -> None:
         lambda: channel.simulate(theta, 10, rng),
         lambda: channel.simulate_from_values(people, rng),
     ):
-        refused(ArgumentError, "bit sums", call)
+        refused(ArgumentError, "the sum of each bit", call)
 
 
 def test_rows_of_a_channel_are_those_of_its_matrix() -> None:

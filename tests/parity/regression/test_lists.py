@@ -124,7 +124,7 @@ def test_correlated_items_are_fitted_where_ictreg_fails() -> None:
     fitted, plain = _fitted("A", model="beta-binomial"), _fitted("A")
     assert fitted.shares["correlation"] == 0
     assert fitted.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-9)
-    assert "correlation: 0.0 %, the least or the most." in str(fitted.table())
+    assert "correlation: 0.0 %, the smallest or largest possible." in str(fitted.table())
 
 
 def test_predictions_are_shares() -> None:
@@ -140,7 +140,13 @@ def test_mistakes_are_refused() -> None:
     y, treated, covariates = _data("A")
     refused(ArgumentError, "1 for the treated", regress_list, 3, y, [2] * len(y), covariates)
     refused(
-        ArgumentError, r"0..2, and 0..3 of the treated", regress_list, 2, y, treated, covariates
+        ArgumentError,
+        "from 0 to 2, or to 3 in the treated group",
+        regress_list,
+        2,
+        y,
+        treated,
+        covariates,
     )
     refused(ArgumentError, "one number for each", regress_list, 3, y[:-1], treated, covariates)
     refused(ArgumentError, "a row for each", regress_list, 3, y, treated, {"x1": [1.0]})

@@ -208,7 +208,7 @@ def test_summaries_of_no_attribute_are_refused(tally: str) -> None:
         ("smokes=mean", "needs an attribute whose values are numbers; got smokes"),
         ("weight=mean", "must name one of smokes, age; got weight"),
         ("mode", "summary: must be mean"),
-        ("above:14", "must lie in the domain, 0..9; got 14"),
+        ("above:14", "must lie in the domain, from 0 to 9; got 14"),
     ):
         assert problem in run("estimate", tally, "--summary", text, ok=False).stderr
     only = run("estimate", tally, "--only", "smokes", "--summary", "mean", ok=False)
@@ -232,7 +232,7 @@ def test_of_thousands_of_values_the_largest_are_shown(tmp_path: Path) -> None:
         "estimate", str(tmp_path / "t.json"), "-o", str(tmp_path / "all.csv"), "-o", "-"
     ).output
     assert shown.index("page 1234 ") < shown.index("page 7 ")
-    assert "These are the 50 largest of 1,500 shares. -o FILE.csv, or to_frame() in Python" in shown
+    assert "These are the 50 largest of 1,500 shares. To see all of them, add -o FILE.csv" in shown
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1501
 
 

@@ -93,7 +93,14 @@ def test_a_stack_of_observed_reports_is_no_channel_and_cannot_be_simulated() -> 
     assert not isinstance(stack, Channel) and not hasattr(stack, "simulate")
     assert isinstance(stack.complete(), Channel)
     for operator in (bits, stack):
-        refused(ArgumentError, "observed reports alone", operator.simulate_tally, theta, 10, rng)
+        refused(
+            ArgumentError,
+            "only the reports that were seen",
+            operator.simulate_tally,
+            theta,
+            10,
+            rng,
+        )
     w = stack.stack([full.matvec(theta), np.array([0.5, 0.5])])
     assert [people for _, _, people in stack.split_groups(w, 3)] == [1, 2]
     assert stack.with_equal_groups().invert(w) == pytest.approx(

@@ -290,7 +290,7 @@ def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
     [
         ({"difference": 0.0}, "difference: must lie in"),
         ({"difference": 1.0}, "difference: must lie in"),
-        ({"difference": 1e-9}, "difference: would need more than"),
+        ({"difference": 1e-9}, "difference: is so small that more than"),
         ({"difference": 0.1, "groups": 1}, "groups: must lie in 2"),
         ({"difference": 0.1, "power": 1.0}, "power: must lie strictly"),
         ({"difference": 0.1, "power": 0.01}, "power: must be above"),

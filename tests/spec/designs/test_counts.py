@@ -522,7 +522,7 @@ def test_a_column_that_numbers_people_is_no_covariate(tmp_path: Path) -> None:
     for rows in (_PEOPLE, [_PEOPLE[0], *([f"p{i}", age, word] for i, age, word in _PEOPLE[1:])]):
         path = _table(tmp_path / "people.csv", rows)
         said = _run("regress", path, "said", "--design", "crosswise:1/4", fails=True)
-        assert "column 'id' has another value for every person" in " ".join(said.split())
+        assert "column 'id' has a different value for every person" in " ".join(said.split())
     path = _table(tmp_path / "codes.csv", _CODES)
     of_words = _run("regress", path, "said ~ age", "--design", "crosswise:1/4")
     assert "said: 0 = different, 1 = same." in of_words and "age[T.50+]" in of_words

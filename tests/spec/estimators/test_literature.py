@@ -182,13 +182,13 @@ def test_bit_sums_and_kept_reports() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(
         ArgumentError,
-        match="inner: must not give a report that was seen the probability 0",
+        match="inner: must give every report that was seen a positive probability",
     ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_budgets(STEEP, (200, 0, 0, 60)))
     with pytest.raises(ArgumentError, match=r"formula: .*'derived'"):
         BiasCorrection(formula="P1")
     wide = warner.Integers(0, 4096)
-    with pytest.raises(ArgumentError, match="at most 4096 values; got 4097"):
+    with pytest.raises(ArgumentError, match="at most 4096 values for BiasCorrection; got 4097"):
         BiasCorrection().fit(
             LikelihoodData(
                 RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide
@@ -287,17 +287,17 @@ def test_an_absent_value_that_was_reported_truthfully_is_refused() -> None:
     domain = Integers(0, 3)
     mechanism = warner.UtilityOptimizedRR(domain, 1.0, sensitive=[0])
     data = likelihood_data(mechanism.tally(mechanism.reports([0, 1, 2, 3])))
-    with pytest.raises(ImpossibleReportError, match="absent: names values without which"):
+    with pytest.raises(ImpossibleReportError, match="absent: leaves out values without which"):
         MixtureReduction(absent=[3]).fit(data)
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"groups": [["v0", "v1"], ["v1", "v2"]]}, "groups: must name a value in one place only"),
-        ({"groups": [["v0", "v1"]], "absent": ["v1"]}, "absent: must name a value in one place"),
-        ({"groups": [["v0", "w"]]}, "groups: must be values of the domain of 40; got 'w'"),
-        ({"absent": FORTY.labels}, "absent: must leave a value"),
+        ({"groups": [["v0", "v1"], ["v1", "v2"]]}, "groups: must name each value only once"),
+        ({"groups": [["v0", "v1"]], "absent": ["v1"]}, "absent: must name each value only once"),
+        ({"groups": [["v0", "w"]]}, "groups: must be values of the domain, which has 40; got 'w'"),
+        ({"absent": FORTY.labels}, "absent: must leave at least one value"),
     ],
 )
 def test_knowledge_that_contradicts_itself_or_the_domain_is_refused(

@@ -182,13 +182,13 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({"age": AGE, "one": np.ones(N)}, {}, ArgumentError, "'one' must not have the same value"),
     ({"age": AGE, "ward": ["x"] * N}, {}, ArgumentError, "'ward' must not have the same value"),
     ({"a": AGE, "b": 2 * AGE + 1}, {}, ArgumentError, "columns 'Intercept', 'a', 'b' are collin"),
-    ({"a": AGE, "b": AGE[1:]}, {}, ArgumentError, "all of one length"),
+    ({"a": AGE, "b": AGE[1:]}, {}, ArgumentError, "all columns must be equally long"),
     ({}, {}, ArgumentError, "at least one column"),
     ({"day": np.array(["2020-01-01"] * N, dtype="M8[D]")}, {}, ArgumentTypeError, "numbers or tex"),
-    (np.zeros((2, 2, 2)), {}, ArgumentTypeError, "must be a frame"),
-    ({"age": [10**400, *AGE[1:]]}, {}, ArgumentError, "others in 1 of 600 rows"),
+    (np.zeros((2, 2, 2)), {}, ArgumentTypeError, "must be a data frame"),
+    ({"age": [10**400, *AGE[1:]]}, {}, ArgumentError, "infinity in 1 of 600 rows"),
     (np.ma.masked_less(AGE, 40), {}, ArgumentError, "must have no masked entries"),
-    (7, {}, ArgumentTypeError, "must be a frame"),
+    (7, {}, ArgumentTypeError, "must be a data frame"),
     (PEOPLE, {"reference": "daily"}, ArgumentError, "reference: must be a value of the domain"),
     (PEOPLE, {"errors": "robust"}, ArgumentError, "errors: must be one of"),
 ]
@@ -251,7 +251,7 @@ def test_separation_has_a_status_and_finite_numbers(epsilon: float) -> None:
     two = regress(mechanism.reports([0, 2]), {"age": AGE[:2]})
     assert two.status.name in ("SEPARATED", "FLAT") and _all_finite(two)
     if epsilon == float("inf"):
-        assert split.status.name == "SEPARATED" and "grow without bound" in split.status.value
+        assert split.status.name == "SEPARATED" and "grow without end" in split.status.value
         assert split.predict({"age": [30.0, 70.0]}).shares[:, 1] == pytest.approx([0, 0], abs=1e-4)
         assert regress(REPORTS, age, errors="sandwich").status.name == "CONVERGED"
 
@@ -276,7 +276,7 @@ def test_scale_and_place_of_covariates_do_not_matter() -> None:
 def test_new_people_must_fit_the_design() -> None:
     found = regress(REPORTS, PEOPLE)
     refused(ArgumentError, "must have the column 'ward'", found.predict, {"age": [50.0]})
-    with pytest.raises(ArgumentError, match="levels that the regression has seen"):
+    with pytest.raises(ArgumentError, match="values that the regression has seen"):
         found.predict({"age": [50.0], "ward": ["west"]})
     refused(ArgumentError, "must hold text", found.predict, {"age": [50.0], "ward": [3]})
     refused(ArgumentError, "must hold numbers", found.predict, {"age": ["old"], "ward": ["east"]})
@@ -342,7 +342,7 @@ def test_interactions_functions_and_no_intercept() -> None:
         ("height", "must name columns, which are age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),
         ("age +", "cannot be read"),
-        ("np.log(age - 50)", "finite terms in every row|does not fit"),
+        ("np.log(age - 50)", "finite numbers in every row|does not fit"),
         ("age + I(2 * age)", "are collinear"),
     ],
 )

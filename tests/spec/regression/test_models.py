@@ -176,7 +176,7 @@ def test_random_intercepts_in_a_survey() -> None:
     assert equal.coefficients == pytest.approx(plain.coefficients, abs=1e-6)
     for roles, said in (
         ({"weights": "w"}, "Write cluster='school' if they were drawn"),
-        ({"cluster": "region"}, "must be more than the 2 coefficients"),
+        ({"cluster": "region"}, "more clusters for the 2 coefficients"),
         ({"cluster": "pair"}, "must lie in one cluster of 'pair' each"),
     ):
         pair = np.array([f"p{i}" for i in np.arange(N) % 40])
@@ -207,7 +207,7 @@ def test_links_other_than_the_logit_have_no_odds() -> None:
     new = {"age": [-1.0, 0.0, 1.0]}
     assert probit.predict(new).shares == pytest.approx(logit.predict(new).shares, abs=0.02)
     assert probit.predict(new).low == pytest.approx(logit.predict(new).low, abs=0.03)
-    refused(ArgumentError, "are known of a logit alone", probit.odds_ratios)
+    refused(ArgumentError, "for the link 'logit' only", probit.odds_ratios)
 
 
 def test_groups_with_cards_of_their_own() -> None:
@@ -225,7 +225,9 @@ def test_groups_with_cards_of_their_own() -> None:
     )  # fmt: skip
     assert mean.n == N
     other = RandomizedResponse(Integers(0, 1), 1.0).reports([0, 1])
-    refused(MismatchError, "must be of one question", regress, [first, other], {"age": AGE[:402]})
+    refused(
+        MismatchError, "must all be of one question", regress, [first, other], {"age": AGE[:402]}
+    )
 
 
 def test_designs_of_two_groups_say_what_they_add() -> None:
@@ -252,7 +254,7 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
     )  # fmt: skip
     refused(
         ArgumentError,
-        "does not say what the answers of some people are",
+        "leaves the answers of some people open",
         correlate,
         {"smokes": said, "drinks": DRINKS},
     )
@@ -295,11 +297,15 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"formula": "income ~ smokes", "hidden": "smokes", "attribute": "x"},
         ArgumentError,
-        "hidden= names the attributes",
+        "hidden=, which names the attributes",
     ),
-    ({"kind": "mean", "random": "school"}, ArgumentError, "goes with shares, not with a mean"),
+    (
+        {"kind": "mean", "random": "school"},
+        ArgumentError,
+        "can be used only with shares, not with a mean",
+    ),
     ({"random": "scool"}, ArgumentError, "Is 'school' meant"),
-    ({"formula": "age", "random": "one"}, ArgumentError, "must have several groups"),
+    ({"formula": "age", "random": "one"}, ArgumentError, "must have at least 2 groups"),
     ({"link": "log"}, ArgumentError, "link: must be one of"),
 ]
 
@@ -314,10 +320,10 @@ def test_mistakes_are_said_in_the_words_of_users(
 
 def test_several_questions_without_a_predictor_are_refused() -> None:
     """Rejects the program that regresses the first of them."""
-    refused(ArgumentError, "go with hidden=", regress, BOTH, {"age": AGE})
+    refused(ArgumentError, "need hidden=", regress, BOTH, {"age": AGE})
     short = {"smokes": SMOKES, "drinks": DRINKS[:5]}
     refused(
-        ArgumentError, "a report of each person to each question", regress, short, PEOPLE,
+        ArgumentError, "one report of each person for each question", regress, short, PEOPLE,
         "income ~ smokes + drinks", hidden="smokes + drinks ~ 1",
     )  # fmt: skip
 
@@ -372,16 +378,16 @@ def test_a_correlation_of_one_answer_with_itself_is_at_its_limit() -> None:
 
 
 def test_what_has_no_correlation_is_refused() -> None:
-    refused(ArgumentError, "needs two answers", correlate, {"smokes": SMOKES})
+    refused(ArgumentError, "needs reports of two questions", correlate, {"smokes": SMOKES})
     refused(ArgumentError, "must be of several questions", correlate, SMOKES, {"age": AGE})
     refused(ArgumentTypeError, "must hold numbers", correlate, {"smokes": SMOKES}, {"s": SCHOOL})
     nobody = DESIGN.reports(np.arange(N) % 7 == 0)
     refused(
-        ArgumentError, "variance that is not positive. Use|variance that is not positive; got",
+        ArgumentError, "estimated variance of 0 or less",
         correlate, {"smokes": SMOKES, "rare": nobody},
     )  # fmt: skip
     refused(
-        ArgumentError, "takes people as drawn one by one", correlate, BOTH, {"w": np.ones(N)},
+        ArgumentError, "needs people who were drawn one by one", correlate, BOTH, {"w": np.ones(N)},
         "likelihood", weights="w",
     )  # fmt: skip
     often = RandomizedResponse(Categorical(["never", "some", "often"]), 2.0)
@@ -394,7 +400,7 @@ def test_an_answer_of_everybody_has_no_correlation() -> None:
     card = np.arange(600) % 2 + 1
     said = StochasticLieDetector("1/10", "9/10").said(["yes"] * 600, card.tolist())
     refused(
-        ArgumentError, "varies with nothing", correlate, {"smokes": said}, {"y": np.arange(600) % 7}
+        ArgumentError, "has no correlation", correlate, {"smokes": said}, {"y": np.arange(600) % 7}
     )
 
 
@@ -405,7 +411,7 @@ def test_the_likelihood_has_a_correlation_where_moments_have_none() -> None:
         [design.report_code("same")] * 170 + [design.report_code("different")] * 30
     )
     other = design.reports([design.report_code(w) for w in ["same", "different"] * 100])
-    refused(ArgumentError, "not positive", correlate, {"a": few, "b": other})
+    refused(ArgumentError, "variance of 0 or less", correlate, {"a": few, "b": other})
     r = correlate({"a": few, "b": other}, method="likelihood")
     low, high = r.interval()[0, 1]
     assert -1 <= low <= r.values[0, 1] <= high <= 1

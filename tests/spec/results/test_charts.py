@@ -158,7 +158,7 @@ def test_a_grid_is_a_map_with_the_truth_beside_it_on_one_scale_that_grows_darker
     )
     rows = _data(panel["hconcat"][0], panel)
     assert [(row["row"], row["column"]) for row in rows] == result.domain.labels
-    assert panel["hconcat"][0]["encoding"]["x"]["title"] == "column (cells of side 0.5)"
+    assert panel["hconcat"][0]["encoding"]["x"]["title"] == "column (cells with sides of 0.5)"
     light = [
         sum(w * int(shade[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
         for shade in _SHADES
@@ -172,10 +172,7 @@ def test_a_grid_is_a_map_with_the_truth_beside_it_on_one_scale_that_grows_darker
 def test_without_intervals_there_are_no_bars_and_no_band_and_the_caption_says_so(size: int) -> None:
     panel = _panel(_unidentified(size))
     assert _marks(panel) == (["point"] if size == 5 else ["line"])
-    assert (
-        "no intervals: the same reports can come from different shares"
-        in panel["title"]["subtitle"]
-    )
+    assert "no intervals: different shares can give the same reports" in panel["title"]["subtitle"]
 
 
 def test_a_band_far_wider_than_the_shares_runs_off_the_picture_and_the_caption_says_so() -> None:
@@ -183,7 +180,7 @@ def test_a_band_far_wider_than_the_shares_runs_off_the_picture_and_the_caption_s
     tally = mechanism.tally(mechanism.randomize(np.arange(61).repeat(3), np.random.default_rng(0)))
     panel = _panel(warner.estimate(tally, warner.ExpectationMaximization(3)))
     top = panel["layer"][1]["encoding"]["y"]["scale"]["domain"][1]
-    assert top < 0.1 and "in places beyond the picture" in panel["title"]["subtitle"][-1]
+    assert top < 0.1 and "cut off at the edge in places" in panel["title"]["subtitle"][-1]
     assert all(layer["mark"]["clip"] for layer in panel["layer"])
     assert "beyond" not in str(_panel(_result(Integers(0, 40), n=100_000))["title"])
 
@@ -479,7 +476,7 @@ def test_a_forest_of_numbers_has_a_panel_for_each_number_and_one_for_the_shares_
     panels = three.plot().to_dict()["vconcat"]
     assert [" ".join(panel["title"]["text"]) for panel in panels] == values
     titles = [panel["layer"][2]["encoding"]["x"]["title"][0] for panel in panels]
-    assert titles[0].startswith("difference (group less") and "points" in titles[-1]
+    assert titles[0].startswith("difference (group minus") and "points" in titles[-1]
     del groups["farm"]
     two = warner.compare_groups(groups, reference="village")
     picture = two.plot(largest_first=False).to_dict()
@@ -497,9 +494,9 @@ def test_a_choice_of_the_largest_differences_is_said_not_to_be_accounted_for() -
     differences = warner.compare_groups(warner.estimate(tallies[0]), warner.estimate(tallies[1]))
     panel = _panel_of(differences.plot(top=5))
     assert "the 5 largest of 30 differences" in " ".join(panel_title := _captions(differences, 5))
-    assert "do not account for that" in " ".join(panel_title)
+    assert "do not allow for" in " ".join(panel_title)
     assert len(_data(panel["layer"][1], panel)) == 5
-    assert "account" not in " ".join(_captions(differences, None))
+    assert "do not allow for" not in " ".join(_captions(differences, None))
 
 
 def _captions(differences: Any, top: int | None) -> list[str]:

@@ -127,7 +127,13 @@ def test_a_mean_is_that_of_those_who_answered() -> None:
     error = sum(v.var() / v.size for v in centres.values()) ** 0.5
     z = NormalDist().inv_cdf(0.975)
     assert (row["high"] - row["low"]) / 2 == pytest.approx(z * error, rel=0.02)
-    refused(ArgumentTypeError, "no quantile where nonresponse", compare_groups, groups, of=0.5)
+    refused(
+        ArgumentTypeError,
+        "quantiles are not known where nonresponse",
+        compare_groups,
+        groups,
+        of=0.5,
+    )
     silent = plain.tally(plain.randomize([None] * 400))
     (row,) = compare_groups({"a": groups["a"], "b": silent}, of="mean").rows()
     assert (row["low"], row["high"], row["p"]) == (-9, 9, 1.0)
@@ -169,7 +175,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
         ((a, other), {}, MismatchError, "different domains"),
         ((a, real), {}, MismatchError, "simulated"),
         ((a, 3), {}, ArgumentTypeError, "must be two estimates"),
-        ((a, a), {"reference": "x"}, ArgumentError, "goes with a mapping"),
+        ((a, a), {"reference": "x"}, ArgumentError, "can be used only with groups"),
         ((other, other), {"of": "mean"}, ArgumentTypeError, "numbers"),
         ((other, other), {"of": 0.5}, ArgumentTypeError, "numbers"),
     ]
@@ -326,7 +332,7 @@ def test_numbers_are_compared_by_mean_quantiles_and_bands_as_tables_show_them() 
     every = compare_groups(groups, of="shares").rows()
     assert len(every) == 72 and max(row["high"] - row["low"] for row in every) < 0.5
     assert "The share of 20 to 29 is" in found.text
-    refused(ArgumentTypeError, "that have bands", compare_groups, drawn(1, [40, 40]), of="numbers")
+    refused(ArgumentTypeError, "numbers in bins", compare_groups, drawn(1, [40, 40]), of="numbers")
 
 
 def test_the_others_of_a_group_are_the_people_outside_it() -> None:
@@ -357,12 +363,12 @@ def test_rounds_of_the_same_people_have_two_intervals() -> None:
     assert "if all answered alike" in shown and "whoever changed" in shown
     three = {name: weekly.tally(weekly.reports([0, 1] * 300)) for name in "abc"}
     said = lambda **options: compare_groups(three, same_people=True, **options)
-    refused(ArgumentError, "two rounds at a time", said)
-    refused(ArgumentError, "two rounds at a time", said, reference="a")
+    refused(ArgumentError, "only to compare two rounds", said)
+    refused(ArgumentError, "only to compare two rounds", said, reference="a")
     ages = estimate(MECHANISM.tally(MECHANISM.randomize([0, 1] * 100)))
     refused(
         ArgumentError,
-        "same_people: goes with shares",
+        "same_people: can be used only for shares",
         compare_groups,
         ages,
         ages,

@@ -334,7 +334,7 @@ def test_series_of_weeks() -> None:
     kept = estimate(Tally.from_tallies("week", rounds), time="week").groups
     assert kept is not None and 2.99 < kept.spent.epsilon <= 3
     stays = weekly.of_rounds(3).epsilon
-    assert f"gave one answer has spent epsilon = {stays:.6g} in all" in kept.spent_text
+    assert f"always gave the same answer has spent epsilon = {stays:.6g} in all" in kept.spent_text
     wards = estimate({"a": weeks[0], "b": weeks[1]})
     assert wards.groups.rounds == 1 and wards.groups.spent.epsilon <= 1
 
@@ -342,7 +342,7 @@ def test_series_of_weeks() -> None:
 def test_pictures_of_the_top_values_over_weeks() -> None:
     series = Tally.from_tallies("week", [TALLY, TALLY.of_others()])
     picture = estimate(series, time="week").plot(top=3).to_dict()
-    assert "the 3 values of 60" in str(picture)
+    assert "the 3 of 60 values" in str(picture)
 
 
 # Spreadsheets do not run labels, and numbers stay numbers.
@@ -484,12 +484,16 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
     }
     both = warner.PerAttribute(product, parts)
     tally = both.tally(both.randomize([{"a": 0, "b": 1}, {"a": 2, "b": 0}] * 20))
-    refused(ArgumentError, r"values: cannot be .* List them", estimate, tally, values="reported")
+    refused(
+        ArgumentError, r"values: cannot be .* List the values", estimate, tally, values="reported"
+    )
 
 
 def test_one_reported_value_is_too_few() -> None:
     tally = AGES.tally(AGES.reports([3, 3]))
-    refused(ArgumentError, "at least 2 that are reported", estimate, tally, values="reported")
+    refused(
+        ArgumentError, "at least 2 values that were reported", estimate, tally, values="reported"
+    )
 
 
 # What ``Estimate.log_likelihood_at`` accepts and refuses.
@@ -522,7 +526,7 @@ def test_a_marginal_refers_to_the_joint_estimate() -> None:
     people = Product(sex=Categorical(["f", "m"]), smokes=Categorical(["no", "yes"]))
     mechanism = warner.RandomizedResponse(people, 1.0)
     result = warner.estimate(mechanism.tally(mechanism.reports([0, 1, 2, 3])), Uniform())
-    with pytest.raises(ArgumentError, match="Ask the joint estimate"):
+    with pytest.raises(ArgumentError, match="Use the whole estimate"):
         result.marginal("sex").log_likelihood_at([0.5, 0.5])
 
 

@@ -42,7 +42,7 @@ def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     found = estimate(groups)
     assert (len(found), found.pool, found.names) == (3, "none", ("group",))
     assert estimate(groups["a",]).probabilities.shape == (4,)
-    with pytest.raises(ArgumentTypeError, match="pool: goes with a tally by public columns"):
+    with pytest.raises(ArgumentTypeError, match="pool: needs a tally by public columns"):
         estimate(groups["a",], pool="none")
 
 
@@ -172,7 +172,7 @@ def test_bad_groups_are_refused() -> None:
         (drawn(8, [0, 0]), EmptyError, "at least one report"),
         ({"a": 3}, ArgumentTypeError, "Tally objects"),
         ({**groups, ("z", 1): groups["a",]}, ArgumentError, "several lengths"),
-        ({**groups, ("z",): drawn(1, [5], other)["a",]}, MismatchError, "one mechanism"),
+        ({**groups, ("z",): drawn(1, [5], other)["a",]}, MismatchError, "the same mechanism"),
         (
             {**groups, ("z",): MECHANISM.tally(MECHANISM.randomize([0, 1]))},
             MismatchError,
@@ -181,7 +181,7 @@ def test_bad_groups_are_refused() -> None:
     ]
     for bad, error, text in cases:
         refused(error, text, estimate, bad)
-    with pytest.raises(ArgumentError, match="is not used for pooled groups"):
+    with pytest.raises(ArgumentError, match="cannot be chosen for pooled groups"):
         estimate(groups, warner.Inversion(), pool="partial")
     with pytest.raises(ArgumentError, match="must be one of the public columns"):
         estimate({("a", 1): groups["a",], ("b", 2): groups["b",]}, time="week")
@@ -248,11 +248,11 @@ def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
     assert estimate(groups, attributes=["b"]).pool == "none"
     # The bits of a are counted apart from the reports on b.
     assert estimate(groups).pool == "none"
-    refused(ArgumentError, "bit sums", estimate, groups, pool="partial")
+    refused(ArgumentError, "the sum of each bit", estimate, groups, pool="partial")
     assert warner.compare_groups(groups, attributes=["a"]).test.degrees == 2
     numbers = {"group": {0: 1.0, 1: 1.0, 2: 1.0}}
     assert warner.weighted(groups, numbers, attributes=["b"]).probabilities.size == 3
-    with pytest.raises(ArgumentError, match="of the estimates given"):
+    with pytest.raises(ArgumentError, match="for estimates that are made already"):
         warner.compare_groups(estimate(groups, attributes=["b"]), attributes=["a"])
 
 
@@ -404,10 +404,13 @@ def test_a_series_shows_the_weeks_of_one_value_together() -> None:
 
 def test_a_long_series_shows_whole_values() -> None:
     text = _series(30)._repr_html_()
-    assert len(_cells(text)) == 90 and "The 3 values of 60 with the largest shares." in text
+    assert len(_cells(text)) == 90 and "the 3 values with the largest shares, of 60 values." in text
     groups = {f"g{i:02}": _weekly(i) for i in range(25)}
     text = estimate(groups)._repr_html_()
-    assert len(_cells(text)) == 100 and "The first 100 of 125 rows; to_frame() has all." in text
+    assert (
+        len(_cells(text)) == 100
+        and "The first 100 of 125 rows are shown; to_frame() has all." in text
+    )
 
 
 def test_panels_of_chosen_values() -> None:
@@ -428,7 +431,7 @@ def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
     text = found._repr_html_()
     shown = _cells(text)
     assert len(shown) == 50 and shown[0][2] == "s55"
-    assert "50 of 60 rows: those with the smallest p." in text
+    assert "The 50 rows with the smallest p, of 60 rows." in text
     few = warner.compare_groups(
         {
             "a": _weekly(1, Categorical(["no", "yes"])),
@@ -510,7 +513,7 @@ def test_margins_that_contradict_the_groups_are_told_by_the_status() -> None:
         ({"group": {"a": 1, "b": 1, "z": 3}}, EmptyError, "people of z"),
         ({"group": {"a": 1, "b": 1, "c": 3}}, EmptyError, "people of c"),
         ({"group": {"a": -1, "b": 1}}, ArgumentError, "at least 0"),
-        ({"group": {"a": 0, "b": 0}}, ArgumentError, "positive sum"),
+        ({"group": {"a": 0, "b": 0}}, ArgumentError, "a sum that is positive"),
         ({"group": {"a": float("nan"), "b": 1}}, ArgumentError, "finite"),
         ({"group": [1, 2]}, ArgumentTypeError, "value: number"),
         ({}, ArgumentTypeError, "column"),
@@ -521,7 +524,7 @@ def test_bad_margins_are_refused(margins: Any, error: type[Exception], text: str
 
 
 def test_margins_of_different_totals_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="one total; got 10 by column 1, 100 by column 2"):
+    with pytest.raises(ArgumentError, match="the same total; got 10 by column 1, 100 by column 2"):
         weighted(_crossed(), {"column 1": {"n": 4, "s": 6}, "column 2": {"f": 70, "m": 30}})
 
 
@@ -532,7 +535,9 @@ def test_weights_of_any_size_count_by_their_ratios(unit: float) -> None:
     found = weighted(groups, weights={"a": unit, "b": unit})
     assert found.weights.tolist() == [0.25, 0.75]
     assert weighted(groups, {"group": {"a": unit, "b": 0}}).weights.tolist() == [1, 0]
-    refused(ArgumentError, "a finite one", weighted, groups, {"group": {"a": 1e308, "b": 1e308}})
+    refused(
+        ArgumentError, "positive and finite", weighted, groups, {"group": {"a": 1e308, "b": 1e308}}
+    )
 
 
 def test_bad_weights_are_refused() -> None:

@@ -93,9 +93,9 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
     rng = np.random.default_rng(0)
     coin = warner.RandomizedResponse(warner.Integers(0, 3), 1.0)
     tally = coin.tally(coin.randomize([0, 0, 1] * 300, rng))
-    with pytest.raises(ArgumentError, match="no share at 0"):
+    with pytest.raises(ArgumentError, match="no share of 0"):
         warner.estimate(tally, warner.MaximumLikelihood()).interval(kind="fisher")
-    with pytest.raises(ArgumentError, match="maximum of the likelihood of whole reports"):
+    with pytest.raises(ArgumentError, match="the best fit to whole reports"):
         warner.estimate(tally, warner.ExpectationMaximization(5)).interval(kind="fisher")
     bits = warner.UnaryEncoding(warner.Integers(0, 3), 1.0)
     reports = bits.randomize([0, 1, 2, 3] * 3000, rng)
@@ -128,7 +128,7 @@ def test_bootstraps_refuse_what_they_cannot_do() -> None:
         refused(WarnerError, "", result.interval, **wrong)
     hashes = warner.LocalHashing(warner.Integers(0, 3), 1.0, whole_reports=False)
     kept = hashes.tally(hashes.randomize([0, 1, 2, 3] * 50), keep_reports=True)
-    with pytest.raises(ArgumentError, match="keeps the observed reports alone"):
+    with pytest.raises(ArgumentError, match="has only the reports that were seen"):
         warner.estimate(kept, warner.MaximumLikelihood()).interval(kind="bootstrap")
 
 
@@ -349,7 +349,10 @@ def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPa
     tally.save(path)
     unbiased = result.rows()[0]["shrunk_from"]
     shown = CliRunner().invoke(main, ["estimate", str(path)]).output
-    assert "* Shrunk towards the other shares" in shown and f"j00 {100 * unbiased:.1f}" in shown
+    assert (
+        "* This share was drawn towards the others" in shown
+        and f"j00 {100 * unbiased:.1f}" in shown
+    )
     assert f"{100 * result.probabilities[0]:.1f} %  *" in shown
     lines = list(
         csv.DictReader(io.StringIO(table_of_estimates([result], 0.95, "population").csv()))
@@ -610,9 +613,9 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
 @pytest.mark.parametrize(
     "kind, words",
     [
-        (None, "also if you look at it because its share is large"),
-        ("score", "also if you look at it because its share is large"),
-        ("average", "on average over the values"),
+        (None, "even if you chose it because its share is large"),
+        ("score", "even if you chose it because its share is large"),
+        ("average", "On average over the values, as many intervals"),
         ("wald", "holds for one answer, not for all"),
         ("simultaneous", "hold for all values at once"),
     ],
@@ -798,7 +801,7 @@ def test_a_chart_says_which_intervals_it_has() -> None:
     result = estimate(coin.tally(coin.randomize(["no", "yes"] * 200)))
     drawn = json.loads(chart([result], kind="anytime:500").to_json())
     text = json.dumps(drawn, ensure_ascii=False)
-    assert "of each value at every look" in text
+    assert "for each value however often you look" in text
     high = max(row["high"] for row in result.rows(kind="anytime:500"))
     assert repr(high) in text.replace("\\", "")
 

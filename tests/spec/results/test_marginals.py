@@ -76,7 +76,7 @@ def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
     ("names", "error", "says"),
     [
         ("weight", ArgumentError, "sex, age, pay; got 'weight'"),
-        (["sex", "sex"], ArgumentError, "distinct"),
+        (["sex", "sex"], ArgumentError, "different names"),
         ([], ArgumentError, "at least 1"),
         (3, ArgumentTypeError, "names of attributes"),
         (["sex", 3], ArgumentTypeError, "names of attributes"),
@@ -396,7 +396,7 @@ def test_labels_have_no_mean_and_other_domains_no_nonresponse() -> None:
     refused(ArgumentTypeError, "mean", result.answered().mean)
     plain = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)
     tally = plain.tally(plain.randomize(["no", "yes"] * 50))
-    refused(ArgumentTypeError, "nonresponse as a value", warner.estimate(tally).answered)
+    refused(ArgumentTypeError, "nonresponse as one of its values", warner.estimate(tally).answered)
 
 
 def test_tables_have_the_label_of_nonresponse() -> None:
@@ -529,7 +529,7 @@ def test_association_of_answers_that_were_not_randomised_is_the_tables_up_to_its
 
 def test_association_is_refused_where_it_cannot_be_known() -> None:
     whole, _ = fitted(Inversion())
-    refused(ArgumentError, "distinct", whole.cramers_v, "sex", "sex")
+    refused(ArgumentError, "different names", whole.cramers_v, "sex", "sex")
     with pytest.raises(ArgumentError, match="respondents"):
         whole.cramers_v("sex", "age").interval(target="respondents")
     bits = warner.UnaryEncoding(DOMAIN, 2.0)

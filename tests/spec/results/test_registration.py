@@ -104,7 +104,7 @@ def test_a_taken_name_is_refused_and_the_same_class_is_replaced() -> None:
     warner.register(again)  # the cell of a notebook is run again
     assert MECHANISMS["Forced"] is again
     for name in ("mle", "norm-sub", "em"):
-        refused(ArgumentError, "taken", warner.register(name), Shrunk)
+        refused(ArgumentError, "name of another method", warner.register(name), Shrunk)
     warner.register("shrunk")(Shrunk)
 
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
     for wrong, said in (
         (lambda: warner.register(NoChannel), r"must define _sample, channel, "),
         (lambda: warner.register(Shrunk), "needs a name"),
-        (lambda: warner.register("x")(Forced), "the name of its class"),
+        (lambda: warner.register("x")(Forced), "named by its class"),
         (lambda: warner.register(3), "must be a class of mechanisms"),
         (lambda: warner.register("Big Name")(Shrunk), "lower-case"),
         (lambda: warner.register("raked-own")(warner.estimators.RakedJoint.fit), "default"),

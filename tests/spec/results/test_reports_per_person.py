@@ -74,7 +74,7 @@ def test_a_posterior_takes_reports_as_those_of_different_people_so_score_interva
 ):
     one, several = estimate(ONE, LogSpline()), estimate(SEVERAL, LogSpline())
     assert one.interval_kind() == "posterior" and several.interval_kind() == "score"
-    refused(ArgumentError, "another person", several.interval, kind="posterior")
+    refused(ArgumentError, "a different person", several.interval, kind="posterior")
     assert several.to_json()["interval"]["kind"] == "score"
     low, high = several.mean().interval(replicates=20, rng=RNG)  # type: ignore[union-attr]
     assert low < 1.9 < high

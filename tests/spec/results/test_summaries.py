@@ -129,7 +129,7 @@ def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> Non
     both = _result(Product(a=Integers(0, 1), b=Integers(0, 1)))
     for result, remedy in (
         (labels, "Use Integers or Interval if the values are numbers"),
-        (both, "Tally a numeric attribute by itself"),
+        (both, "Count a numeric attribute by itself"),
     ):
         for ask in (
             result.mean,
@@ -140,7 +140,7 @@ def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> Non
             refused(ArgumentTypeError, remedy, ask)
     place = _result(Grid(3, 2))
     for ask in (lambda: place.quantile(0.5), lambda: place.range(0, 1)):
-        refused(ArgumentTypeError, r"in an order.*Ask for mean\(\)", ask)
+        refused(ArgumentTypeError, r"in an order.*Use mean\(\)", ask)
     for quantity in (*place.mean(), *place.variance()):
         low, high = quantity.interval(rng=np.random.default_rng(0))
         assert low < quantity < high
@@ -242,7 +242,7 @@ def test_functions_of_shares_have_intervals() -> None:
     )
     assert two.shape == (2, 2) and (two[:, 0] < two[:, 1]).all()
     for wrong in (lambda theta: np.nan, lambda theta: np.ones((2, 2))):
-        with pytest.raises(ArgumentError, match="must give finite numbers"):
+        with pytest.raises(ArgumentError, match="returns finite numbers"):
             result.interval(kind="bootstrap", weights=wrong)
     for wrong in (
         {"kind": "average"},
@@ -523,7 +523,7 @@ def test_texts_that_name_no_summary_are_refused(text: str) -> None:
 
 
 def test_a_limit_outside_the_domain_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"must lie in the domain, 0\.\.9; got 14"):
+    with pytest.raises(ArgumentError, match=r"must lie in the domain, from 0 to 9; got 14"):
         summary_rows(_numbers(Integers(0, 9)), parse("above:14"))
 
 

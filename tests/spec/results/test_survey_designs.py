@@ -38,6 +38,7 @@ from warner.results import goodness_of_fit, trend
 from warner.results.differences import independence
 from warner.results.estimate import Estimate
 from warner.results.intervals import normal_quantile
+from warner.results.ranks import ranks
 
 YES_NO = Categorical([0, 1])
 KNOWN, WARNER = (RandomizedResponse(YES_NO, epsilon) for epsilon in (math.inf, math.log(3)))
@@ -264,7 +265,7 @@ def test_a_trend_of_clusters_and_of_a_mean() -> None:
 @pytest.mark.parametrize(
     "groups, options, words",
     [
-        (_drinks(), {}, "scores: must be given for groups by w, school"),
+        (_drinks(), {}, "scores: must be given where groups are by w, school"),
         (_drinks(sex=SMALL["sex"]), {}, "groups: must be at least 3"),
         (_drinks(school=SMALL["school"]), {"scores": [1, 2]}, "one for each of the 12"),
         (_drinks(school=SMALL["school"]), {"scores": [1] * 12}, "must not all be equal"),
@@ -313,9 +314,9 @@ LONELY = np.repeat(["n", "s"], [110, 10])
             "'school': each cluster must lie in one stratum of 'region'; got 0 in several",
         ),
         (_with(), {"cluster": "school", "by": "age"}, "by: must be different names among"),
-        (_with(), {"cluster": "school", "pool": "partial"}, "pool: takes groups as"),
+        (_with(), {"cluster": "school", "pool": "partial"}, "pool: needs groups without"),
         (_with(), {"cluster": "school", "values": ["never", "often"]}, "values: does not go"),
-        (_with(), {"by": "sex"}, "by: goes with the design of a survey"),
+        (_with(), {"by": "sex"}, "by: can be used only with a survey design"),
     ],
 )
 def test_designs_that_do_not_fit_are_refused(tally: Tally, options: Any, words: str) -> None:
@@ -330,16 +331,14 @@ def test_weights_without_a_value_are_refused_by_position() -> None:
 def test_what_knows_nothing_of_designs_is_refused() -> None:
     found = estimate(_drinks(), by=(), **ALL)
     for kind in ("bootstrap", "average", "posterior", "anytime:200"):
-        refused(ArgumentError, "as drawn one by one", found.interval, kind=kind)
-    refused(
-        ArgumentError, "ranks: takes people as drawn one by one", warner.results.ranks.ranks, found
-    )
+        refused(ArgumentError, "people who were drawn one by one", found.interval, kind=kind)
+    refused(ArgumentError, "ranks: needs people who were drawn one", ranks, found)
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
-    refused(ArgumentTypeError, "goes with|must be", estimate, _drinks().total(), time="sex")
+    refused(ArgumentTypeError, "needs a tally by|must be", estimate, _drinks().total(), time="sex")
     with pytest.raises(ArgumentError, match="public column of the tally: none"):
         estimate(_drinks().total(), cluster="school")
     plain = estimate(_drinks().total())
-    refused(MismatchError, "of a survey with a design and without", compare_groups, found, plain)
+    refused(MismatchError, "with a survey design and without", compare_groups, found, plain)
 
 
 @pytest.mark.parametrize(
@@ -350,11 +349,15 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
         ({"w": np.full(120, np.nan)}, {"weights": "w"}, "'w' must have a value in every row"),
         ({"school": np.ones(120)}, {"cluster": "school"}, "at least 2 clusters"),
         ({"region": CROSSING}, {"cluster": "school", "strata": "region"}, "one stratum"),
-        ({}, {"cluster": "school", "errors": "sandwich"}, "errors: are those of the survey design"),
+        (
+            {},
+            {"cluster": "school", "errors": "sandwich"},
+            "errors: cannot be chosen with a survey design",
+        ),
         (
             {"school": SMALL["school"] % 2},
             {"cluster": "school"},
-            "clusters, less strata, and 1: must be more than the 2 coefficients",
+            "must have more clusters for the 2 coefficients",
         ),
     ],
 )

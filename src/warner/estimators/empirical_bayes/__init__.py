@@ -394,9 +394,9 @@ class EmpiricalBayes(Estimator):
     references = ("kurihara2007", "stein1981")
 
     summary: ClassVar[str] = (
-        "the shares are drawn towards each other, because noise makes them look more different "
-        "than they are: posterior means under a prior learnt from the reports. The table as a "
-        "whole is then more accurate; Inversion() gives each share undrawn, without bias"
+        "the shares are drawn towards each other, as much as the reports suggest, because noise "
+        "makes shares look more different than they are. The table as a whole is then more "
+        "accurate; Inversion() leaves each share as it is, without bias (right on average)"
     )
 
     loss: str = "squared"
