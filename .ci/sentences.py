@@ -25,6 +25,7 @@ SOURCES = HERE / "src" / "warner"
 _FEWEST = 3  # words of a sentence
 _NO_SENTENCE = re.compile(
     r"\b(SELECT|CREATE|INSERT|DELETE FROM|UPDATE|ALTER|PRAGMA|GROUP BY|FROM|WHERE)\b|</|=>"
+    r"|\w=[,)]|hive_partitioning"  # reprs, and SQL
     r"|:not\(|\[hidden\]|^/\w|[<>{}\\|*]{3}|\(\?|^\W*[\w-]+(\.[\w-]+)+\W*$|;\s*\w+-\w+:|^[a-z_ ]+$"
 )
 _WORD = re.compile(r"[A-Za-z][a-z']+")

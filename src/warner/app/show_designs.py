@@ -769,8 +769,11 @@ def comments(planned: PlannedAttribute) -> list[str]:
     """The comment above the lines that complete a table of a study file."""
     proposal = planned.proposal
     people = plural(proposal.n * planned.among, "person", "people")
-    said = [f"Proposed by warner plan for {people}."]
+    said = [f"Proposed by the command warner plan, for {people}."]
     if planned.among > 1:
-        said = [f"Proposed by warner plan for {people}, of whom one in {planned.among} is asked."]
+        said = [
+            f"Proposed by the command warner plan, for {people}, of whom one in "
+            f"{planned.among} is asked."
+        ]
     said += sentences(planned)
     return [line for sentence in said for line in wrap(sentence, _COMMENT)]

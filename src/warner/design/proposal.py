@@ -476,7 +476,9 @@ def draw_widths(proposals: Mapping[str, Proposal], path: str | None = None) -> A
     for question, each in proposals.items():
         rows = each.width_rows()
         if not rows:
-            raise ArgumentError("plot", "has nothing to show: reports bound no share", question)
+            raise ArgumentError(
+                "plot", "has nothing to show: the reports do not limit any share", question
+            )
         about = (
             f"width of the {100 * each.level:.4g} % interval of a share of {100 * each.share:.3g} "
             "%, with the mechanism that errs least at each epsilon; dashed: "
@@ -563,7 +565,7 @@ def propose(
         makers = dict(among)
     tried_steps = EPSILON_STEPS if epsilons is None else sorted(epsilons)
     if not tried_steps:
-        raise ArgumentError("epsilons", "must have at least one epsilon", "none")
+        raise ArgumentError("epsilons", "must hold at least one epsilon", "an empty list")
     budgets = tried_steps if epsilon is None else [epsilon]
     tried = scenarios_of(domain, guess, share, level)
     offers = [
@@ -585,7 +587,7 @@ def around(
 ) -> Proposal:
     """What is proposed at half, once and twice the epsilon of a mechanism, for its values."""
     if mechanism.distance_unit is not None or mechanism.guarantee.delta is not None:
-        rule = "compares budgets of any two values, without a delta"
+        rule = "can draw only mechanisms whose epsilon holds for any two values, without a delta"
         raise ArgumentError("plot", rule, type(mechanism).__name__)
     mask, epsilon = mechanism.sensitive_mask, mechanism.requested
     labels = mechanism.domain.labels

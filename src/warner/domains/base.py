@@ -177,7 +177,7 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         bad = [i for i, value in enumerate(parts) if type(value) in refused]
         names = sorted({_SCALARS.get(t.__name__, t.__name__) for t in allowed})
         rule, answer = f"must be {' or '.join(names)}", parts[bad[0]]
-        got, remedy = kind(answer), "Convert the answers first"
+        got, remedy = kind(answer), f"Convert the answers to {names[0]} first"
         if got == "NaN" or type(answer).__name__ in _NONE:
             remedy = WITHOUT_ANSWER
         elif "int" in names and type(answer) in _FLOATS:

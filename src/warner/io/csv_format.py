@@ -39,12 +39,12 @@ _SPREADSHEET = "Save it as CSV UTF-8: in Excel with File, Save As"
 _OTHERS = {
     b"PK\x03\x04": ("a spreadsheet (.xlsx or .ods) or another zip file", _SPREADSHEET),
     b"\xd0\xcf\x11\xe0": ("an Excel file (.xls)", _SPREADSHEET),
-    b"PAR1": ("a Parquet file", "Let its name end in .parquet"),
+    b"PAR1": ("a Parquet file", "Give it a name that ends in .parquet"),
     b"ARROW1": ("a Feather file", "Save it as CSV or Parquet"),
     b"%PDF": ("a PDF file", "Export the table as CSV"),
     b"$FL": ("an SPSS file", "Export the table as CSV"),
     b"<stata_dta>": ("a Stata file", "Export the table as CSV"),
-    b"\x1f\x8b": ("a file that is compressed by gzip", "Let its name end in .gz"),
+    b"\x1f\x8b": ("a file that is compressed by gzip", "Give it a name that ends in .gz"),
 }
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _PIECE = 2**20

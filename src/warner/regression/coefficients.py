@@ -233,7 +233,7 @@ class Coefficients(Tabular):
         ]
         if not columns:
             got = ", ".join(repr(name) for name in listed)
-            raise ArgumentError("names", f"must be of {', '.join(self.names)}", got)
+            raise ArgumentError("names", f"must be among {', '.join(self.names)}", got)
 
         width = len(self.names)
         places = [e * width + i for e in range(len(self.coefficients)) for i in columns]
@@ -348,8 +348,8 @@ class Coefficients(Tabular):
         """What :meth:`table` says below its rows."""
         source = {
             "observed": "the observed information",
-            "sandwich": "the sandwich formula, which holds also where the model is wrong",
-            "linearised": "the sums over clusters, which hold also where the model is wrong",
+            "sandwich": "the sandwich formula, which is right even if the model is wrong",
+            "linearised": "the sums over clusters, which are right even if the model is wrong",
         }[self.errors]
         drawn = "" if self.survey is None else f", {self.survey.text}"
         return [

@@ -135,8 +135,9 @@ class PredictorRegression(Coefficients):
         answers = " and ".join(self.questions)
         return [
             f"One unit more of a covariate {meaning}, with equal other covariates. Nobody's "
-            f"{answers} is known: its share at each report and outcome stands for it. The last "
-            f"rows have its log-odds against {self._answered(self.hidden.reference)}.",
+            f"{answers} is known: the probability of each answer, given the report and the "
+            f"outcome, is used in its place. The last rows are the log-odds of {answers} against "
+            f"{self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]
 
@@ -159,13 +160,13 @@ def hidden_predictor_of(
     columns = dict(people.columns)
     for name in names:
         if name in columns:
-            rule = "must not be the name of a column of the covariates as well"
+            rule = "must not also be the name of a covariate"
             raise ArgumentError("hidden", rule, show(name), "Rename one of them")
     seen = people.column("the outcome, on the left of the formula,", outcome)
     questions = [_question(people, name, len(names) > 1, trusted) for name in names]
     if reference is not None:
         if len(questions) > 1:
-            rule = "is of one hidden answer"
+            rule = "can be given for one hidden answer only"
             raise ArgumentError("reference", rule, f"hidden={hidden!r}", "Leave it out")
         questions[0] = _with_reference(questions[0], reference)
     classes, rows = _joint(questions)
@@ -272,7 +273,7 @@ class _Outcome:
             raise ArgumentError(f"outcome {name!r}", rule, "one value in all rows")
         if column.dtype.kind == "f" and not np.array_equal(different, [0.0, 1.0]):
             if link != "logit":
-                rule, got = "goes with an outcome of two values", f"numbers in {name!r}"
+                rule, got = "is only for an outcome with two values", f"numbers in {name!r}"
                 raise ArgumentError(f"link={link!r}", rule, got, "Leave it out")
             scale = float(np.std(column))
             return cls("normal", name, column / scale, scale)

@@ -182,12 +182,12 @@ class Regression(Coefficients):
     def _sentences(self, level: float) -> list[str]:
         if self.link == "logit":
             meaning = (
-                f"The odds are those of a value against {show(self.reference)}. One unit more of a "
+                f"The odds compare a value with {show(self.reference)}. One unit more of a "
                 "covariate multiplies them by the odds ratio, with equal other covariates."
             )
         else:
             meaning = (
-                f"The share of a value against {show(self.reference)} is the {self.link} function "
+                f"The share of a value, compared with {show(self.reference)}, is the {self.link} function "
                 "of the sum of estimates times covariates."
             )
         if self.intercepts is not None:
@@ -390,7 +390,7 @@ def share_parameter(
     error = share * (1 - share) * float(np.sqrt(max(solution.covariance[column, column], 0.0)))
     meaning = f"{nuisance.name} is the share of people who {nuisance.meaning}."
     if (nuisance.label >= 0).all() and (classes.answer < 0).any():
-        meaning += " Shares and odds are those of the others."
+        meaning += " Shares and odds are about the other people."
     degrees = solution.degrees_at(column)
     return Parameter(nuisance.name, share, error, True, degrees=degrees, meaning=meaning)
 

@@ -58,7 +58,7 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     fitting = [w for w in range(1, most + 1) if n_cells(parts, w) <= LARGEST]
     largest = max(parts, key=lambda name: parts[name].rows)
     if fitting:
-        remedy = f"Tally with ways={' or '.join(map(str, fitting[-2:]))}"
+        remedy = f"Tally again with ways={' or '.join(map(str, fitting[-2:]))}"
     else:
         remedy = f"Tally {largest!r} in a tally of its own"
     if parts[largest].rows > 2**12:

@@ -296,8 +296,8 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
 def _shares(data: LikelihoodData) -> np.ndarray:
     """The recommended estimate of one or two attributes."""
     if not data.channel.has_likelihood:
-        rule = "must have counts from which the likelihood of its reports is known"
-        remedy = "Tally with ways=2, and leave out attributes that are keys with values"
+        rule = "must hold the counts of all pairs of attributes"
+        remedy = "Tally again with ways=2, and leave out attributes of keys with values"
         raise ArgumentError("tally", rule, None, remedy)
     return recommended_fit(data)[1].shares
 

@@ -510,8 +510,9 @@ class GroupAxis:
             stays = mechanism.of_rounds(self.rounds).epsilon
             return (
                 f"A person who reported all {self.rounds} times and always gave the same answer "
-                f"has spent epsilon = {stays:.6g} in all. Between people whose answers changed in "
-                f"the same rounds, it is at most {self.spent.epsilon:.6g}."
+                f"has spent epsilon = {stays:.6g} in all. A person whose answer changed has spent "
+                f"more: at most {self.spent.epsilon:.6g}, compared with another person whose "
+                "answer changed in the same rounds."
             )
         return (
             f"A person who reported all {self.rounds} times has spent epsilon = "

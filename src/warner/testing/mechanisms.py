@@ -394,8 +394,8 @@ class _Subject:
         bound = detectable(self.draws, freedom)
         require(p >= ALPHA, f"the worst report: {worst} (chi-square p-value {p:.1g})")
         return (
-            f"smallest p-value {p:.2g}, with {self.draws:,} reports of each of {len(chosen)} "
-            f"values; a probability that is wrong by {bound:.2g} would be found"
+            f"no fault found: smallest p-value {p:.2g}, from {self.draws:,} reports of each of "
+            f"{len(chosen)} values; an error of {bound:.2g} in a probability would be found"
         )
 
     def persons(self) -> str:

@@ -175,7 +175,10 @@ MISTAKES = [
     (("r.parquet", "smokes ~ drinks + age"), "write 'smokes + drinks' --correlation"),
     (("r.parquet", "smokes ~ age", "--random", "schol"), "Is 'school' meant?"),
     (("r.parquet", "smokes ~ age", "--group", "card"), "--group: needs --design"),
-    (("r.parquet", "smokes ~ age", "--correlation"), "must be a sum of names, with --correlation"),
+    (
+        ("r.parquet", "smokes ~ age", "--correlation"),
+        "must be names joined by + where --correlation",
+    ),
     (("r.parquet", "age + income", "--correlation"), "must have a hidden answer among its names"),
     (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),
     (("r.parquet", "smokes + age", "--correlation", "--mean"), "does not go with --correlation"),

@@ -146,8 +146,8 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
     cases: dict[str, tuple[type[WarnerError], str]] = {
         "short": (FileError, "8 reports in each row"),
         "long": (FileError, "8 reports in each row"),
-        "gap": (ReportError, "rows without a report"),
-        "cut": (ReportError, "records of 3 bytes"),
+        "gap": (ReportError, "empty rows"),
+        "cut": (ReportError, "reports of 3 bytes"),
         "padded": (ReportError, "a"),
         "number": (FileError, "must hold 21 reports"),
     }

@@ -185,14 +185,14 @@ def test_no_file_has_the_name_of_another_format(
         (["merge", "t.json", "-o", "t.xlsx"], "name it .json"),
         (
             ["estimate", "t.json", "-o", "r.parquet"],
-            "Let its name end in .json or .csv or .xlsx, or .txt",
+            "Give it a name that ends in .json or .csv or .xlsx, or .txt",
         ),
         (
             ["estimate", "t.json", "-o", "r.docx"],
             "because the file written here is not an office document",
         ),
-        (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Let its name end in .csv."),
-        (["estimate", "t.json", "--json", "-o", "r.csv"], "Let its name end in .json."),
+        (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Give it a name that ends in .csv."),
+        (["estimate", "t.json", "--json", "-o", "r.csv"], "Give it a name that ends in .json."),
     ],
 )
 def test_commands_write_what_names_say(

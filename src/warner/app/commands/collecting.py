@@ -352,8 +352,8 @@ def _spent(study: Study) -> str:
 @click.option(
     "--ways",
     type=click.IntRange(1),
-    help="Also count how the reports of several attributes occur together, for joint shares: 2 for "
-    "all pairs of attributes, 3 for all triples.",
+    help="Also count which reports to several attributes come together, for the shares of people "
+    "who have both or all of them: 2 for all pairs of attributes, 3 for all groups of three.",
 )
 @click.option(
     "--keep-reports/--no-keep-reports",

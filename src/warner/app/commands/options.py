@@ -210,7 +210,9 @@ class Output:
         )
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
         for path in self.paths:
-            require_ending(path, *ends, remedy=f"Let its name end in {' or '.join(ends)}{text}")
+            require_ending(
+                path, *ends, remedy=f"Give it a name that ends in {' or '.join(ends)}{text}"
+            )
             if path.lower().endswith(".xlsx"):
                 imported("openpyxl", "an Excel file")
 

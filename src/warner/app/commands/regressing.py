@@ -479,7 +479,7 @@ def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
     """The correlations of the names in a sum."""
     names = names_of_sum(formula)
     if not names or len(names) < 2:
-        rule = "must be a sum of names, with --correlation"
+        rule = "must be names joined by + where --correlation is given"
         raise ArgumentError("FORMULA", rule, repr(formula), "For example smokes + drinks + income")
     listed = [*people.questions, *people.public]
     for name in names:

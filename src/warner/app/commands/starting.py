@@ -427,7 +427,9 @@ def sheet(
         refuse_existing(path, study, force)
     if counts is not None:
         require_ending(
-            counts, ".csv", remedy="Let its name end in .csv; Excel opens and saves such files"
+            counts,
+            ".csv",
+            remedy="Give it a name that ends in .csv; Excel opens and saves such files",
         )
     stated = Study.load(study)
     chosen = choice("--language", language or stated.languages[0], stated.languages)
@@ -482,8 +484,9 @@ def from_xlsform(
     without constraints the study says TO DECIDE. A question that is not required gets missing =
     "answer", so that "no answer" is protected too.
 
-    All other questions are left out, and listed with the reason. They stay in the form. Delete from
-    the form each question that the study asks, or the form would store the true answer.
+    All other questions are left out of the study and stay in the form; they are listed with the
+    reason. Then delete from the form every question that the study asks. Otherwise the form would
+    store the true answers to it.
 
     \b
         warner study from-xlsform form.xlsx -o study.toml

@@ -60,13 +60,17 @@ export function survey(digest = null, collector = import.meta.url) {
  * @param {string} [settings.code] the invitation code, where the survey asks for one.
  * @param {string | null} [settings.digest] of the survey document, 64 hexadecimal digits.
  * @param {AbortSignal} [settings.signal] ends the waiting; what is kept is sent at the next call.
- * @returns {Promise<import("./outbox.js").Outcome | "given-up">} "sent", or why it never will be.
+ * @returns {Promise<import("./outbox.js").Outcome | "already" | "given-up">} "sent"; "already" where
+ *   an earlier call has sent this person's answers to this study, so that these were not; or why
+ *   they never will be.
  */
 export async function send(answers, settings = {}) {
   const { code, signal } = settings;
   const address = settings.collector?.replace(/\/?$/, "/");
   const asked = await survey(settings.digest ?? null, address);
   const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
+  // What arrived before is not sent again, and "sent" would hide that new answers were not.
+  if ((await read(key).catch(() => undefined))?.state === "sent") return "already";
   let token;
   if (code !== undefined && await read(key).catch(() => undefined) === undefined) {
     const question = async () => {

@@ -150,7 +150,7 @@ def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
         (["class.toml", "-o", "class.toml"], "must end in"),
         (
             ["class.toml", "-o", "f.html", "--counts", "c.xlsx"],
-            "Let its name end in .csv; Excel opens",
+            "Give it a name that ends in .csv; Excel opens",
         ),
     ):
         assert re.search(words, run("study", "sheet", *arguments, ok=False).stderr), words
