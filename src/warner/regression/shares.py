@@ -187,8 +187,8 @@ class Regression(Coefficients):
             )
         else:
             meaning = (
-                f"The share of a value, compared with {show(self.reference)}, is the {self.link} function "
-                "of the sum of estimates times covariates."
+                f"The share of a value, compared with {show(self.reference)}, is the {self.link} "
+                "function of the sum of estimates times covariates."
             )
         if self.intercepts is not None:
             name, groups = self.intercepts[:2]
