@@ -329,7 +329,7 @@ class EstimateRequest:
     "--reference",
     metavar="NAME",
     help="With --compare-groups: compare each group with this one. Default: with all others "
-    "together.",
+    "together; of two files, compare the second with the first.",
 )
 @click.option(
     "--of",
@@ -763,6 +763,11 @@ def _estimate_by(request: EstimateRequest) -> None:
     request.output.write(show, data, lambda: table_of_rows(rows(), is_simulated, SHARES))
 
 
+def _first_of_two(groups: TalliesOfGroups) -> str | None:
+    """The first of two files, so that a change from "before" to "after" has its sign."""
+    return next(iter(groups)) if not isinstance(groups, Tally) and len(groups) == 2 else None
+
+
 def _compare_groups(request: EstimateRequest) -> None:
     """Compare the groups of each attribute."""
     from warner.results.differences import compare_groups
@@ -771,7 +776,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     results = {
         name: compare_groups(
             parts,
-            reference=request.reference,
+            reference=request.reference or _first_of_two(parts),
             of=of,
             level=request.level,
             target=request.target,
