@@ -158,6 +158,23 @@ def test_a_result_given_twice_is_refused() -> None:
     assert load_tallies("t.json")["smokes"].n == 10
 
 
+def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
+    """Rejects twice as many people in a week, of whom a copy of its file was counted too."""
+    study = STUDY.replace('["no", "yes"]', str([f"v{i}" for i in range(64)]))
+    Path("study.toml").write_text(study)
+    reports = [i % 64 for i in range(1500)]
+    wards = ["north" if i % 3 else "south" for i in range(1500)]
+    south = [(r, w) for r, w in zip(reports, wards, strict=True) if w == "south"]
+    more = [*reports, *(r for r, _ in south)], [*wards, *(w for _, w in south)]
+    _tally(_counts("once.csv", reports, wards, study))
+    said = _tally(_counts("south.csv", *more, study), "--allow-equal")
+    assert "stands in the table once" in " ".join(said.split())
+    Path("t.json").unlink()
+    refused = _tally("south.csv", ok=False)
+    assert "even numbers for all counts of ward south" in refused and "--allow-equal" in refused
+    assert "all counts of all" in _tally(_counts("all.csv", reports * 2, None, study), ok=False)
+
+
 def test_a_table_without_rows_is_said_to_be_one() -> None:
     for wards in (None, []):
         said = _tally(_counts("none.csv", [], wards), ok=False)

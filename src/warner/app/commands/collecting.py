@@ -12,7 +12,7 @@ import click
 
 from warner import io as files, results
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError, SmallGroupWarning
+from warner._core.errors import ArgumentError, EmptyError, FileError, SmallGroupWarning
 from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.commands.options import (
@@ -466,7 +466,7 @@ def tally(
             "--keep-reports": keep_reports,
         }
         wrong = [name for name, given in others.items() if given]
-        counts_read = tallies_of_counts([*counts, *reports], plan, wrong)
+        counts_read = tallies_of_counts([*counts, *reports], plan, wrong, allow_equal)
         added = add_tallies(counts_read, allow_equal, allow_simulated)
         total = per_person(added, reports_per_person)
         _test(total, allow_implausible)
@@ -694,7 +694,7 @@ def _whole(path: str, plan: Study) -> Study:
 
 
 def tallies_of_counts(
-    paths: Sequence[str], plan: Study | None, others: Sequence[str]
+    paths: Sequence[str], plan: Study | None, others: Sequence[str], equal: bool = False
 ) -> dict[str, dict[str, Tally]]:
     """The tallies that the results of counting statements hold, and lines that say so."""
     if others:
@@ -722,12 +722,17 @@ def tallies_of_counts(
         first = next(iter(tallies.values()))
         if table.by_hand:
             continue
+        if table.doubled and not equal:
+            rule = "was made of a table in which reports stand twice, by the look of it"
+            got = f"even numbers for all counts of {table.doubled}"
+            remedy = "Was a file copied? Count each file by itself, or write --allow-equal"
+            raise FileError(path, rule, got, remedy)
         unknown = "" if first.simulated else " or whether they are simulated"
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
             "made for this study, its mechanisms can send every report, and all counts agree. A "
             f"database does not say which mechanism and epsilon made the reports{unknown}, so "
-            "nobody checked that."
+            "nobody checked that, nor whether each report stands in the table once."
         )
         if first.simulated:
             warn_of_simulation(path)
