@@ -117,7 +117,7 @@ def bibtex_of(keys: Iterable[str] | Mapping[str, Sequence[str]]) -> str:
     """
     named = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, ())
     entries = [
-        f"% For {', '.join(names)}:\n" * bool(names)
+        f"% On {', '.join(names)}:\n" * bool(names)
         + (key.strip() if key.lstrip().startswith("@") else _entry(key))
         for key, names in named.items()
     ]

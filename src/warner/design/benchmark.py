@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import inspect
 import math
 import os
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -192,7 +194,8 @@ class Benchmark(Tabular):
 
         Rows are mechanisms and methods, columns are budgets and numbers of people. Bold are the
         least mean of each column, and those that are not larger beyond chance: by more than two
-        standard errors of the difference over the same runs. A dash stands where a method is left
+        standard errors of the difference over the same runs. Below the inversion stands its
+        expected loss in closed form, where it has one. A dash stands where a method is left
         out, and a dagger where a mechanism promises less than the budget of the column.
 
         Args:
@@ -457,7 +460,11 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             **dict(candidates(domain, None, None, None, bool(domain.dimension))),
         }
         # A row has the name that its author gave, "GRR" for RandomizedResponse.
-        here = given if given in makers else called_here(given)
+        here = given if given in makers else called_here(given) or ""
+        name, _, option = here.partition(" ")
+        if here not in makers and name in makers and option:  # "LocalHashing buckets=2"
+            key, _, value = option.partition("=")
+            makers[here] = functools.partial(makers[name], **{key: ast.literal_eval(value)})
         if here not in makers:
             rule = f"must be one of {', '.join(makers)}"
             raise ArgumentError("mechanisms", rule, show(given), meant(given, makers))
@@ -779,14 +786,42 @@ def _version() -> str:
 
 
 def _code(cls: type[Any]) -> str:
-    """The code of the module of a class from outside the package; "" of a class of the package."""
+    """The code of a class from outside the package, and of its author's modules that it imports.
+
+    "" of a class of the package.
+    """
     if is_of_package(cls):
         return ""
     try:
-        return f"{cls.__qualname__}: {inspect.getsource(inspect.getmodule(cls) or cls)}"
+        sources = [inspect.getsource(each) for each in _own_modules(cls)]
+        return f"{cls.__qualname__}: {''.join(sources or [inspect.getsource(cls)])}"
     except (OSError, TypeError):  # typed in, so that there is no file
         functions = [each for each in vars(cls).values() if hasattr(each, "__code__")]
         return f"{cls.__qualname__}: {[each.__code__.co_code.hex() for each in functions]}"
+
+
+def _own_modules(cls: type[Any]) -> list[Any]:
+    """The module of a class and all that it imports, without those of installed packages."""
+    found: dict[str, Any] = {}
+    waiting = [inspect.getmodule(cls)]
+    while waiting:
+        module = waiting.pop()
+        file = getattr(module, "__file__", None)
+        if module is None or file is None or module.__name__ in found or _is_installed(file):
+            continue
+        found[module.__name__] = module
+        for value in vars(module).values():  # modules, and what was imported from them
+            name = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
+            waiting.append(sys.modules.get(name) if isinstance(name, str) else None)
+    return [found[name] for name in sorted(found)]
+
+
+def _is_installed(file: str) -> bool:
+    """Whether a file is of Python, of an installed package, or of this package."""
+    paths = sysconfig.get_paths()
+    roots = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    roots.add(str(Path(__file__).parents[1]))
+    return any(Path(file).is_relative_to(root) for root in roots)
 
 
 def _digest(content: Any) -> str:

@@ -27,9 +27,10 @@ def latex_table(
     dagger.
     """
     columns = list(dict.fromkeys((row["epsilon"], row["n"]) for row in rows))
-    cells_of = {}
+    cells_of, exact_of = {}, {}
     for row in rows:
         key = row["mechanism"], row["method"], row["epsilon"], row["n"]
+        exact_of[key] = row["exact"]
         text = number(row["mean"], digits)
         text = rf"\textbf{{{text}}}" if key in bold else text
         cells_of[key] = f"{text} ({number(row['standard_error'], 2)})" if errors else text
@@ -53,6 +54,10 @@ def latex_table(
         dagger = r"$^\dagger$" * (mechanism in weaker)
         name = "" if mechanism == last else latex_text(mechanism) + dagger
         lines.append(rf"{name} & {latex_text(method)} & {' & '.join(cells)} \\")
+        exact = [exact_of.get((mechanism, method, *column)) for column in columns]
+        if any(each is not None for each in exact):
+            texts = ["--" if each is None else number(each, digits) for each in exact]
+            lines.append(rf" & {latex_text(method)}, in closed form & {' & '.join(texts)} \\")
         last = mechanism
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 

@@ -213,8 +213,8 @@ def _are_shares(floats: np.ndarray, given: Any, domain: Domain) -> bool:
         return True
     try:
         domain.encode(given)
-    except ValuesError:  # numbers of the domain, some of which are outside
-        return False
+    except ValuesError:  # numbers of the domain, some of which are outside, or too few shares
+        return bool(((floats >= 0) & (floats <= 1)).all() and (floats % 1).any())
     except ArgumentTypeError:  # floats are no values here, so the message is on shares
         return True
     return False

@@ -145,6 +145,10 @@ class UnaryEncoding(BitMechanism):
 
     references = ("erlingsson2014", "wang2017", "P2")
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.references[self.variant == "oue" :]  # OUE is not of the first paper
+
     schema: BitVector
     law: OneHotBits
 

@@ -193,7 +193,7 @@ class MatrixMechanism(TableMechanism):
     1.098612
     """
 
-    references: ClassVar[tuple[str, ...]] = ("P4",)
+    references: ClassVar[tuple[str, ...]] = ()  # the matrix is that of its author
 
     def __init__(
         self,

@@ -226,8 +226,8 @@ _SHAPES = [
     "diamond",
     "cross",
     "triangle-down",
-    "stroke",
-    "arrow",
+    "triangle-left",
+    "triangle-right",
 ]
 
 

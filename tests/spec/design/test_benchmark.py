@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import linecache
 import re
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -132,7 +135,7 @@ def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sum(seen) == 3 + 3  # options are contents, names are not
     other = tmp_path / "answers.csv"
     other.write_text("answer\nyes\n")
-    refused(FileError, "another kind", run, store=other)
+    refused(FileError, "something else already", run, store=other)
     assert other.read_text() == "answer\nyes\n"
 
 
@@ -313,6 +316,31 @@ def test_wrong_arguments_are_refused(changed: dict[str, Any], said: str) -> None
     refused(WarnerError, said, benchmark, FOUR, **usual | changed)
 
 
+def test_a_store_notices_a_change_in_a_module_that_a_method_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects the losses of before where a helper in a file beside the method has changed."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_method.py").write_text(
+        "from own_helper import POWER\n"
+        "import warner\n"
+        "class Powered(warner.Inversion):\n"
+        "    def _fit(self, data):\n"
+        "        return warner.Inversion('project' if POWER else None)._fit(data)\n"
+    )
+    keys = []
+    for power in (0, 1):
+        (tmp_path / "own_helper.py").write_text(f"POWER = {power}\n")
+        for name in ("own_method", "own_helper"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        linecache.checkcache()
+        own = importlib.import_module("own_method")
+        keys.append(module._code(own.Powered))
+    assert "POWER = 0" in keys[0] and "POWER = 1" in keys[1]
+    assert "class Inversion" not in keys[0]  # the package's own code has a version
+
+
 def test_counts_are_not_taken_for_answers() -> None:
     """Rejects shares of 3, 2, 1 and 1 people out of counts that happen to be values."""
     counted = partial(benchmark, [3, 2, 1, 1], NUMBERS, [RandomizedResponse], ["mle"])
@@ -386,7 +414,7 @@ def test_the_expected_error_stands_beside_that_of_the_inversion() -> None:
 
 def test_a_baseline_for_high_privacy_alone_is_said() -> None:
     notes = [benchmark(FOUR, NUMBERS, ["HR"], ["mle"], e, 100, 2).notes for e in (1.0, 2.0)]
-    assert notes[0] == () and "above epsilon 1 it is no fair baseline" in notes[1][0]
+    assert notes[0] == () and "above epsilon 1 it is no fair comparison" in notes[1][0]
 
 
 FOUND = benchmark(
@@ -450,5 +478,5 @@ def test_what_is_left_out_is_a_dash() -> None:
 def test_every_source_is_named_once() -> None:
     text = FOUND.bibtex()
     keys = re.findall(r"@\w+\{([\w-]+),", text)
-    assert "% For R&R:\n@article{warner1965" in text
+    assert "% On R&R:\n@article{warner1965" in text
     assert len(keys) == len(set(keys)) and {"warner1965", "ghosh2009", "warner"} <= set(keys)
