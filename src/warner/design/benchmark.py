@@ -810,9 +810,13 @@ def _own_modules(cls: type[Any]) -> list[Any]:
         if module is None or file is None or module.__name__ in found or _is_installed(file):
             continue
         found[module.__name__] = module
-        for value in vars(module).values():  # modules, and what was imported from them
-            name = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
-            waiting.append(sys.modules.get(name) if isinstance(name, str) else None)
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                parents = module.__name__.split(".")[: -node.level] if node.level else []
+                origin = ".".join([*parents, *([node.module] if node.module else [])])
+                names = [origin, *(f"{origin}.{each.name}" for each in node.names)]
+            waiting += [sys.modules.get(name) for name in names]
     return [found[name] for name in sorted(found)]
 
 
