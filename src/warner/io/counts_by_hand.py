@@ -24,7 +24,7 @@ from warner._core.extras import pa
 from warner._core.text import look, meant
 from warner.domains import Domain
 from warner.io.public_values import groups_in, indices_of
-from warner.io.read_answers import table_cells
+from warner.io.read_answers import as_number, has_decimal_comma, table_cells
 from warner.mechanisms import Mechanism
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.tally import Tally
@@ -318,7 +318,7 @@ def read_said(
             if column not in public:
                 remedy = meant(column, public) or f"Its columns: {', '.join(public) or 'none'}"
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
-    groups = _groups(public, [row[3] for row in rows])
+    groups = _groups(public, [row[3] for row in rows], has_decimal_comma(path, names))
     group = np.zeros(len(rows), dtype=np.int64) if groups is None else groups.place
     size = 1 if groups is None else len(groups.keys)
     table = np.zeros((size, mechanism.n_reports), dtype=np.int64)
@@ -364,6 +364,9 @@ def _of_people(
         if column not in names:
             rule = f"has no column {show(column)}"
             raise FileError(path, rule, None, meant(column, names) or "Look at its first line")
+    if name in by:
+        rule = f"column {show(name)} holds what people said, and cannot be a public column too"
+        raise FileError(path, rule, None, "Name a column that is no secret")
     codes: dict[str, list[int | None]] = {}
     for i, column in enumerate(names):
         if column not in by and name in (None, column):
@@ -545,7 +548,9 @@ def written_alike(name: str, texts: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _groups(public: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Groups | None:
+def _groups(
+    public: Sequence[str], keys: Sequence[tuple[str, ...]], has_comma: bool
+) -> Groups | None:
     """The groups of rows, by public values as they are: numbers where all are numbers."""
     if not public:
         return None
@@ -553,9 +558,11 @@ def _groups(public: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Groups | 
     for i, name in enumerate(public):
         texts = [key[i] for key in keys]
         columns[name] = texts
-        for kind in (float, int):
-            with contextlib.suppress(ValueError):
-                columns[name] = [kind(text) for text in texts]
+        numbers = [number for text in texts if (number := as_number(text, has_comma)) is not None]
+        if len(numbers) == len(texts):
+            columns[name] = numbers
+        with contextlib.suppress(ValueError):
+            columns[name] = [int(text) for text in texts]
     return group_people(columns, len(keys))
 
 

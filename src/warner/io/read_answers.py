@@ -524,7 +524,7 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
             cells = _plain(batch.column(name)).to_pylist()
             parts[name] += ["" if cell is None else str(cell).strip() for cell in cells]
     blank = np.logical_and.reduce([np.array(cells) == "" for cells in parts.values()])
-    comma = _header(path, columns)[0] not in (None, ",")
+    comma = has_decimal_comma(path, columns)
     made = {}
     for name in columns:
         column = np.array(parts[name])
@@ -533,10 +533,10 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
             raise ArgumentError(f"column {name!r}", rule, _rows_of("no entry", lacking), remedy)
         made[name] = column[~blank]
         if name not in texts:
-            numbers = [_as_number(cell, comma) for cell in made[name]]
+            numbers = [as_number(cell, comma) for cell in made[name]]
             if None not in numbers:
                 made[name] = np.array(numbers, dtype=np.float64)
-            elif np.mean([_as_number(cell, True) is not None for cell in made[name]]) >= _MOST:
+            elif np.mean([as_number(cell, True) is not None for cell in made[name]]) >= _MOST:
                 # As labels, each number would be a group of its own.
                 rule, where = "must have a number in every row, as in most", np.zeros_like(blank)
                 where[~blank] = [number is None for number in numbers]
@@ -574,7 +574,7 @@ def table_cells(
     return [name for name in names if name], lines
 
 
-def _as_number(cell: str, comma: bool) -> float | None:
+def as_number(cell: str, comma: bool) -> float | None:
     """The number that a cell states, with a decimal comma where the cells may have it."""
     with contextlib.suppress(ValueError):
         return float(cell.replace(",", ".") if comma else cell)
@@ -608,6 +608,11 @@ def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()
             remedy = meant(lacking[0], names) or remedy
         raise FileError(path, f"has no column {', '.join(lacking)}", None, remedy)
     return [name for name in names if name not in columns]
+
+
+def has_decimal_comma(path: str, columns: Sequence[str]) -> bool:
+    """Whether a table may write numbers with a decimal comma: its cells are not separated by it."""
+    return _header(path, columns)[0] not in (None, ",")
 
 
 def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:

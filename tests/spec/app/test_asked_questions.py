@@ -323,7 +323,7 @@ def test_a_study_hides_the_question(tmp_path: Path) -> None:
     shown = runner.invoke(main, ["estimate", str(tally)]).output
     assert "smokes: 300 reports" in shown and "drinks: 300 reports" in shown
     both = runner.invoke(main, ["estimate", str(tally), "--joint", "smokes,drinks"])
-    assert both.exit_code and "one by one" in both.output
+    assert both.exit_code and "one at a time" in both.output
     pairs = HIDDEN.replace('"one"', '"pair"')
     with pytest.raises(StudyError, match='is only for each = "one"'):
         Study.parse(pairs)

@@ -72,7 +72,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_exactly_the_declared_columns_travel_in_random_order(here: Path) -> None:
     for name in ("reports.csv", "reports.parquet"):
         out = run("randomize", "study.toml", "answers.csv", "-o", name, "--again")
-        assert "as it is: ward, age, visit" in out.stderr
+        assert "without protection: ward, age, visit" in out.stderr
         columns = list(io.open_reports(name).format.columns(name))
         bits = ["steps_bits_0", "steps_bits_1", "steps_bits_2"]
         assert columns == ["ward", "age", "visit", "smokes_report", *bits]

@@ -74,7 +74,7 @@ line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
 line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items, words. Is 'value'
 line 29: attributes.condition.variant: is not an option of RandomizedResponse
-line 32: public.hospital: values: labels must be distinct
+line 32: public.hospital: values: no label may be there twice
 line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
 line 37: public.smokes: repeats a protected attribute""".splitlines()
 

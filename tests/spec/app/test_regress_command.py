@@ -197,7 +197,7 @@ MISTAKES = [
     (("all.csv", "told ~ age", "--design", "lie-detector:1/5,4/5"), "needs --group"),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4", "--group", "card"),
-        "cheating has p1 and p2",
+        "cheating takes the values p1 and p2",
     ),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),
@@ -205,7 +205,7 @@ MISTAKES = [
     ),
     (
         ("all.csv", "said ~ age", "--design", "cheating:1/4,3/4", "--group", "card"),
-        "must be of 'no', 'yes'; got others in 600 of 600 rows",
+        "each must be one of 'no', 'yes'; got other words in 600 of 600 rows",
     ),
 ]
 

@@ -76,7 +76,7 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     mixing = warner.MatrixMechanism(Integers(0, 1), matrix, sensitive=[0])
     assert isinstance(mixing.guarantee, ULDP) and mixing.epsilon == pytest.approx(np.log(5))
     assert not warner.audit(mixing, claim=ULDP(1.0, (0,))).holds
-    assert "report 0 comes from 0, 5 times as likely as from 1" in str(
+    assert "report 0 is 5 times as likely from 0 as from 1" in str(
         warner.audit(mixing, claim=ULDP(1.0, (0,))).violation
     )
     assert "report 0" in str(warner.audit(mixing, claim=LDP(1.0)).violation)

@@ -97,7 +97,7 @@ def test_crosswise_with_the_other_chance_is_seen() -> None:
 
 def test_a_share_below_zero_is_said() -> None:
     out = _run("estimate", "--design", "crosswise:1/4", "--counts", "same=780,different=220")
-    assert "share of yes would be -6.0 %" in " ".join(out.split())
+    assert "The calculation gives -6.0 % for yes" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
@@ -470,6 +470,12 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     path = _table(tmp_path / "people.csv", rows)
     design = ["--design", "said=crosswise:1/4"]
     weights = _table(tmp_path / "w.csv", [[*r, i or "w"] for i, r in enumerate(rows)])
+    with_commas = Path(weights).read_text().replace(",", ";")
+    semicolons = tmp_path / "semicolons.csv"
+    semicolons.write_text(re.sub(r";(\d+)\n", r";\1,5\n", with_commas))
+    assert "weighted by w" in _run("estimate", str(semicolons), *design, "--weights", "w")
+    refused = _run("estimate", path, *design, "--by", "said", fails=True)
+    assert "'said' holds what people said" in refused
     # Weights are no groups, though each person has another one.
     assert "single person" not in _run("estimate", weights, *design, "--weights", "w")
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())

@@ -154,11 +154,11 @@ def test_counts_are_in_the_words_of_the_design() -> None:
     ("counts", "error", "wrong"),
     [
         ({"yes": 680, "no": 320}, ReportError, "must be different or same, or A or B; got 'yes'"),
-        ({"same": 680}, ArgumentError, "none of 'different'. Say different=0"),
+        ({"same": 680}, ArgumentError, "lack the word 'different'. Write different=0"),
         ({"same": 1, "A": 2, "different": 3}, ArgumentError, "twice"),
         ({"same": -1, "different": 3}, ArgumentError, "at least 0"),
         ({"same": 1.0, "different": 3}, ArgumentTypeError, "an integer"),
-        ({"same": 0, "different": 0}, EmptyError, "nobody"),
+        ({"same": 0, "different": 0}, EmptyError, "at least one person"),
         ([680, 320], ArgumentTypeError, "must be {word: people}"),
     ],
 )
