@@ -46,7 +46,7 @@ def test_every_mechanism_of_the_package_is_accepted(name: str) -> None:
 def test_a_right_mechanism_of_ones_own_has_every_property(weights: Any) -> None:
     found = testing.check_mechanism(Forced(Integers(0, 2), 1.0, weights))
     assert all(each.holds for each in found.findings) and len(found.findings) == 13
-    assert "wrong by 0.01" in str(found)  # the power of the test of the sampler
+    assert "an error of 0.01" in str(found)  # the power of the test of the sampler
 
 
 def test_many_values_are_checked_by_the_rows_of_the_channel() -> None:
@@ -466,7 +466,7 @@ def test_a_law_that_a_subclass_changes_is_checked_again() -> None:
             self.law = Forced(domain, 2 * epsilon).law
             self.check_realisable()
 
-    with pytest.raises(BudgetError, match="the law of Louder spends 2, above it"):
+    with pytest.raises(BudgetError, match="the probabilities of Louder spend 2, above it"):
         Louder(SMALL, 1.0)
 
 

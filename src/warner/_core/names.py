@@ -307,8 +307,8 @@ def _problem_of(
     for given in keywords:
         if given not in names:
             remedy = _ARGUMENTS.get(_plain(given), "")
-            asked = re.match("Is '(.*?)' meant", remedy)
-            if not remedy or (asked and asked[1] not in names):  # which this function has not
+            hinted = re.match("Is '(.*?)' meant", remedy)
+            if not remedy or (hinted and hinted[1] not in names):  # which this function has not
                 remedy = meant(given, names) or usage
             return TypeError(message(name, f"has no argument {given!r}", None, remedy))
     if len(args) > len(by_place):

@@ -93,10 +93,10 @@ def references() -> dict[str, Reference]:
     }
 
 
-def bibtex_of(keys: Iterable[str] | Mapping[str, Sequence[str]]) -> str:
+def bibtex_of(keys: Iterable[str], on: Mapping[str, Sequence[str]] | None = None) -> str:
     """The BibTeX entries of references, each once, and that of the package itself.
 
-    Of {key: names}, a comment above each entry says what it is the source of.
+    ``on`` is {key: what the reference is on}, which stands as a comment above its entry.
 
     >>> print(bibtex_of(["warner1965"]))
     @article{warner1965,
@@ -115,12 +115,10 @@ def bibtex_of(keys: Iterable[str] | Mapping[str, Sequence[str]]) -> str:
       howpublished = {version 0.1.0},
     }
     """
-    named = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, ())
-    entries = [
-        f"% On {', '.join(names)}:\n" * bool(names)
-        + (key.strip() if key.lstrip().startswith("@") else _entry(key))
-        for key, names in named.items()
-    ]
+    entries = []
+    for key in dict.fromkeys(keys):
+        comment = f"% On {', '.join(on[key])}:\n" if on and key in on else ""
+        entries.append(comment + (key.strip() if key.lstrip().startswith("@") else _entry(key)))
     return "\n\n".join([*entries, SOFTWARE.bibtex("warner")])
 
 

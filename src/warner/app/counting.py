@@ -481,9 +481,9 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     counted_as = f" The reports are counted as {codes}." if codes else ""
     beside = ""
     if many := len(report_counts):
-        own = plural(many, "report file", "report files")
+        report_files = plural(many, "report file", "report files")
         reports = plural(sum(report_counts), "report", "reports")
-        beside = f" Also counted: {own} of warner with {reports}."
+        beside = f" Also counted: {report_files} of warner with {reports}."
     say(
         f"{_few([one.path for one in sums])}: written by another program, "
         f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "

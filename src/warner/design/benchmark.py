@@ -247,7 +247,7 @@ class Benchmark(Tabular):
         >>> found.bibtex().count("@article{warner1965")
         1
         """
-        return bibtex_of(self.sources)
+        return bibtex_of(self.sources, self.sources)
 
     def to_json(self) -> dict[str, Any]:
         """The benchmark as JSON data."""
@@ -802,14 +802,14 @@ def _code(cls: type[Any]) -> str:
 
 def _own_modules(cls: type[Any]) -> list[Any]:
     """The module of a class and all that it imports, without those of installed packages."""
-    found: dict[str, Any] = {}
+    modules: dict[str, Any] = {}
     waiting = [inspect.getmodule(cls)]
     while waiting:
         module = waiting.pop()
         file = getattr(module, "__file__", None)
-        if module is None or file is None or module.__name__ in found or _is_installed(file):
+        if module is None or file is None or module.__name__ in modules or _is_installed(file):
             continue
-        found[module.__name__] = module
+        modules[module.__name__] = module
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
@@ -817,7 +817,7 @@ def _own_modules(cls: type[Any]) -> list[Any]:
                 origin = ".".join([*parents, *([node.module] if node.module else [])])
                 names = [origin, *(f"{origin}.{each.name}" for each in node.names)]
             waiting += [sys.modules.get(name) for name in names]
-    return [found[name] for name in sorted(found)]
+    return [modules[name] for name in sorted(modules)]
 
 
 def _is_installed(file: str) -> bool:

@@ -193,7 +193,11 @@ class MatrixMechanism(TableMechanism):
     1.098612
     """
 
-    references: ClassVar[tuple[str, ...]] = ()  # the matrix is that of its author
+    references: ClassVar[tuple[str, ...]] = ("P4",)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return ()  # a matrix is of its author, who is not known here
 
     def __init__(
         self,

@@ -89,8 +89,9 @@ class Exponential(Mechanism):
         assert points is not None
         self._distance = euclidean_distances(points)
         if self.requested * self._distance.max() > _MOST_NATS:
-            most = _MOST_NATS / self._distance.max()
-            rule = f"is too large: on this domain the largest is {most:.4g}"
+            # rounded down, so that the number that a message names can be passed
+            most = math.floor(1e4 * _MOST_NATS / self._distance.max()) / 1e4
+            rule = f"is too large: on this domain the largest is {most:g}"
             raise BudgetError("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
         numerators, self.words = self._integers()
         self.law = ExactTable(numerators)

@@ -295,8 +295,9 @@ class Planar(Mechanism):
         height, width = cells.rows + 2 * self.reach, cells.columns + 2 * self.reach
         diameter = math.hypot(height - 1, width - 1)
         if nats * diameter > _MOST_NATS:
-            largest = _MOST_NATS / diameter / cells.side
-            rule = f"is too large: on this grid the largest is {largest:.4g}"
+            # rounded down, so that the number that a message names can be passed
+            largest = math.floor(1e4 * _MOST_NATS / diameter / cells.side) / 1e4
+            rule = f"is too large: on this grid the largest is {largest:g}"
             remedy = "Pass a smaller epsilon or a smaller grid"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         # Rounding can add up to _SLACK nats from cell to cell.

@@ -373,7 +373,7 @@ class BitVector(_OneArray):
 
     >>> schema = BitVector(10, ones=2)
     >>> [rule.text for rule in schema.rules]
-    ['padding bits must be 0', 'every report must have 2 bits set']
+    ['unused (padding) bits must be 0', 'every report must have 2 bits set']
     >>> columns = schema.parse([[1, 0, 0, 0, 0, 0, 0, 0, 0, 1]])
     >>> columns["bits"].tolist(), schema.count(Rows(columns)).counts[0].tolist()
     ([[128, 64]], [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])

@@ -211,7 +211,7 @@ def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
     channel, n = stacked(channels, people), sum(people)
     weights = channel.stack(each)
     most = max(data.reports_per_person for data in parts)
-    sent = sum(part.sent or part.n for part in parts)
+    sent = sum(data.sent or data.n for data in parts)
     return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated, most, sent=sent)
 
 

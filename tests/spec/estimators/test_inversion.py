@@ -258,7 +258,7 @@ def test_means_of_places_and_of_categories() -> None:
         float,
     )
     labels = warner.RandomizedResponse(warner.Categorical(["a", "b"]), 1.0)
-    with pytest.raises(ArgumentTypeError, match="coordinates"):
+    with pytest.raises(ArgumentTypeError, match="numbers or places"):
         warner.estimate(labels.tally(labels.randomize(["a"])), SampleMean())
     bits = warner.UnaryEncoding(Integers(0, 3), 1.0)
     with pytest.raises(IdentifiabilityError, match="single bits"):

@@ -302,7 +302,7 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
     assert "needs --study" in run("tally", "--counts", "c.csv", ok=False).output
     assert "must be named" in run("tally", ok=False).output
     said = run("tally", "--counts", "c.csv", "--study", "study.toml", "--by", "ward", ok=False)
-    assert "--counts: does not go with --by" in said.output
+    assert "--counts: cannot be used with --by" in said.output
 
 
 def test_texts_are_never_compared_as_texts() -> None:

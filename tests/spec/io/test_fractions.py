@@ -84,7 +84,7 @@ def test_a_gap_makes_floats_of_a_column_and_changes_no_answer(domain: Domain) ->
         ([1.0, float("inf")], "position 1: must be .*int; got a number"),
         (
             np.array([1.0, np.nan]),
-            "position 1: must be .*int; got NaN. warner.domains.with_missing",
+            "position 1: must be .*int; got NaN. For missing answers use warner",
         ),
         ([1.0, 2], "position 1: must be one of the 2 values; got an integer"),
         (["True"], "position 0: must be .*int; got a string"),

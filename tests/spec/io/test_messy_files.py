@@ -95,7 +95,7 @@ def test_files_that_are_no_text_are_named_with_a_remedy(here: Path) -> None:
         b"PK\x03\x04\x14\x00\x06\x00 sheet"
     )
     assert "Excel" in _refusal(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-    assert "end in .parquet" in _refusal(b"PAR1\x15\x04")
+    assert "ends in .parquet" in _refusal(b"PAR1\x15\x04")
     assert "PDF" in _refusal(b"%PDF-1.7\n")
     assert "is empty" in _refusal(b"")
 

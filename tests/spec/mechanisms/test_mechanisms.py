@@ -230,7 +230,7 @@ def test_support_counts_that_no_reports_have_are_refused(counts: list[int]) -> N
     hashing = LocalHashing(TEN, 1.0, whole_reports=False)
     tally = hashing.tally(hashing.randomize([1, 2, 3] * 20))
     warner.estimate(tally)
-    with pytest.raises(MismatchError, match="no reports"):
+    with pytest.raises(MismatchError, match="never have these counts"):
         forged = Counted.together(tally.kind, np.array(counts), tally.n)
         warner.estimate(Tally(tally.header, forged))
 
@@ -266,7 +266,7 @@ def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
         (10, {"blocks": 0}, r"blocks: must.*1\.\.10"),
         (10, {"blocks": 11}, r"blocks: must.*1\.\.10"),
         # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.
-        (5, {"prime": 2, "blocks": 4}, r"5 values fill 3; got 4\. Pass 3"),
+        (5, {"prime": 2, "blocks": 4}, r"5 values fill only 3 blocks; got 4\. Pass 3"),
     ],
 )
 def test_primes_and_blocks_that_do_not_fit_are_refused_with_those_that_do(

@@ -110,7 +110,7 @@ def test_cut_tails_are_counted(epsilon: float, delta: float) -> None:
     )
     assert exact <= mechanism.guarantee.delta <= delta
     assert warner.audit(mechanism).holds
-    refused(BudgetError, "double precision", Gaussian, Integers(0, 1), 1.0, 1e-15)
+    refused(BudgetError, "lost in rounding", Gaussian, Integers(0, 1), 1.0, 1e-15)
 
 
 def test_reports_stop_at_the_ends() -> None:
@@ -215,7 +215,14 @@ def test_what_cannot_be_kept_is_refused() -> None:
     for sigma in (0.0, -1.0, 1e-300, float("inf"), "1"):
         with pytest.raises(WarnerError, match="sigma"):
             Gaussian(domain, 1.0, 1e-5, sigma=sigma)  # type: ignore[arg-type]
-    refused(ArgumentTypeError, "coordinates", Gaussian, warner.Categorical(["a", "b"]), 1.0, 1e-5)
+    refused(
+        ArgumentTypeError,
+        "must be Interval, Integers, Grid or Points",
+        Gaussian,
+        warner.Categorical(["a", "b"]),
+        1.0,
+        1e-5,
+    )
     refused(ArgumentTypeError, "different reports", Gaussian, Points(np.eye(9)), 1.0, 1e-5)
 
 

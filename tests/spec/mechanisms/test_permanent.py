@@ -304,7 +304,7 @@ def test_what_is_refused() -> None:
     refused(ArgumentError, "go through the device", memo.randomize, ["a"])
     refused(ArgumentError, "rounds", memo.of_rounds, 0)
     tally = memo.tally(memo.device().report("a"))
-    refused(ArgumentError, "one permanent report", tally.per_person, 2)
+    refused(ArgumentError, "cannot be used for permanent reports", tally.per_person, 2)
     assert tally.per_person(1).n == 1
     refused(ArgumentError, "values", memo.of_values, 2)
     header = {

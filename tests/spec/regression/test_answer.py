@@ -126,7 +126,9 @@ def test_rows_tables_json_and_text() -> None:
     assert found.predict({"age": [50], "ward": ["east"]}).to_frame("polars").shape == (3, 5)
     assert json.loads(json.dumps(found.to_json()))["simulated"] is True
     text = " ".join(str(found.table()).split())
-    assert "ward[T.south]" in text and "against 'never'" in text and "converged" in text
+    assert (
+        "ward[T.south]" in text and "compare a value with 'never'" in text and "converged" in text
+    )
     assert "600 simulated reports" in text
     assert repr(found) == (
         "Regression(2 x 4 coefficients, n=600, reference='never', status=CONVERGED)"
@@ -143,7 +145,7 @@ def test_wald_test_of_all_columns_of_a_covariate() -> None:
     single = found.wald("ward[T.north]")
     z = found.z[:, found.names.index("ward[T.north]")]
     assert single.statistic > max(z**2) - 1e-9
-    refused(ArgumentError, "names: must be of Intercept, age", found.wald, "height")
+    refused(ArgumentError, "names: must be among Intercept, age", found.wald, "height")
 
 
 def test_one_attribute_of_several() -> None:
@@ -163,7 +165,9 @@ def test_one_attribute_of_several() -> None:
     assert regress(reports, z, attribute="often").outcomes == ("sometimes", "often")
     refused(ArgumentError, "must be one of often, visits", regress, reports, z, attribute="age")
     refused(ArgumentError, "Name one attribute", regress, reports, z)
-    refused(ArgumentError, "attribute: goes with", regress, REPORTS, PEOPLE, attribute="age")
+    refused(
+        ArgumentError, "attribute: can only be used with", regress, REPORTS, PEOPLE, attribute="age"
+    )
 
 
 AGE = PEOPLE["age"]

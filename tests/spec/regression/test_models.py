@@ -281,13 +281,17 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
         ArgumentError,
         "must not depend on the outcome",
     ),
-    ({"formula": "income ~ age", "hidden": "age"}, ArgumentError, "must not be the name of a col"),
+    (
+        {"formula": "income ~ age", "hidden": "age"},
+        ArgumentError,
+        "must not also be the name of a cov",
+    ),
     ({"formula": "money ~ smokes", "hidden": "smokes"}, ArgumentError, "must be the name of a"),
     ({"formula": "school ~ smokes", "hidden": "smokes"}, ArgumentTypeError, "have two values"),
     (
         {"formula": "income ~ smokes", "hidden": "smokes", "link": "probit"},
         ArgumentError,
-        "goes with an outcome of two values",
+        "is only for an outcome with two values",
     ),
     (
         {"formula": "income ~ smokes + drinks", "hidden": "smokes + drinks ~ 1"},

@@ -202,8 +202,8 @@ def regress(
             public = people.named_in((left, right, hidden, random, *roles.values()))
         else:
             refuse_numbers_of_people(public)
-        asked = predictors[0] if predictors else left
-        baselines = _references(references, public, asked, people.labels_of(asked))
+        question = predictors[0] if predictors else left
+        baselines = _references(references, public, question, people.labels_of(question))
         reference = baselines.pop("", None)
         if predictors:
             _refuse("a hidden answer as predictor", {"--mean": stated["--mean"]})
