@@ -420,8 +420,9 @@ def read_groups(
         sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
         return {name: tally.by(*by) if by else tally for name, tally in sums.items()}
     if by:
-        rule = "needs a tally by groups, made with warner tally --by"
-        raise ArgumentError("--by", rule, ", ".join(by))
+        names_by = ",".join(by)
+        remedy = f"Count again with warner tally --by {names_by}, or warner collect pull --by"
+        raise ArgumentError("--by", "needs a tally by groups", ", ".join(by), remedy)
     if len(paths) < 2:
         rule = "must be a tally by groups, or at least 2 files, one for each group"
         raise ArgumentError("tallies", rule, None, "To count groups: warner tally --by COLUMN")

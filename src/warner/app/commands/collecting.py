@@ -474,9 +474,11 @@ def tally(
         for name, tally in total.items():
             if not isinstance(mechanism := from_header(tally.header), PaperDesign):
                 way = type(mechanism).__name__
-                say(
-                    f"{name}: read as counts of {way} reports. For counts from a paper sheet, name "
-                    "the study of the sheet."
+                # Also with --quiet: the same counts mean other shares with the card of the sheet.
+                click.echo(
+                    f"WARNING: {name}: read as counts of {way} reports. For counts from a paper "
+                    "sheet, name the study of the sheet.",
+                    err=True,
                 )
         if next(iter(total.values())).names:
             _warn_of_small_groups([total], smallest_group)

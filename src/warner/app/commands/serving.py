@@ -344,6 +344,8 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
             f"the server again:\n  {again}\nand run in another terminal:\n  {pull}",
             err=True,
         )
+        if public := Study.load(path).public:
+            click.echo(f"For its groups, add --by {','.join(public)}.", err=True)
     else:
         click.echo(f"To go on where it stopped, run: {again}", err=True)
 
@@ -689,7 +691,11 @@ def push(
         except WarnerError:
             click.echo(_sent(sent, upload.n), err=True)
             raise
-    click.echo(f"{plural(sent - start, 'report was', 'reports were')} accepted.", err=True)
+    click.echo(
+        f"{plural(sent - start, 'report was', 'reports were')} accepted. A report that had arrived "
+        "before counts once.",
+        err=True,
+    )
 
 
 def _sent(sent: int, n: int) -> str:

@@ -203,7 +203,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
     """What to bring, to say, to count and to type."""
     brings = dict.fromkeys(question.card.brings for question in questions)
     prepare = (
-        *(f"Bring: {text}" for text in brings),
+        *(text if text.startswith("Bring") else f"Bring: {text}" for text in brings),
         "Print the pages before this one once for each person. Keep this page yourself.",
         "Read the instructions aloud once, and make an example draw that all can see.",
         "Let each person make the draw where nobody can see it, not even you. Only the draw hides "
