@@ -46,10 +46,15 @@ def show_estimate(
     target: str,
     kind: str | None = None,
     parts: Sequence[Tally] | None = None,
+    most: int | None = None,
 ) -> None:
-    """Print an estimate; ``parts`` are the tallies, where they are known."""
+    """Print an estimate; ``parts`` are the tallies, where they are known.
+
+    Of more than ``most`` shares the largest are printed.
+    """
     words = reports_in_words(str(result.attribute), parts or [])
-    show(*blocks(result, level, target, kind, words), "")
+    many = {} if most is None else {"most": most}
+    show(*blocks(result, level, target, kind, words, **many), "")
 
 
 def reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:

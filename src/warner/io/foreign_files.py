@@ -426,6 +426,8 @@ class _ForeignSource(FrameSource):
         row = None
         if columns.form != "records":
             row = _safely(self._file, partial(_first_wrong, self._rows, columns, self._by))
+        if self._words and text.startswith("public column "):  # the words are not to blame
+            return ReportError(f"{self._file.path}: {text}")
         if self._words and row is not None:
             where = f"{self._file.path}: line {row + 2:,}"  # the first line has the names
             rule = f"{columns.names[0]} must be a word of the card"

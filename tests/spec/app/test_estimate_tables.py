@@ -160,6 +160,19 @@ def test_pairs_leave_people_out_or_need_a_key_for_nonresponse() -> None:
         warner.Study.parse(text % "answer")
 
 
+def test_the_largest_shares_alone_can_be_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = warner.Categorical([f"E{i}" for i in range(9)])
+    mechanism = warner.RandomizedResponse(codes, 4.0)
+    answers = ["E7"] * 400 + ["E2"] * 200 + ["E4"] * 100
+    mechanism.tally(mechanism.randomize(answers, rng=np.random.default_rng(1))).save("t.json")
+    shown = run("estimate", "t.json", "--top", "2").stdout
+    assert [line.split()[0] for line in shown.splitlines()[3:5]] == ["E7", "E2"]
+    assert "These are the 2 largest of 9 shares." in shown and "E4" not in shown
+
+
 def test_the_joint_shares_of_attributes_have_nonresponse(here_of_missing: Path) -> None:
     text = STUDY.format(mechanism="X", missing="answer")
     text = re.sub("(mechanism|epsilon) = .*\n", "", text)

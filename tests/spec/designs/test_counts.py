@@ -549,3 +549,15 @@ def test_sheets_in_another_language_are_read(tmp_path: Path) -> None:
     alone = _table(tmp_path / "y.csv", [["class", "yes"], ["10a", 0.43]])
     said = _run("estimate", alone, *forced, fails=True)
     assert "but no column 'no' or n" in " ".join(said.split())
+
+
+def test_a_public_column_that_is_wrong_is_not_taken_for_a_wrong_word(tmp_path: Path) -> None:
+    """Rejects blame on "same" where a weight of 1.3 is no declared whole number."""
+    (tmp_path / "study.toml").write_text(
+        '[public.weight]\nintegers = [1, 9]\n[attributes.said]\nvalues = ["no", "yes"]\n'
+        'design = "crosswise:1/4"\n'
+    )
+    rows = [["said", "weight"], *(["same" if i % 3 else "different", 1.3] for i in range(60))]
+    command = ["tally", _table(tmp_path / "p.csv", rows), "--study", str(tmp_path / "study.toml")]
+    refused = _run(*command, "--by", "weight", "-o", str(tmp_path / "t.json"), fails=True)
+    assert "public column 'weight'" in refused and "word of the card" not in refused

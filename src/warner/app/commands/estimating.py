@@ -277,7 +277,7 @@ class EstimateRequest:
                 if is_given(name):
                     rule = "does not go with --design and --counts"
                     raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)
-        for name in ("top", "title", "with_reports"):
+        for name in ("title", "with_reports", *(["top"] if way else [])):
             if is_given(name) and self.plot_path is None:
                 raise ArgumentError(str(names[name]), "needs --plot")
         inputs = [group_and_file(text)[1] if way else text for text in self.tallies]
@@ -383,9 +383,9 @@ class EstimateRequest:
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help="With --plot: draw only this many shares, the largest ones, and the sum of the others. "
-    "Default: all, but 20 if there are more than 60 labels. With --by: the number of panels. With "
-    "--compare-groups: the number of differences in a panel.",
+    help="Print only this many shares, the largest ones. A picture (--plot) also has the sum of "
+    "the others; default: all, but 20 if there are more than 60 labels. With --plot and --by: the "
+    "number of panels. With --plot and --compare-groups: the number of differences in a panel.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
@@ -542,9 +542,8 @@ def _estimate_shares(request: EstimateRequest) -> None:
             if summaries := summaries_of.named(result):
                 terminal.show(summaries_shown(result, summaries, level, target, kind))
             elif question is None:
-                show_estimate(
-                    result, level, target, kind=kind, parts=flat.get(str(result.attribute))
-                )
+                parts = flat.get(str(result.attribute))
+                show_estimate(result, level, target, kind, parts, request.top)
             elif not i or ticked.get(str(estimates[i - 1].attribute)) != question:
                 items = [e for e in estimates[i:] if ticked.get(str(e.attribute)) == question]
                 show_items(question, items, level, target, kind)
@@ -682,7 +681,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             elif summaries := summaries_of.named(result):
                 terminal.show(summaries_shown(result, summaries, level, target, kind))
             else:
-                show_estimate(result, level, target, kind=kind)
+                show_estimate(result, level, target, kind, most=request.top)
 
     def rows() -> Iterator[dict[str, Any]]:
         for name, result in results.items():
