@@ -74,7 +74,7 @@ def _of_page(path: Path) -> Iterator[Sentence]:
         r"</?(?:p|li|h\d|td|th|dt|dd|summary|legend|label|button|title)\b[^>]*>", text
     ):
         plain = " ".join(_HTML.sub("", piece).split())
-        if len(_WORD.findall(plain)) >= _FEWEST:
+        if "{{" not in plain and len(_WORD.findall(plain)) >= _FEWEST:
             yield Sentence(str(path.relative_to(SOURCES)), 0, plain)
 
 
