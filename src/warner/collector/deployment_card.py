@@ -381,7 +381,7 @@ def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
         return ""
     step = None if view is None else view.step
     if groups_come_late(study) if step is None else step.late_groups:
-        return ", and of groups by public columns after the closing"
+        return ", and of the groups that public columns form once the survey has closed"
     few = fewest_new(study.collect.step)
     return f", with no new person or at least {few} of each group by public columns"
 

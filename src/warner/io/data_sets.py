@@ -379,8 +379,8 @@ def _copied(system: Any, address: str) -> Iterator[str]:
             size, _ = state_of(address)
             system.get_file(system._strip_protocol(address), copy)
         if size and os.path.getsize(copy) != size:
-            rule = "the fetched copy does not have the size that the store states"
-            remedy = "Count the file again"
+            rule = "the downloaded copy does not have the size of the file at its address"
+            remedy = "Run the command again"
             raise FileError(copy, rule, None, remedy)
         yield copy
 

@@ -127,7 +127,7 @@ class Problem:
         """
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
-            rule, got = "are of too many different kinds for so many values", f"{used.size:,} kinds"
+            rule, got = "are too many different ones for so many values", f"{used.size:,} different"
             raise ArgumentError("reports", rule, got, "Merge values, or use kind='mean'")
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)

@@ -460,7 +460,7 @@ def fisher(
     inner = basis.T @ information @ basis
     values, vectors = np.linalg.eigh(inner)
     if values.size and values[0] <= 1e-12 * values[-1]:
-        rule = "gives the same reports for different shares"
+        rule = "does not tell the shares apart: different shares lead to the same mix of reports"
         remedy = "Use kind='bootstrap'"
         raise IdentifiabilityError("channel", rule, None, remedy)
     spread = (matrix @ basis) @ (vectors / np.sqrt(values))

@@ -284,7 +284,7 @@ def method(name: str) -> Estimator:
         em = ("em:STEPS", "em:auto", *(f"em:{start}" for start in _STARTS))
         names = [n for each in METHODS for n in (em if each == "em" else (each,))]
         if remedy := _OF_TWO.get(name.lower()):
-            raise ArgumentError("method", "must be the name of one method", show(name), remedy)
+            raise ArgumentError("method", "must say when it stops", show(name), remedy)
         remedy = meant(name, names)
         raise ArgumentError("method", f"must be one of {', '.join(names)}", show(name), remedy)
     if detail:

@@ -285,9 +285,11 @@ def _squares(channel: Channel) -> np.ndarray:
     if np.allclose(channel.matvec(even), ones, rtol=0, atol=1e-9):
         return channel.inverse_moments(even)[0]
     if reports * size > _ENTRIES:
-        rule = f"has too large an inverse, with more than {_ENTRIES} entries"
+        rule = f"has an inverse matrix with more than {_ENTRIES} entries, which is too large"
         remedy = "Use a domain with fewer values"
-        raise ArgumentError("channel", rule, f"{reports} reports and {size} values", remedy)
+        raise ArgumentError(
+            "channel", rule, f"{reports} possible reports and {size} values", remedy
+        )
     return np.asarray((channel.influence(np.eye(size)) ** 2).sum(axis=0))
 
 

@@ -69,8 +69,8 @@ from warner.studies.study import Study
 @click.option(
     "--mean",
     is_flag=True,
-    help="Regress the mean of a number, by least squares. Default: the odds of each answer, by "
-    "maximum likelihood.",
+    help="For answers that are numbers: how their mean depends on the columns, by least squares. "
+    "Default: how the odds of each answer depend on them, by maximum likelihood.",
 )
 @click.option(
     "--hidden",
