@@ -133,9 +133,9 @@ def test_a_bundled_app_of_another_origin_sends_once(
     other_site.page = PAGE
     relay.lost_replies = 1
     page = people.person().new_page()
-    for _ in range(2):
+    for outcome in ("sent", "already"):
         page.goto(other_site.origin)
-        page.locator("#said", has_text="sent").wait_for()
+        page.locator("#said", has_text=outcome).wait_for()
     assert len({sent.body for sent in relay.posts}) == 1
     relay.stop()
     assert served.people() == 1
