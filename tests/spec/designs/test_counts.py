@@ -551,6 +551,24 @@ def test_sheets_in_another_language_are_read(tmp_path: Path) -> None:
     assert "but no column 'no' or n" in " ".join(said.split())
 
 
+def test_a_page_takes_weights_for_no_groups(tmp_path: Path) -> None:
+    """Rejects a page that compares a group for each weight, as if weights were wards."""
+    study, path = tmp_path / "study.toml", str(tmp_path / "t.json")
+    study.write_text(
+        '[public.ward]\nvalues = ["north", "south"]\n[public.weight]\nintegers = [1, 99]\n'
+        '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    )
+    rows = [["said", "ward", "weight"]]
+    rows += [["same" if i % 3 else "different", ["north", "south"][i % 2], i % 97 + 1]
+             for i in range(300)]  # fmt: skip
+    table = _table(tmp_path / "p.csv", rows)
+    _run("tally", table, "--study", str(study), "--by", "ward,weight", "-o", path)
+    page = str(tmp_path / "r.html")
+    assert "groups of fewer than 10 people" in _run("report", path, "-o", page, fails=True)
+    _run("report", path, "--by", "ward", "-o", page)
+    assert "north" in Path(page).read_text()
+
+
 def test_a_public_column_that_is_wrong_is_not_taken_for_a_wrong_word(tmp_path: Path) -> None:
     """Rejects blame on "same" where a weight of 1.3 is no declared whole number."""
     (tmp_path / "study.toml").write_text(

@@ -52,6 +52,7 @@ from warner.studies.study import Study
 
 _DEFAULT_SUMMARIES = "mean,median"
 _SHOWN = 10  # names of groups in a message
+_FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 
 
 @click.command()
@@ -171,6 +172,8 @@ def report(
     used: dict[str, list[Tally]]
     groups: dict[str, Tally]
     used, groups = _without_groups(grouped, columns) if grouped else (flat, {})
+    if by is None:
+        _refuse_tiny_groups(groups)
     summaries_of = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
     if reference is not None:
         _check_reference(reference, groups)
@@ -199,6 +202,17 @@ def report(
     else:
         write_whole(output, to_pdf(content))
         say_written(output)
+
+
+def _refuse_tiny_groups(groups: Mapping[str, Tally]) -> None:
+    """Refuse groups that nobody named, and most of which are of a few people, as by a weight."""
+    for tally in groups.values():
+        tiny = int((tally.sizes < _FEW_PEOPLE).sum())
+        if tiny > max(_MANY_GROUPS, tally.n_groups / 2):
+            rule = f"would compare {tally.n_groups:,} groups by {', '.join(tally.names)}"
+            got = f"{tiny:,} groups of fewer than {_FEW_PEOPLE} people"
+            remedy = "Name the columns of groups, such as --by region. A page has no weights"
+            raise ArgumentError("TALLY", rule, got, remedy)
 
 
 def _check_reference(reference: str, groups: Mapping[str, Tally]) -> None:
