@@ -1,7 +1,8 @@
 """Tables and small pictures as HTML, for notebooks, reports and live pages.
 
 Nothing here needs a script, a style sheet, an inline style or a request, so that a page may forbid
-all of them. Colours are those of the text around: pictures can be read in dark mode and in grey.
+all of them. Pictures have the colours of the text around them, and can be read in dark mode and in
+grey.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 definite systems, by NumPy alone.
 
 Estimates of labels need them on devices and in notebooks without SciPy, whose import takes longer
-than such an estimate. Names and arguments are those of ``scipy.special``.
+than such an estimate. Names and arguments are the same as in ``scipy.special``.
 """
 
 from __future__ import annotations

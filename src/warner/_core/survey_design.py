@@ -41,7 +41,7 @@ class SurveyDesign:
             None where all weights are equal.
         cluster: the column with the first thing that was drawn, such as the school; None where
             people were drawn one by one.
-        strata: the column with the strata, in each of which the draw was made by itself.
+        strata: the column with the strata; people were drawn from each stratum separately.
 
     >>> SurveyDesign.of("w", None, "region").columns
     ('w', 'region')

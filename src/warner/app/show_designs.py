@@ -144,11 +144,11 @@ def show_plan(
     attribute: str,
     ranking: Plan,
     chosen: Mechanism,
-    on_paper: tuple[OnPaper, Sequence[int]] | None = None,
+    on_paper: PlannedDesign | None = None,
 ) -> None:
     """Print a ranking of mechanisms, with the study's own mechanism marked.
 
-    ``on_paper`` is a design for paper without a study, and numbers of people in groups.
+    ``on_paper`` is a design for paper without a study.
     """
     table = ranking.table()
     results = (*ranking.results, ranking.no_protection)
@@ -177,13 +177,14 @@ def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
 
 
 @dataclass(frozen=True)
-class OnPaper:
+class PlannedDesign:
     """A design for paper, with what to expect of it."""
 
     design: PaperDesign
     ranking: Plan  # in which the design is one of the results
     share: float  # of the answer that is asked for, whose interval is expected
     wanted: float  # the wanted width of the interval
+    sizes: Sequence[int]  # numbers of people in groups, whose intervals are said too
 
     @property
     def result(self) -> RankedMechanism:
@@ -213,17 +214,14 @@ class OnPaper:
         }
 
 
-def show_on_paper(planned: Sequence[OnPaper], sizes: Sequence[int]) -> None:
-    """Print what designs for paper need: one with its ranking, several in one table.
-
-    ``sizes`` are the numbers of people in groups, whose intervals are then said too.
-    """
+def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
+    """Print what designs for paper need: one with its ranking, several in one table."""
     if len(planned) == 1:
         ((one),) = planned
-        show_plan(one.design.text, one.ranking, one.design, (one, sizes))
+        show_plan(one.design.text, one.ranking, one.design, one)
         return
     first = planned[0]
-    numbers = [first.ranking.n, *sizes]
+    numbers = [first.ranking.n, *first.sizes]
     columns = [
         Column("design"),
         Column("epsilon", unit="number"),
@@ -271,7 +269,7 @@ def _plus_minus(width: float) -> str:
     return f"\N{PLUS-MINUS SIGN}{50 * width:.2g} points"
 
 
-def _about_design(planned: OnPaper, sizes: Sequence[int]) -> Iterator[str]:
+def _about_design(planned: PlannedDesign) -> Iterator[str]:
     """What a design for paper of two answers needs, in the words of those who plan a survey."""
     ranking, design = planned.ranking, planned.design
     if planned.has_width:
@@ -280,7 +278,7 @@ def _about_design(planned: OnPaper, sizes: Sequence[int]) -> Iterator[str]:
             f"With {plural(n, 'person', 'people')}, the 95 % interval of a share of "
             f"{100 * planned.share:.3g} % is about {_plus_minus(planned.width(n))} (--share)."
         )
-        for size in sizes:
+        for size in planned.sizes:
             yield f"In a group of {size:,} it is about {_plus_minus(planned.width(size))}."
         yield (
             f"For {_plus_minus(planned.wanted)} about {needed:,} people are needed "
@@ -297,11 +295,11 @@ def _about_design(planned: OnPaper, sizes: Sequence[int]) -> Iterator[str]:
 
 
 def _about_ranking(
-    ranking: Plan, chosen: Mechanism, on_paper: tuple[OnPaper, Sequence[int]] | None
+    ranking: Plan, chosen: Mechanism, on_paper: PlannedDesign | None
 ) -> Iterator[str]:
     """What the errors of a ranking are of."""
     if on_paper is not None:
-        yield from _about_design(*on_paper)
+        yield from _about_design(on_paper)
     if ranking.loss == "w1":
         yield (
             "The error is in the unit of the values. In Python, warner.plan(theta=...) takes your "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import inspect
@@ -147,10 +148,7 @@ class Benchmark(Tabular):
 
     def table(self) -> Table:
         """The mean losses for people; columns that are the same in all rows are left out."""
-        rows = [
-            {**row, "mechanism": row["mechanism"] + " *" * self._is_weaker(row)}
-            for row in self.rows()
-        ]
+        rows = self._marked_rows()
         axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
         varying = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
         units = {"epsilon": "epsilon", "n": "people"}
@@ -168,6 +166,13 @@ class Benchmark(Tabular):
     def _is_weaker(self, row: Mapping[str, Any]) -> bool:
         """Whether the mechanism of a row promises less than its budget says."""
         return Cell(row["truth"], row["mechanism"], row["epsilon"], row["n"]) in self.weaker
+
+    def _marked_rows(self) -> list[dict[str, Any]]:
+        """The rows, with a mark behind mechanisms that promise less than their rows say."""
+        return [
+            {**row, "mechanism": row["mechanism"] + " *" * self._is_weaker(row)}
+            for row in self.rows()
+        ]
 
     def _least(self, loss: str, truth: str) -> set[tuple[str, str, float, int]]:
         """(mechanism, method, epsilon, n) with the least mean of each budget and number of people.
@@ -276,7 +281,7 @@ class Benchmark(Tabular):
                 them that has several values.
             loss: one of the losses; None for the first.
             lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
-                makes panels. None for that of which there are more.
+                makes panels. None for the one with more names.
 
         Returns:
             The Altair chart, which can be changed before it is saved.
@@ -291,11 +296,7 @@ class Benchmark(Tabular):
         if x == lines == "mechanism":
             rule, remedy = "cannot be mechanism on both", 'Leave out lines="mechanism"'
             raise ArgumentError("x and lines", rule, None, remedy)
-        rows = [
-            {**row, "mechanism": row["mechanism"] + "*" * self._is_weaker(row)}
-            for row in self.rows()
-            if row["loss"] == chosen
-        ]
+        rows = [row for row in self._marked_rows() if row["loss"] == chosen]
         if not rows:
             reason = next(iter(self.left_out.values()), "There are no settings")
             raise ArgumentError("plot", "has nothing to show", None, reason.removesuffix("."))
@@ -503,7 +504,7 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
         raise ArgumentError(name, rule, repr(made.requested), remedy)
 
 
-def _is_weaker(mechanism: Mechanism, epsilon: float) -> bool:
+def _promises_less(mechanism: Mechanism, epsilon: float) -> bool:
     """Whether a mechanism promises less than LDP at a budget, for any two values."""
     promised = mechanism.guarantee.between_any_values()
     is_of_all = promised.delta is None and promised.sensitive is None
@@ -685,12 +686,12 @@ class _Work:
     @functools.cached_property
     def _weaker(self) -> list[Cell]:
         """The settings whose mechanism promises less than its row says."""
-        return [c for c, made in self.mechanisms.items() if _is_weaker(made, c.epsilon)]
+        return [c for c, made in self.mechanisms.items() if _promises_less(made, c.epsilon)]
 
     def _notes(self) -> Iterator[str]:
         """A sentence on each mechanism that is not comparable, or no fair baseline."""
-        for name, cells in groupby(self._weaker, lambda cell: cell.mechanism):
-            cell = next(cells)
+        first = {cell.mechanism: cell for cell in reversed(self._weaker)}
+        for name, cell in first.items():
             yield (
                 f"* {name} promises less than its rows say: at epsilon {cell.epsilon:g}, "
                 f"{self.mechanisms[cell].guarantee}. It is not compared as the best."
@@ -710,10 +711,11 @@ class _Work:
         exact: dict[tuple[Cell, str, str], float] = {}
         for cell, mechanism in self.mechanisms.items():
             for name in unbiased if "l2" in self.losses else ():
+                # None of a mechanism whose closed form is too large to be computed.
                 if (cell, name) not in self.left_out:
-                    exact[cell, name, "l2"] = expected_loss(
-                        mechanism, self.shares[cell.truth], cell.n
-                    )
+                    with contextlib.suppress(WarnerError):
+                        shares = self.shares[cell.truth]
+                        exact[cell, name, "l2"] = expected_loss(mechanism, shares, cell.n)
         return exact
 
 

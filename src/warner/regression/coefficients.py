@@ -195,7 +195,7 @@ class Coefficients(Tabular):
     def odds_ratios(self, level: float = 0.95) -> FloatArray:
         """The factor by which one unit more of a covariate multiplies the odds, with its interval.
 
-        The odds are those of the value of each equation against its reference, with equal other
+        The odds compare the value of each equation with the reference, with equal other
         covariates.
 
         Args:

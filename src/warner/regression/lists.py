@@ -112,7 +112,7 @@ def regress_list(
             :meth:`warner.designs.ListExperiment.estimate`.
 
     Returns:
-        ListRegression: ``coefficients[0]`` are those of the sensitive item.
+        ListRegression: ``coefficients[0]`` has the coefficients of the sensitive item.
 
     Raises:
         ArgumentError: reports of other numbers of items, covariates that do not fit or are

@@ -28,7 +28,7 @@ _LEAST = 1e-300
 class Terms(NamedTuple):
     """A factor at n people, for C classes, each of which d of the m predictors matter to.
 
-    Where the derivatives are those of all classes alike, their axis C has the length 1.
+    Where all classes have the same derivatives, the axis C has the length 1.
     """
 
     logs: FloatArray  # (n, C) log d

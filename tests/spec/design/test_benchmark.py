@@ -391,6 +391,22 @@ def test_mechanisms_that_promise_less_are_marked_and_never_the_best() -> None:
     assert "* promises less" in json.dumps(found.plot().to_dict())
 
 
+def test_a_promise_is_said_once_and_no_closed_form_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects a sentence for each truth, and a benchmark that ends where a form is too large."""
+
+    def too_large(*arguments: Any) -> float:
+        raise ArgumentError("channel", "has an inverse matrix that is too large")
+
+    monkeypatch.setattr(module, "expected_loss", too_large)
+    truths = {"first": FOUR, "second": [0.25] * 4}
+    makers = {"metric": TruncatedGeometric, "GRR": "GRR"}
+    found = benchmark(truths, NUMBERS, makers, ["inversion"], [1.0, 2.0], 100, 2)  # type: ignore[arg-type]
+    assert len(found.notes) == 1 and "at epsilon 1, 1-LDP per unit" in found.notes[0]
+    assert not found.exact and len(found.rows()) == 8
+
+
 def test_bold_are_all_that_are_not_worse_beyond_chance() -> None:
     """Rejects bold for the least mean alone, whatever chance made of it."""
     same = {"a": RandomizedResponse, "b": partial(warner.UnaryEncoding, variant="oue")}

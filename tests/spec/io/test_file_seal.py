@@ -43,7 +43,7 @@ def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
     words = {
         "n": "must hold 4 reports",
         "range": r"must lie in 0\.\.9",
-        "padding": "bits must be 0",
+        "padding": "unused .padding. bits must be 0",
         "size": "1 bits set",
     }
     for name, mechanism in mechanisms.items():

@@ -7,13 +7,20 @@ from functools import partial
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from warner import io as files
 from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import Loss, Output, additions, attributes, table_of_rows, written
+from warner.app.commands.options import (
+    Loss,
+    Output,
+    additions,
+    attributes,
+    is_given,
+    table_of_rows,
+    written,
+)
 from warner.app.draft import Draft, mechanism_of
 from warner.app.requested import asked_tallies, that_were_asked
 from warner.app.show_designs import show_table
@@ -139,11 +146,10 @@ def benchmark(
             --mechanism RandomizedResponse --mechanism UnaryEncoding --epsilon 1 --epsilon 2
     """
     output.check(*paths, *([choices["truth"]] if choices["truth"] else []), plot=plot_path)
-    context = click.get_current_context()
-    names = {p.name: p.opts[-1] for p in context.command.params}
+    names = {p.name: p.opts[-1] for p in click.get_current_context().command.params}
     is_study = choices["truth"] is not None
     for name in _OF_TALLIES if is_study else _OF_STUDIES:
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        if is_given(name):
             rule = "does not go with --truth" if is_study else "needs a study and --truth"
             raise ArgumentError(str(names[name]), rule)
     if is_study:

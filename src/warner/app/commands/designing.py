@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
@@ -17,11 +16,19 @@ from warner._core.progress import steps
 from warner._core.table import as_text
 from warner._core.text import visible
 from warner.app import terminal
-from warner.app.commands.options import Below1, Loss, Output, smallest_group, table_of_rows, written
+from warner.app.commands.options import (
+    Below1,
+    Loss,
+    Output,
+    is_given,
+    smallest_group,
+    table_of_rows,
+    written,
+)
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
-    OnPaper,
+    PlannedDesign,
     about_crowds,
     about_rounds,
     comments,
@@ -323,7 +330,7 @@ _NOT_ON_PAPER = ("write", "threshold", "largest", "level", "shuffled")
 def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str, Any]) -> None:
     """Print what designs for paper need, each beside the best mechanism that protects as much."""
     for name in _NOT_ON_PAPER:
-        if _is_given(name):
+        if is_given(name):
             rule = "is for a study file, and does not go with --design"
             raise ArgumentError(f"--{name}", rule, None, "Leave it out")
     if choices["loss"] == "w1":
@@ -331,10 +338,10 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     if choices["loss"] is not None and len(texts) > 1:
         rule = "ranks mechanisms beside one design"
         raise ArgumentError("--loss", rule, None, "Leave it out, or plan one design")
-    share = choices["share"] if _is_given("share") else 0.5
-    planned = {text: _on_paper(text, share, choices) for text in texts}
-    people = choices["people"]
-    sizes = _sizes(choices["sizes"], people, choices["groups"] if _is_given("groups") else 1)
+    share = choices["share"] if is_given("share") else 0.5
+    groups = choices["groups"] if is_given("groups") else 1
+    sizes = _sizes(choices["sizes"], choices["people"], groups)
+    planned = {text: _on_paper(text, share, sizes, choices) for text in texts}
     rows = [
         {"design": each.design.text, **row}
         | (each.row() if result.mechanism is each.design else dict.fromkeys(each.row()))
@@ -343,7 +350,7 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     ]
     keys = [key for key in rows[0] if any(row.get(key) is not None for row in rows)]
     output.write(
-        lambda: show_on_paper(list(planned.values()), sizes),
+        lambda: show_on_paper(list(planned.values())),
         lambda: {
             each.design.text: {**each.ranking.to_json(), **each.row()} for each in planned.values()
         },
@@ -351,24 +358,20 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     )
 
 
-def _on_paper(text: str, share: float, choices: Mapping[str, Any]) -> OnPaper:
+def _on_paper(
+    text: str, share: float, sizes: Sequence[int], choices: Mapping[str, Any]
+) -> PlannedDesign:
     """What to expect of one design for paper."""
     if name_of(text) in NAMES_OF_GROUPS:
         rule = "must be a design with one card for everybody"
         raise ArgumentError("--design", rule, text, "For example --design warner:2/3")
     design = from_text(text)
-    has_share = _is_given("share")
+    has_share = is_given("share")
     if has_share and design.domain.size != 2:
         raise ArgumentError("--share", "is of designs with two answers", text, "Leave it out")
     ranking = _planned(text, design, choices, None, [1 - share, share] if has_share else None)
     assert ranking is not None
-    return OnPaper(design, ranking, share, choices["width"])
-
-
-def _is_given(name: str) -> bool:
-    """Whether somebody wrote this option."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not ParameterSource.DEFAULT
+    return PlannedDesign(design, ranking, share, choices["width"], sizes)
 
 
 def _gain(draft: Draft) -> float:
@@ -383,7 +386,7 @@ def _gain(draft: Draft) -> float:
 
 def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
     """Print proposals for what a draft lacks, and write the completed study."""
-    if _is_given("groups"):
+    if is_given("groups"):
         groups = choices["groups"]
     else:
         of_study = len(draft.study.by_group)

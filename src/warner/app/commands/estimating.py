@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
@@ -21,6 +20,7 @@ from warner.app.commands.options import (
     attributes,
     design_of,
     forged_part,
+    is_given,
     names_in,
     of_intervals,
     survey_design,
@@ -232,11 +232,7 @@ class EstimateRequest:
 
     def check(self) -> None:
         """Refuse options that do not go together, and outputs that would replace inputs."""
-        context = click.get_current_context()
-        names = {p.name: p.opts[-1] for p in context.command.params}
-
-        def is_given(name: str) -> bool:
-            return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        names = {p.name: p.opts[-1] for p in click.get_current_context().command.params}
 
         way = "--compare-groups" if self.compare_groups else "--by" if self.by else None
         for name, needed in _OF_GROUPS.items():

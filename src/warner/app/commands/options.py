@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from warner._core.atomic_files import require_ending, write_whole
 from warner._core.checks import choice, confidence_level
@@ -380,6 +381,12 @@ class Below1(click.FloatRange):
             return super().convert(value, param, ctx)
         except click.BadParameter:
             self.fail(f"{value} is not above 0 and below 1. {self.remedy}.", param, ctx)
+
+
+def is_given(name: str) -> bool:
+    """Whether somebody wrote an option of the command that runs."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
 
 
 class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
