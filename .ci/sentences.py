@@ -4,9 +4,11 @@
 at random, for readers who say of each whether it is understood at once. ``--seed`` repeats a draw.
 
 A message is printed whole: rules and remedies stand where they are joined, "name: rule; got ... .
-Remedy." What is filled in at run time is shown as "{...}". Docstrings are left out but those of
-commands, which are their help. Texts for programs, such as SQL and patterns, are left out by what
-they look like, so a few that nobody reads may remain.
+Remedy.", and a text that is made in pieces stands where the pieces are put together, as far as one
+module shows it. What is filled in at run time is shown as "{...}", and a choice as "[a or: b]", of
+which a draw takes one at random. What remains of the pieces is marked "(part of a sentence)".
+Docstrings are left out but those of commands, which are their help. Texts for programs, such as SQL
+and patterns, are left out by what they look like, so a few that nobody reads may remain.
 """
 
 from __future__ import annotations
@@ -26,12 +28,19 @@ _FEWEST = 3  # words of a sentence
 _NO_SENTENCE = re.compile(
     r"\b(SELECT|CREATE|INSERT|DELETE FROM|UPDATE|ALTER|PRAGMA|GROUP BY|FROM|WHERE)\b|</|=>"
     r"|\w=[,)]|hive_partitioning"  # reprs, and SQL
+    r"|^<|\w\(\w+\.\w|=\(\)|^[a-z_]+ = [\"\[{]"  # pictures, programs, headers, files of studies
     r"|:not\(|\[hidden\]|^/\w|[<>{}\\|*]{3}|\(\?|^\W*[\w-]+(\.[\w-]+)+\W*$|;\s*\w+-\w+:|^[a-z_ ]+$"
 )
 _WORD = re.compile(r"[A-Za-z][a-z']+")
 _HTML = re.compile(r"<[^<>]*>|\{%.*?%\}|\{#.*?#\}", re.S)
 _FILLED = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 _PAPERS = "_core/references.py"  # titles of papers, which are not ours
+_LONGEST = 300  # characters of a piece that is shown within a sentence
+_OPEN, _OR, _SHUT = "\x01", "\x02", "\x03"  # of a choice between texts
+_CHOICE = re.compile(f"{_OPEN}([^{_OPEN}{_SHUT}]*){_SHUT}")
+_PART = re.compile(r"^[\W\d]*[,;.)\]]|^[a-z][^:]*$")  # begins within a sentence
+
+Texts = dict[str, list[ast.expr]]  # what a name can stand for
 
 
 class Sentence(NamedTuple):
@@ -41,15 +50,30 @@ class Sentence(NamedTuple):
     line: int
     text: str
 
+    def shown(self, draw: random.Random | None = None) -> str:
+        """The text with its choices, or with one of them drawn."""
+
+        def chosen(choice: re.Match[str]) -> str:
+            texts = choice[1].split(_OR)
+            return draw.choice(texts) if draw else f"[{' or: '.join(texts)}]"
+
+        text = self.text
+        while _CHOICE.search(text):
+            text = _CHOICE.sub(chosen, text)
+        return " ".join(text.split()) + "  (part of a sentence)" * bool(_PART.search(text))
+
 
 def sentences() -> list[Sentence]:
     """All of them, in the order of files and lines."""
     listed: list[Sentence] = []
-    for path in sorted(SOURCES.rglob("*.py")):
-        name = str(path.relative_to(SOURCES))
-        if name == _PAPERS:
-            continue
-        listed += [Sentence(name, line, text) for line, text in _of_module(path.read_text())]
+    sources = {str(p.relative_to(SOURCES)): p for p in sorted(SOURCES.rglob("*.py"))}
+    trees = {name: ast.parse(p.read_text()) for name, p in sources.items() if name != _PAPERS}
+    shared: Texts = {}  # of all modules: names in capitals
+    for tree in trees.values():
+        constants = ast.Module([n for n in tree.body if isinstance(n, ast.Assign)], [])
+        shared |= {name: n for name, n in _assigned(constants).items() if name.isupper()}
+    for name, tree in trees.items():
+        listed += [Sentence(name, line, text) for line, text in _of_module(tree, shared)]
     for path in sorted(SOURCES.rglob("words/en.json")):
         name = str(path.relative_to(SOURCES))
         listed += [Sentence(name, 0, text) for text in _of_words(json.loads(path.read_text()))]
@@ -78,32 +102,58 @@ def _of_page(path: Path) -> Iterator[Sentence]:
             yield Sentence(str(path.relative_to(SOURCES)), 0, plain)
 
 
-def _of_module(source: str) -> Iterator[tuple[int, str]]:
-    tree = ast.parse(source)
+def _of_module(tree: ast.Module, shared: Texts) -> Iterator[tuple[int, str]]:
     done: set[int] = set()  # nodes whose text stands in a longer one
     _leave_out_docstrings(tree, done)
     found: list[tuple[int, str]] = []
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            if _is_command(function) and (help_text := ast.get_docstring(function)):
-                for paragraph in re.split(r"\n\s*\n", help_text.replace("\b\n", "")):
-                    if not paragraph.lstrip().startswith(("warner ", ">>>")):
-                        found.append((function.lineno, " ".join(paragraph.split())))
-            found += _messages(function, done)
-    for node in ast.walk(tree):
-        if id(node) in done:
-            continue
-        if isinstance(node, ast.JoinedStr):
-            done |= {id(inner) for inner in node.values}
-        if isinstance(node, ast.JoinedStr) or (
-            isinstance(node, ast.Constant) and isinstance(node.value, str)
-        ):
-            found.append((node.lineno, _text(node)))
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    known = shared | {f.name: texts for f in functions if (texts := _returned(f))}
+    for function in functions:
+        if _is_command(function) and (help_text := ast.get_docstring(function)):
+            for paragraph in re.split(r"\n\s*\n", help_text.replace("\b\n", "")):
+                if not paragraph.lstrip().startswith(("warner ", ">>>")):
+                    found.append((function.lineno, " ".join(paragraph.split())))
+        reader = _Reader(known | _assigned(function), done)
+        found += _messages(function, reader)
+        found += _whole_texts(function, reader)
+    found += _whole_texts(tree, _Reader(known, done))
     for line, text in sorted(found):
         plain = " ".join(text.split())
         said = _FILLED.sub("", plain)
         if len(_WORD.findall(said)) >= _FEWEST and not _NO_SENTENCE.search(said):
             yield line, plain
+
+
+def _whole_texts(of: ast.AST, reader: _Reader) -> list[tuple[int, str]]:
+    """The texts that stand in no other, those that are made of others first."""
+    nodes = [n for n in ast.walk(of) if _is_text(n) and id(n) not in reader.done]
+    texts = [(node, reader.text(node)) for node in nodes if isinstance(node, ast.expr)]
+    return [(node.lineno, text) for node, text in texts if id(node) not in reader.done]
+
+
+def _is_text(node: ast.AST | None) -> bool:
+    if isinstance(node, ast.IfExp):
+        return _is_text(node.body) and _is_text(node.orelse)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _is_text(node.left) or _is_text(node.right)
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+
+
+def _assigned(function: ast.AST) -> Texts:
+    """The local names that stand for nothing but texts."""
+    named: Texts = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            named.setdefault(node.targets[0].id, []).append(node.value)
+    return {name: texts for name, texts in named.items() if all(map(_is_text, texts))}
+
+
+def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    """The texts that a function returns, if it returns nothing else."""
+    returns = [n.value for n in ast.walk(function) if isinstance(n, ast.Return)]
+    return [n for n in returns if n is not None] if all(map(_is_text, returns)) else []
 
 
 def _is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -119,7 +169,7 @@ def _leave_out_docstrings(tree: ast.Module, done: set[int]) -> None:
 
 
 def _messages(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, done: set[int]
+    function: ast.FunctionDef | ast.AsyncFunctionDef, reader: _Reader
 ) -> Iterator[tuple[int, str]]:
     """The texts of rules and remedies of a function, joined as their message joins them."""
     names: dict[str, tuple[int, ast.expr]] = {}
@@ -143,9 +193,9 @@ def _messages(
                 names[a.id][1] if isinstance(a, ast.Name) and a.id in names else a
                 for a in node.args
             ]
-            if len(arguments) >= 2 and not any(id(a) in done for a in arguments):
-                done |= {id(inner) for a in arguments for inner in ast.walk(a)}
-                parts = [_text(a) for a in arguments] + ["", ""]
+            if len(arguments) >= 2 and not any(id(a) in reader.done for a in arguments):
+                parts = [reader.text(a) for a in arguments] + ["", ""]
+                reader.done |= {id(inner) for a in arguments for inner in ast.walk(a)}
                 name, rule, got, remedy = parts[:4]
                 got = f"; got {got}" if got not in ("", "{None}") else ""
                 end = (
@@ -160,19 +210,52 @@ def _name(function: ast.expr) -> str:
     return getattr(function, "attr", getattr(function, "id", ""))
 
 
-def _text(node: ast.expr) -> str:
-    """A text as people read it, with what is filled in as "{...}"."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else "{" + repr(node.value) + "}"
-    if isinstance(node, ast.JoinedStr):
-        return "".join(map(_text, node.values))
-    if isinstance(node, ast.FormattedValue):
-        return _text(node.value)
-    if isinstance(node, ast.IfExp):
-        return f"{_text(node.body)} [or: {_text(node.orelse)}]"
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _text(node.left) + _text(node.right)
-    return "{" + ast.unparse(node) + "}"
+class _Reader:
+    """Reads texts as people do, with the texts that names and functions stand for."""
+
+    def __init__(self, texts: Texts, done: set[int]) -> None:
+        self.texts = texts
+        self.done = done
+        self._within: list[str] = []  # names that are being read
+
+    def text(self, node: ast.expr) -> str:
+        """A text, with what is filled in as "{...}"; its pieces are done."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else "{" + repr(node.value) + "}"
+        if isinstance(node, ast.JoinedStr):
+            return "".join(map(self._piece, node.values))
+        if isinstance(node, ast.FormattedValue):
+            return self._piece(node.value)
+        if isinstance(node, ast.IfExp):
+            return f"{_OPEN}{self._piece(node.body)}{_OR}{self._piece(node.orelse)}{_SHUT}"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return self._piece(node.left) + self._piece(node.right)
+        name = _name(node.func) if isinstance(node, ast.Call) else _name(node)
+        if name in self.texts and name not in self._within:
+            self._within.append(name)
+            texts = [_Reader(self.texts, set())._named(n, self._within) for n in self.texts[name]]
+            self._within.pop()
+            if sum(map(len, texts)) <= _LONGEST:
+                self.done |= {id(i) for n in self.texts[name] for i in ast.walk(n)}
+                return texts[0] if len(texts) == 1 else f"{_OPEN}{_OR.join(texts)}{_SHUT}"
+        return "{" + _noun(node) + "}"
+
+    def _named(self, node: ast.expr, within: list[str]) -> str:
+        self._within = within
+        return self.text(node)
+
+    def _piece(self, node: ast.expr) -> str:
+        self.done.add(id(node))
+        return self.text(node)
+
+
+def _noun(node: ast.expr) -> str:
+    """What an expression is about: its last name that is neither called nor an owner of one."""
+    nodes = list(ast.walk(node))
+    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    owners = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and id(n) not in called}
+    names = [_name(n) for n in nodes if id(n) not in called | owners]
+    return next((name for name in reversed(names) if name), ast.unparse(node)).strip("_")
 
 
 def main() -> None:
@@ -181,10 +264,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="of the draw")
     asked = parser.parse_args()
     listed = sentences()
-    if asked.draw:
-        listed = random.Random(asked.seed).sample(listed, asked.draw)
+    draw = random.Random(asked.seed) if asked.draw else None
+    if draw:
+        listed = draw.sample(listed, asked.draw)
     for number, each in enumerate(listed, 1):
-        print(f"{number}. {each.file}:{each.line}: {each.text}")
+        print(f"{number}. {each.file}:{each.line}: {each.shown(draw)}")
 
 
 if __name__ == "__main__":
