@@ -28,7 +28,7 @@ _FEWEST = 3  # words of a sentence
 _NO_SENTENCE = re.compile(
     r"\b(SELECT|CREATE|INSERT|DELETE FROM|UPDATE|ALTER|PRAGMA|GROUP BY|FROM|WHERE)\b|</|=>"
     r"|\w=[,)]|hive_partitioning"  # reprs, and SQL
-    r"|^<|\w\(\w+\.\w|=\(\)|^[a-z_]+ = [\"\[{]"  # pictures, programs, headers, files of studies
+    r"|^<|^--\S+$|\w\(\w+\.\w|=\(\)|^[a-z_]+ = [\"\[{]"  # pictures, code, headers, studies
     r"|:not\(|\[hidden\]|^/\w|[<>{}\\|*]{3}|\(\?|^\W*[\w-]+(\.[\w-]+)+\W*$|;\s*\w+-\w+:|^[a-z_ ]+$"
 )
 _WORD = re.compile(r"[A-Za-z][a-z']+")
@@ -36,6 +36,7 @@ _HTML = re.compile(r"<[^<>]*>|\{%.*?%\}|\{#.*?#\}", re.S)
 _FILLED = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 _PAPERS = "_core/references.py"  # titles of papers, which are not ours
 _LONGEST = 300  # characters of a piece that is shown within a sentence
+_MOST_CHOICES = 3  # of texts for one piece
 _OPEN, _OR, _SHUT = "\x01", "\x02", "\x03"  # of a choice between texts
 _CHOICE = re.compile(f"{_OPEN}([^{_OPEN}{_SHUT}]*){_SHUT}")
 _PART = re.compile(r"^[\W\d]*[,;.)\]]|^[a-z][^:]*$")  # begins within a sentence
@@ -120,15 +121,18 @@ def _of_module(tree: ast.Module, shared: Texts) -> Iterator[tuple[int, str]]:
     for line, text in sorted(found):
         plain = " ".join(text.split())
         said = _FILLED.sub("", plain)
-        if len(_WORD.findall(said)) >= _FEWEST and not _NO_SENTENCE.search(said):
+        words = len(_WORD.findall(said)) if " " in said else 0
+        if words >= _FEWEST and not _NO_SENTENCE.search(said):
             yield line, plain
 
 
 def _whole_texts(of: ast.AST, reader: _Reader) -> list[tuple[int, str]]:
     """The texts that stand in no other, those that are made of others first."""
-    nodes = [n for n in ast.walk(of) if _is_text(n) and id(n) not in reader.done]
-    texts = [(node, reader.text(node)) for node in nodes if isinstance(node, ast.expr)]
-    return [(node.lineno, text) for node, text in texts if id(node) not in reader.done]
+    nodes = [n for n in ast.walk(of) if isinstance(n, ast.expr) and _is_text(n)]
+    texts = [(node, reader.text(node)) for node in nodes if id(node) not in reader.done]
+    whole = [(node, text) for node, text in texts if id(node) not in reader.done]
+    reader.done |= {id(node) for node, _ in whole}
+    return [(node.lineno, text) for node, text in whole]
 
 
 def _is_text(node: ast.AST | None) -> bool:
@@ -231,7 +235,7 @@ class _Reader:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self._piece(node.left) + self._piece(node.right)
         name = _name(node.func) if isinstance(node, ast.Call) else _name(node)
-        if name in self.texts and name not in self._within:
+        if name not in self._within and 0 < len(self.texts.get(name, [])) <= _MOST_CHOICES:
             self._within.append(name)
             texts = [_Reader(self.texts, set())._named(n, self._within) for n in self.texts[name]]
             self._within.pop()
