@@ -56,7 +56,7 @@ class Sentence(NamedTuple):
 
         def chosen(choice: re.Match[str]) -> str:
             texts = choice[1].split(_OR)
-            return draw.choice(texts) if draw else f"[{' or: '.join(texts)}]"
+            return draw.choice([t for t in texts if t.strip()]) if draw else f"[{' or: '.join(texts)}]"
 
         text = self.text
         while _CHOICE.search(text):
