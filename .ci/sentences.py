@@ -56,7 +56,9 @@ class Sentence(NamedTuple):
 
         def chosen(choice: re.Match[str]) -> str:
             texts = choice[1].split(_OR)
-            return draw.choice([t for t in texts if t.strip()]) if draw else f"[{' or: '.join(texts)}]"
+            if draw:
+                return draw.choice([text for text in texts if text.strip()])
+            return f"[{' or: '.join(texts)}]"
 
         text = self.text
         while _CHOICE.search(text):
