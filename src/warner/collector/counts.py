@@ -287,7 +287,7 @@ class Counts:
         """The tally of tables of several attributes; None where there are none."""
         if self.ways is None:
             return None
-        return self._tally(PerAttribute.of(self.form.study.mechanisms), self._joint)
+        return self._tally(PerAttribute(self.form.study.mechanisms), self._joint)
 
     def _tally(self, mechanism: Mechanism, section: _Section) -> Tally:
         """The tally of a section of all rows."""

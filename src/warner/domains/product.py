@@ -27,6 +27,7 @@ class Product(Domain):
     tuples is not limited, because PerAttribute takes many attributes without listing the tuples.
 
     Args:
+        attributes: {name: domain}, for names that are no keywords.
         domains: the domain of each attribute, as a keyword argument with the attribute's name.
 
     Raises:
@@ -37,11 +38,20 @@ class Product(Domain):
     >>> both = Product(sex=Categorical(["f", "m"]), age=Integers(0, 2))
     >>> both.encode([{"sex": "m", "age": 0}]).tolist(), both.decode([5])
     ([3], [{'sex': 'm', 'age': 2}])
+    >>> Product({"age group": Integers(0, 2)})
+    Product(domains=[['age group', {'kind': 'integers', 'low': 0, 'high': 2}]])
     """
 
     kind = "product"
 
-    def __init__(self, /, **domains: Domain) -> None:
+    def __init__(
+        self, attributes: Mapping[str, Domain] | None = None, /, **domains: Domain
+    ) -> None:
+        if attributes is not None:
+            if not isinstance(attributes, Mapping):
+                remedy = "Write Product({name: domain}) or Product(name=domain)"
+                raise ArgumentTypeError("domains", "must have names", kind(attributes), remedy)
+            domains = {**attributes, **domains}
         if not domains:
             raise ArgumentError("domains", "must name at least one attribute")
         for name, domain in domains.items():

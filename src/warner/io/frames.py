@@ -44,7 +44,7 @@ def together(mechanisms: Mapping[str, Mechanism], ways: int | None) -> dict[str,
 
     if ways is None or len(mechanisms) == 1:
         return dict(mechanisms)
-    return {JOINT: PerAttribute.of(mechanisms)}
+    return {JOINT: PerAttribute(mechanisms)}
 
 
 # -----------------------------------------------------------------------------------------------

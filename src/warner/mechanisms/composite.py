@@ -182,7 +182,8 @@ class PerAttribute(Combined):
     Here A_i[y, x] is the probability that the mechanism of attribute i reports y for the value x.
 
     Args:
-        product: the attributes and their domains.
+        product: the attributes and their domains. {attribute: mechanism} alone is enough where
+            the mechanisms are made already.
         mechanisms: {attribute: mechanism}. Instead of a mechanism on the attribute's domain, a
             function from the domain to a mechanism is allowed.
 
@@ -214,24 +215,12 @@ class PerAttribute(Combined):
 
     domain: Product
 
-    @classmethod
-    def of(cls, mechanisms: Mapping[str, Mechanism]) -> PerAttribute:
-        """The mechanism of mechanisms that one person's answers go through, side by side.
-
-        Args:
-            mechanisms: {attribute: mechanism}.
-
-        >>> from warner import Categorical, RandomizedResponse
-        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
-        >>> list(PerAttribute.of({"smokes": coin, "drinks": coin}).domain.attributes)
-        ['smokes', 'drinks']
-        """
-        return cls(Product(**{name: m.domain for name, m in mechanisms.items()}), mechanisms)
-
     def __init__(
-        self, product: Product, mechanisms: Mapping[str, Mechanism | Callable[[Domain], Mechanism]]
+        self,
+        product: Product | Mapping[str, Mechanism],
+        mechanisms: Mapping[str, Mechanism | Callable[[Domain], Mechanism]] | None = None,
     ) -> None:
-        _check_parts(product, mechanisms)
+        product, mechanisms = _checked_parts(product, mechanisms)
         super().__init__(
             product,
             {name: made(name, mechanisms[name], d) for name, d in product.attributes.items()},
@@ -465,8 +454,15 @@ def part_domains(name: str, mechanism: Mechanism) -> Mapping[str, Domain]:
     return mechanism.attribute_domains or {name: mechanism.domain}
 
 
-def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
-    """Refuse mechanisms that are not one for each attribute."""
+def _checked_parts(product: Any, mechanisms: Any) -> tuple[Product, Mapping[str, Any]]:
+    """The attributes and their mechanisms, refused where they are not one for each attribute."""
+    if mechanisms is None and isinstance(product, Mapping):
+        mechanisms = product
+        for name, mechanism in mechanisms.items():
+            if not isinstance(mechanism, Mechanism):
+                rule = "must be a mechanism, where the attributes have no Product"
+                raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
+        product = Product({name: m.domain for name, m in mechanisms.items()})
     if not isinstance(product, Product):
         rule = "must be a Product"
         remedy = "For one attribute use its mechanism alone"
@@ -483,6 +479,7 @@ def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
             rule = f"names {name!r}, which is not an attribute"
             remedy = f"The attributes are {', '.join(product.attributes)}"
             raise ArgumentError("mechanisms", rule, None, remedy)
+    return product, mechanisms
 
 
 def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:

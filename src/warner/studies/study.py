@@ -395,7 +395,7 @@ class Study(Hinting):
 
         Where ``[ask]`` draws what each person is asked, that mechanism itself.
         """
-        return self.draw or PerAttribute.of(self.mechanisms)
+        return self.draw or PerAttribute(self.mechanisms)
 
     @property
     def draw(self) -> OneOf | HiddenQuestion | None:

@@ -120,12 +120,12 @@ def test_a_study_compares_each_attribute() -> None:
             "0 = 18, 1 = 19, 2 = 20, ..., 72 = 90",
         ),
         (
-            warner.mechanisms.PerAttribute.of({"a": COIN, "b": COIN}),
+            warner.mechanisms.PerAttribute({"a": COIN, "b": COIN}),
             pl.DataFrame({"a.report": [0], "b.report": [0]}),
             "where a 0 = no, 1 = yes; b 0 = no, 1 = yes. If",
         ),
         (
-            warner.mechanisms.PerAttribute.of(dict.fromkeys("abcd", COIN)),
+            warner.mechanisms.PerAttribute(dict.fromkeys("abcd", COIN)),
             pl.DataFrame({f"{name}.report": [0] for name in "abcd"}),
             "c 0 = no, 1 = yes; and 1 more. If",
         ),

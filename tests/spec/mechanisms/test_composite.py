@@ -49,6 +49,23 @@ from warner.privacy import ULDP
 from warner.results.from_tally import likelihood_data
 
 
+def test_mechanisms_alone_say_what_the_attributes_are() -> None:
+    """Rejects: attributes in another order, or names that are no keywords refused."""
+    sex, age = RandomizedResponse(SEX, 1.0), RandomizedResponse(AGE, 1.0)
+    ours = PerAttribute({"age group": age, "sex": sex})
+    assert ours.domain == Product({"age group": AGE, "sex": SEX})
+    assert ours.domain != Product({"sex": SEX, "age group": AGE})
+    for wrong, words in {
+        lambda: PerAttribute({"sex": SEX}): "mechanisms['sex']: must be a mechanism",
+        lambda: PerAttribute(Product(sex=SEX)): "mechanisms: must be a dict",
+        lambda: Product([SEX, AGE]): "Write Product({name: domain})",
+        lambda: Product({}): "at least one attribute",
+    }.items():
+        with pytest.raises(WarnerError) as error:
+            wrong()
+        assert words in str(error.value)
+
+
 @pytest.mark.parametrize(
     "mechanisms, match",
     [

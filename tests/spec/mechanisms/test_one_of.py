@@ -144,7 +144,7 @@ MISTAKES = {
         "must have the domain of its attribute",
     ),
     "combined with others": (
-        lambda: PerAttribute.of({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),
+        lambda: PerAttribute({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),
         "cannot be combined with others",
     ),
     "two that nobody was asked": (

@@ -111,7 +111,7 @@ def test_public_columns_of_another_index_are_refused(reports: Reports, by: Any) 
 
 
 def test_columns_of_one_file_or_person_have_one_index(tmp_path: Any) -> None:
-    both = PerAttribute.of({"a": COIN, "b": COIN})
+    both = PerAttribute({"a": COIN, "b": COIN})
     with pytest.raises(ArgumentError, match="must all have the same index"):
         both.randomize({"a": PEOPLE["ans"], "b": SHUFFLED["ans"]})
     pair = {"a": COIN.randomize(PEOPLE["ans"]), "b": COIN.randomize(SHUFFLED["ans"])}
