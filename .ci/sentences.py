@@ -194,7 +194,7 @@ def _messages(
             for name, text in pairs:
                 if isinstance(name, ast.Name) and name.id in ("rule", "remedy"):
                     names[name.id] = (text.lineno, text)
-        elif _name(node.func).endswith("Error") or _name(node.func) == "message":
+        elif _is_message(node):
             arguments = [
                 names[a.id][1] if isinstance(a, ast.Name) and a.id in names else a
                 for a in node.args
@@ -203,13 +203,16 @@ def _messages(
                 parts = [reader.text(a) for a in arguments] + ["", ""]
                 reader.done |= {id(inner) for a in arguments for inner in ast.walk(a)}
                 name, rule, got, remedy = parts[:4]
-                got = f"; got {got}" if got not in ("", "{None}") else ""
-                end = (
-                    ""
-                    if remedy in ("", "{None}")
-                    else f" {remedy}" + "." * (not remedy.endswith("?"))
-                )
+                got = f"; got {got}" if got else ""
+                end = "" if not remedy else f" {remedy}" + "." * (not remedy.endswith("?"))
                 yield node.lineno, f"{name or '{name}'}: {rule}{got}.{end}"
+
+
+def _is_message(call: ast.Call) -> bool:
+    """Whether it has a name, a rule, what was given and a remedy, in this order."""
+    name = _name(call.func)
+    of_a_file = name in ("broken", "add") and call.args and isinstance(call.args[0], ast.Tuple)
+    return name.endswith("Error") or name == "message" or bool(of_a_file)
 
 
 def _name(function: ast.expr) -> str:
@@ -227,6 +230,8 @@ class _Reader:
     def text(self, node: ast.expr) -> str:
         """A text, with what is filled in as "{...}"; its pieces are done."""
         if isinstance(node, ast.Constant):
+            if node.value is None:
+                return ""
             return node.value if isinstance(node.value, str) else "{" + repr(node.value) + "}"
         if isinstance(node, ast.JoinedStr):
             return "".join(map(self._piece, node.values))
@@ -236,6 +241,8 @@ class _Reader:
             return f"{_OPEN}{self._piece(node.body)}{_OR}{self._piece(node.orelse)}{_SHUT}"
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             return self._piece(node.left) + self._piece(node.right)
+        if isinstance(node, ast.Tuple):  # the way to an entry of a file
+            return ".".join(map(self._piece, node.elts))
         name = _name(node.func) if isinstance(node, ast.Call) else _name(node)
         if name not in self._within and 0 < len(self.texts.get(name, [])) <= _MOST_CHOICES:
             self._within.append(name)
