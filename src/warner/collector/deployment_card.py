@@ -29,6 +29,7 @@ from warner.collector.survey_document import (
 )
 from warner.design.privacy_words import (
     Strength,
+    about_public,
     certainty,
     odds,
     of_guarantee,
@@ -319,10 +320,8 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
             "few, epsilon alone protects them from somebody who compares two steps."
         )
     if study.public:
-        listed = ", ".join(f"{name} ({values_of(d)})" for name, d in study.public.items())
-        sentences.append(
-            f"Public columns are sent with the reports, unchanged and not protected: {listed}."
-        )
+        columns = [f"{name} ({values_of(d)})" for name, d in study.public.items()]
+        sentences.append(about_public(columns))
     if study.collect.access == "invited":
         sentences.append(
             "Invitation codes: the collector records that a code was used. Whoever sent the codes "

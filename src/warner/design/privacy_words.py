@@ -25,6 +25,25 @@ _TOO_RARE = 0.1  # a report that fewer people send is no example
 _NEARLY = 1e-9  # between ratios that differ by the rounding of realised chances
 
 
+OPEN_TO_ALL = (
+    "Everyone with the address may answer: one person can send several reports, and each report "
+    "counts. With invitation codes, each code counts once."
+)
+"""What is said of a survey that invites nobody."""
+
+
+def about_public(columns: Sequence[str]) -> str:
+    """What is said of public columns, which nothing hides.
+
+    >>> about_public(["ward"]).partition(". ")[2]
+    'Whoever sees a report can read them too: ward.'
+    """
+    return (
+        "Public columns are sent with the reports, unchanged and not protected. Whoever sees a "
+        f"report can read them too: {', '.join(columns)}."
+    )
+
+
 class Strength(IntEnum):
     """How well a guarantee hides an answer, by the odds of the two answers that it hides least.
 

@@ -489,6 +489,17 @@ def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
     return shares
 
 
+def index_of_yes(domain: Domain) -> int:
+    """Which of two answers is shown, where the share of one tells the other: "yes", or the last.
+
+    >>> from warner import Categorical
+    >>> index_of_yes(Categorical(["Yes", "No"])), index_of_yes(Categorical(["nein", "ja"]))
+    (0, 1)
+    """
+    says_yes = [str(label).casefold() in ("yes", "true") for label in domain.labels]
+    return says_yes.index(True) if any(says_yes) else domain.size - 1
+
+
 def name_of(value: Any, domain: Domain | None = None) -> str:
     """A value of a domain as a reader sees it.
 

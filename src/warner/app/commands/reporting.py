@@ -194,6 +194,8 @@ def report(
             rounds,
             importlib.metadata.version("warner"),
             nobody,
+            list(_public_columns(stated, together)),
+            stated is not None and stated.collect.access == "open",
         ),
         settings,
     )
@@ -202,6 +204,14 @@ def report(
     else:
         write_whole(output, to_pdf(content))
         say_written(output)
+
+
+def _public_columns(
+    stated: Study | None, together: Mapping[str, Sequence[Tally]]
+) -> dict[str, None]:
+    """The public columns of the study and of the tallies, each once."""
+    tallied = [name for parts in together.values() for tally in parts for name in tally.names]
+    return dict.fromkeys([*([] if stated is None else stated.public), *tallied])
 
 
 def _refuse_tiny_groups(groups: Mapping[str, Tally]) -> None:

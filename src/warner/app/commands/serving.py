@@ -177,7 +177,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.access import Owner, invited_ids, new_codes
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
-    from warner.collector.live.tables import OPEN_TO_ALL, about_small_steps
+    from warner.collector.live.tables import about_small_steps
     from warner.collector.pages.brand import brand_files
     from warner.collector.pages.wording import Words, read_words, unread
     from warner.collector.remote import checked_url
@@ -185,6 +185,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.lan import qr_code, what_people_see
     from warner.collector.web.server import run
+    from warner.design.privacy_words import OPEN_TO_ALL
 
     if study.collect.access is None:
         # It decides whether one person can answer twice, so no default decides it.

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,10 @@ from warner.app.requested import Wanted, were_asked
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
+    OPEN_TO_ALL,
     Strength,
     about_draw,
+    about_public,
     largest,
     of_a_person,
     of_guarantee,
@@ -58,6 +61,7 @@ from warner.results.tables import (
     INTERVALS,
     NO_INTERVALS,
     asked_in_words,
+    index_of_yes,
     name_of,
     tells_nothing,
 )
@@ -66,6 +70,8 @@ _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group
 _MOST_DIFFERENCES = 40
 _MOST_SENTENCES = 8
+_MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
+_MOST_GROUPS_IN_SHORT = 6
 _LEVEL_OF_TESTS = 0.05
 _SAME_SHARE = 5e-4  # of shares that are the same in a table
 
@@ -169,10 +175,11 @@ class Question:
         return self.interval_kind != "none"
 
     def in_short(self) -> str:
-        """The result in one sentence, and a second one where it says next to nothing."""
+        """The result in one sentence, one where it says next to nothing, and those on groups."""
         nothing = tells_nothing(self.estimate, self._keys or self._shares.rows)
         unbounded = "" if self.is_bounded else "There are no intervals."
-        return " ".join(filter(None, [self.lead, self._figures_in_short(), unbounded, nothing]))
+        parts = [self.lead, self._figures_in_short(), unbounded, nothing, *self._groups_in_short()]
+        return " ".join(filter(None, parts))
 
     def _figures_in_short(self) -> str:
         """The numbers or the shares that sum up the result."""
@@ -187,9 +194,48 @@ class Question:
             return "See the table below."
         if self.items_of and len(rows) == 2:
             return f"ticked by {_figures(rows[1], self.is_bounded)}."
-        figures = [_figures(row, self.is_bounded) for row in _to_name(rows)]
-        names = [_quoted(name_of(row["value"])) for row in _to_name(rows)]
+        named = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_IN_SHORT]
+        if self._is_of_two:
+            shown = {answer for _, answer in self.answers()}
+            named = [row for row in rows if name_of(row["value"], self.domain) in shown]
+        figures = [_figures(row, self.is_bounded) for row in named]
+        names = [_quoted(name_of(row["value"])) for row in named]
         return f"{'; '.join(map(': '.join, zip(names, figures, strict=True)))}."
+
+    @property
+    def _is_of_two(self) -> bool:
+        """Whether the share of one answer tells that of the other, so that one is shown."""
+        return self.domain.size == 2 and not self._keys
+
+    def _groups_in_short(self) -> list[str]:
+        """The shares of groups, and their differences: of many, the largest and the clearest."""
+        if not self._has_groups:
+            return []
+        compared = self._compared
+        clear = [] if isinstance(compared, str) else self.clear_of(compared)[:_MOST_IN_SHORT]
+        differing = {name_of(row["value"], self.domain) for row in clear}
+        texts = [text for text in self._rows_by_group if text in differing]
+        shown = [self._groups_of(text) for text in texts or list(self._rows_by_group)[:1]]
+        if isinstance(compared, str):
+            return shown
+        differences = [visible(sentence(row, compared.level)) for row in clear]
+        return [*shown, *(differences or [_NO_DIFFERENCE]), *self.whose_differences(compared)]
+
+    def _groups_of(self, text: str) -> str:
+        """One sentence with an answer or a summary in the groups, or in the largest of many."""
+        every = self._rows_by_group[text]
+        rows = sorted(every, key=lambda row: -row[1])[:_MOST_GROUPS_IN_SHORT]
+        rows = [row for row in every if row in rows]
+        few = f" (the {len(rows)} largest of {len(every):,} groups)" * (len(rows) < len(every))
+        decimals = decimals_of_percent(row["high"] - row["low"] for _, _, row in rows)
+        named = [
+            f"{visible(name)} {_figures(row, self.is_bounded, decimals)}"
+            if row["is_share"]
+            else "{} {} ({})".format(visible(name), *figures_of(row))
+            for name, _, row in rows
+        ]
+        what = text if self.summaries else _quoted(text)
+        return f"{_upper(what)} by {self.columns}{few}: {'; '.join(named)}."
 
     def section(self) -> Section:
         """The section of the question."""
@@ -266,70 +312,97 @@ class Question:
 
     def _parts(self) -> list[Section]:
         """The sections on groups and on their differences, where there are groups."""
-        if self.groups is None or len(self.groups) < 2:
+        if not self._has_groups:
             return []
-        columns = ", ".join(visible(name) for name in getattr(self.groups, "names", ("group",)))
+        compared = self._compared
+        differences = [compared] if isinstance(compared, str) else _differences(compared, self)
         return [
-            Section(f"By {columns}", tuple(self._by_group(columns))),
-            Section(f"Differences by {columns}", tuple(self._differences(columns))),
+            Section(f"By {self.columns}", tuple(self._by_group())),
+            Section(f"Differences by {self.columns}", tuple(differences)),
         ]
 
-    def _by_group(self, columns: str) -> list[Block]:
-        """The tables of all groups, each estimated from its own reports."""
+    @property
+    def _has_groups(self) -> bool:
+        return self.groups is not None and len(self.groups) > 1
+
+    @property
+    def columns(self) -> str:
+        """The public columns that make the groups."""
+        return ", ".join(visible(name) for name in getattr(self.groups, "names", ("group",)))
+
+    @cached_property
+    def _asked_groups(self) -> list[tuple[Any, Tally]]:
+        """The groups that have reports on this question."""
         assert self.groups is not None
         names = None if self.attributes is None else list(self.attributes)
-        listed = [
-            (key, tally.n, tally)
+        return [
+            (key, tally)
             for key, tally in self.groups.items()
             if tally.n and were_asked(tally, names)
         ]
+
+    @cached_property
+    def _rows_by_group(self) -> dict[str, list[tuple[str, int, Row]]]:
+        """{answer or summary: the name, the people and the row of each group that is shown}."""
+        listed = self._asked_groups
+        if len(listed) > _MOST_GROUPS:
+            least = sorted((tally.n for _, tally in listed), reverse=True)[_MOST_GROUPS - 1]
+            listed = [group for group in listed if group[1].n >= least][:_MOST_GROUPS]
+        level, target = self.settings.level, self.settings.target
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MethodWarning)
+            alone = [
+                (label(key), estimate(tally, self.settings.method, self.attributes))
+                for key, tally in steps(listed, "estimating groups")
+            ]
+        tables: dict[str, list[tuple[str, int, Row]]] = {}
+        if self.summaries:
+            for name, of_group in alone:
+                for row in summary_rows(of_group, self.summaries, level, target):
+                    tables.setdefault(row["text"], []).append((name, of_group.n, row))
+            return tables
+        of_one = _key_rows if self._keys else answer_rows
+        # Of drawn questions, the people who were asked this one, or all that stand together.
+        by_name = [
+            (name, of_group.data.n_of_all, of_one(of_group, level, target))
+            for name, of_group in alone
+        ]
+        for x, answer in self.answers():
+            tables[answer] = [
+                (name, n, {**values[x], "is_share": True}) for name, n, values in by_name
+            ]
+        return tables
+
+    def _by_group(self) -> list[Block]:
+        """The tables of all groups, each estimated from its own reports."""
+        assert self.groups is not None
+        columns, tables, asked = self.columns, self._rows_by_group, self._asked_groups
         blocks: list[Block] = [
             "Each group was estimated from its own reports alone. Smaller groups have wider "
             "intervals."
         ]
-        if len(listed) < len(self.groups):
-            present = [key for key, _, _ in listed]
+        if len(asked) < len(self.groups):
+            present = [key for key, _ in asked]
             nobody = [visible(label(key)) for key in self.groups if key not in present]
             blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")
-        if len(listed) > _MOST_GROUPS:
-            least = sorted((n for _, n, _ in listed), reverse=True)[_MOST_GROUPS - 1]
-            listed = [group for group in listed if group[1] >= least][:_MOST_GROUPS]
+        if len(asked) > _MOST_GROUPS:
             blocks.append(
                 f"Of {len(self.groups):,} groups, the {_MOST_GROUPS} with the most people "
                 "are shown."
             )
-        level, target = self.settings.level, self.settings.target
-        summaries = self.summaries
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MethodWarning)
-            alone = [
-                (key, estimate(tally, self.settings.method, self.attributes))
-                for key, _, tally in steps(listed, "estimating groups")
-            ]
-        if summaries:
-            tables: dict[str, list[tuple[str, int, Row]]] = {}
-            for key, of_group in alone:
-                for row in summary_rows(of_group, summaries, level, target):
-                    tables.setdefault(row["text"], []).append((label(key), of_group.n, row))
-            for text, rows in tables.items():
+        level = self.settings.level
+        for text, rows in tables.items():
+            if self.summaries:
                 blocks.append(table_by_group(f"{_upper(text)}, by {columns}", columns, rows, level))
-            return blocks
-        of_one = _key_rows if self._keys else answer_rows
-        # Of drawn questions, the people who were asked this one, or all that stand together.
-        by_name = [
-            (label(key), of_group.data.n_of_all, of_one(of_group, level, target))
-            for key, of_group in alone
-        ]
-        for x, answer in self.answers():
-            rows = [(name, n, {**values[x], "is_share": True}) for name, n, values in by_name]
-            caption = f"Share of {_quoted(answer)}{self._whose}, by {columns}"
+                continue
+            caption = f"Share of {_quoted(text)}{self._whose}, by {columns}"
             bounded_at = level if self.is_bounded else None
             blocks.append(table_by_group(caption, columns, rows, bounded_at))
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
         return blocks
 
     def answers(self) -> list[tuple[int, str]]:
-        """The answers that tables by group are about: of two the rarer, of many the commonest."""
+        """The answers that tables by group are about: of two "yes", of many the commonest."""
         if self._keys:
             rows = _key_rows(self.estimate, self.settings.level, self.settings.target)
             shares = np.array([row["estimate"] for row in rows])
@@ -339,20 +412,21 @@ class Question:
             names = [name_of(label, self.domain) for label in self.domain.labels]
         if self.items_of:
             return [(1, names[1])]
-        if shares.size == 2:
-            return [(x, names[x]) for x in [int(np.argmin(shares))]]
+        if self._is_of_two:
+            return [(x, names[x]) for x in [index_of_yes(self.domain)]]
         largest = sorted(np.argsort(-shares, kind="stable")[:_MOST_ANSWERS].tolist())
         return [(x, names[x]) for x in largest]
 
-    def _differences(self, columns: str) -> list[Block]:
-        """What is known of differences: sentences, and a table for shares or for the mean."""
+    @cached_property
+    def _compared(self) -> Differences | str:
+        """The differences of the groups, or a sentence that says why there are none."""
         assert self.groups is not None
+        if self._keys:
+            return "Differences are not tested for keys with values."
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
-        if self._keys:
-            return ["Differences are not tested for keys with values."]
         try:
-            result = compare_groups(
+            return compare_groups(
                 self.groups,
                 reference=self.settings.reference,
                 of=of,
@@ -361,8 +435,23 @@ class Question:
                 attributes=self.attributes,
             )
         except WarnerError as error:
-            return [f"Differences cannot be computed. {error}"]
-        return _about_differences(result, self, columns)
+            return f"Differences cannot be computed. {error}"
+
+    def rows_of(self, result: Differences) -> list[Row]:
+        """The differences that are shown: of shares, those of the answers that are shown."""
+        if result.of != "shares":
+            return list(result.rows())
+        shown = {answer for _, answer in self.answers()}
+        return [row for row in result.rows() if name_of(row["value"], self.domain) in shown]
+
+    def clear_of(self, result: Differences) -> list[Row]:
+        """The differences that are larger than chance explains, the clearest first."""
+        clear = [row for row in self.rows_of(result) if row["p_holm"] < _LEVEL_OF_TESTS]
+        return sorted(clear, key=lambda row: row["p_holm"])
+
+    def whose_differences(self, result: Differences) -> list[str]:
+        """A sentence where shares are of those who answered, but differences are not."""
+        return [_OF_ALL_PEOPLE] if self.has_nonresponse and result.of == "shares" else []
 
 
 def _key_rows(result: Estimate, level: float, target: str) -> list[Row]:
@@ -370,19 +459,10 @@ def _key_rows(result: Estimate, level: float, target: str) -> list[Row]:
     return list(result.key_rows(level, target))
 
 
-def _about_differences(result: Differences, question: Question, columns: str) -> list[Block]:
+def _differences(result: Differences, question: Question) -> list[Block]:
     """The differences in words and as a table."""
-    domain = question.domain
-    rows = result.rows()
-    if result.of == "shares":
-        shown = {answer for _, answer in question.answers()}
-        shown_rows = [row for row in rows if name_of(row["value"], domain) in shown]
-    else:
-        shown_rows = rows
-    clear = sorted(
-        (row for row in shown_rows if row["p_holm"] < _LEVEL_OF_TESTS),
-        key=lambda row: row["p_holm"],
-    )
+    domain, columns = question.domain, question.columns
+    shown_rows, clear = question.rows_of(result), question.clear_of(result)
     halves = [f"{_half([row for row in shown_rows if not row['is_share']]):.2g}"]
     shares = [row for row in shown_rows if row["is_share"]]
     if result.of == "numbers":
@@ -400,7 +480,7 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
             Points(tuple(visible(sentence(row, result.level)) for row in clear[:_MOST_SENTENCES]))
         )
     else:
-        blocks.append("No difference between the groups is larger than chance explains.")
+        blocks.append(_NO_DIFFERENCE)
     blocks.append(
         f"With this many people, a difference is known to within about {', '.join(halves)}, up or "
         "down. Smaller differences cannot be seen, so the groups may still differ."
@@ -421,8 +501,7 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
         if of_unit := [row for row in listed if row["is_share"] == is_share]:
             table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
             blocks.append(table)
-    if question.has_nonresponse and result.of == "shares":
-        blocks.append("These differences count all people, including those who gave no answer.")
+    blocks += question.whose_differences(result)
     notes = [
         "p (Holm) is the probability that chance alone gives a difference at least as large. It is "
         "corrected by Holm's method for the number of comparisons in this question."
@@ -443,6 +522,8 @@ def _about_differences(result: Differences, question: Question, columns: str) ->
     return blocks
 
 
+_NO_DIFFERENCE = "No difference between the groups is larger than chance explains."
+_OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
 _STEADIED = (
     "The differences are computed from estimates that are right on average. The shares of groups "
     "above have smaller errors but are not right on average, so the two need not agree."
@@ -466,15 +547,10 @@ def _half(rows: Sequence[Row]) -> float:
     return float(np.median([(row["high"] - row["low"]) / 2 for row in rows] or [math.nan]))
 
 
-def _to_name(rows: Sequence[Row]) -> list[Row]:
-    """The answers that a summary names: of two the rarer, else the three most frequent."""
-    ordered = sorted(rows, key=lambda row: -row["estimate"])
-    return ordered[1:] if len(rows) == 2 else ordered[:3]
-
-
-def _figures(row: Row, is_bounded: bool = True) -> str:
+def _figures(row: Row, is_bounded: bool = True, decimals: int | None = None) -> str:
     """A share with its interval, where there is one, in one phrase."""
-    decimals = decimals_of_percent([row["high"] - row["low"]])
+    if decimals is None:
+        decimals = decimals_of_percent([row["high"] - row["low"]])
     if not is_bounded:
         return percent(row["estimate"], decimals)
     interval = percent_interval(row["low"], row["high"], decimals)
@@ -515,6 +591,8 @@ class Source:
     rounds: int = 1  # how often the survey is held with fresh reports of the same people
     version: str = ""  # of the program
     nobody: Sequence[str] = ()  # the questions that nobody was asked
+    public: Sequence[str] = ()  # the columns that were sent unprotected
+    is_open: bool = False  # whether one person could send several reports
 
 
 def build(source: Source, settings: Settings) -> Report:
@@ -627,6 +705,10 @@ def _privacy(source: Source, settings: Settings) -> Section:
                     names.append(heading)
     blocks.append(Points(tuple(_of_questions(names, text) for text, names in texts.items())))
     blocks += _totals(files, source.rounds)
+    if source.public:
+        blocks.append(about_public([visible(name) for name in source.public]))
+    if source.is_open:
+        blocks.append(OPEN_TO_ALL)
     return Section("What a report tells of a person", tuple(blocks))
 
 

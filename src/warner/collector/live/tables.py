@@ -290,13 +290,6 @@ def _reports(n: int) -> str:
     return f"{n:,} {'report' if n == 1 else 'reports'}"
 
 
-OPEN_TO_ALL = (
-    "Everyone with the address may answer: one person can send several reports, and each report "
-    "counts. With invitation codes, each code counts once."
-)
-"""What is said of a survey that invites nobody."""
-
-
 def about_step(view: LiveView) -> str:
     """Which step is shown, and when the next one comes."""
     small = f" {about_small_steps(view.size)}" if view.size < SMALLEST_GROUP else ""

@@ -7,8 +7,9 @@ from typing import Any
 
 from warner._core.text import of_hundred, visible
 from warner.collector.live.state import LiveView
-from warner.collector.live.tables import OPEN_TO_ALL, GroupsView, event_of
+from warner.collector.live.tables import GroupsView, event_of
 from warner.collector.pages import render
+from warner.design.privacy_words import OPEN_TO_ALL
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.studies.study import Study
 

@@ -419,6 +419,39 @@ def test_without_typst_a_pdf_is_refused_before_anything_is_estimated(
     assert 'pip install "warner[report]"' in said and not Path("r.pdf").exists()
 
 
+def test_the_summary_names_groups_and_their_differences(tally: str) -> None:
+    """Rejects a summary of all people alone, and one with the rarer answer in place of yes."""
+    run("report", tally, "-o", "r.html")
+    points = re.findall("<li>(.*?)</li>", Path("r.html").read_text())[:2]
+    smokes = next(point for point in points if point.startswith("smokes: "))
+    found = r"“yes” by ward: north [0-9.]+.% \([^)]*\); south [0-9.]+.% \("
+    assert re.search(found, smokes), smokes
+    assert "The share of yes is " in smokes and "lower in north than in south" in smokes
+    of_age = next(point for point in points if point != smokes)
+    assert "Mean by ward: north " in of_age
+
+
+@pytest.mark.parametrize("common", ["no", "yes"])
+def test_of_two_answers_yes_is_shown_whichever_is_rarer(common: str) -> None:
+    coin = warner.RandomizedResponse(warner.Categorical(["yes", "no"]), 3.0)
+    other = "yes" if common == "no" else "no"
+    report = _report({"x": coin}, {"x": [common] * 900 + [other] * 100})
+    (points, *_) = report.sections[0].blocks
+    assert isinstance(points, Points) and points.items[0].startswith("x: “yes”: ")
+
+
+def test_what_is_not_protected_stands_with_the_privacy(tally: str) -> None:
+    told, is_open = "Whoever sees a report can read them too: ward.", "send several reports"
+    for access, is_told in (("open", True), ("invited", False)):
+        Path("study.toml").write_text(f'{GROUPED}[collect]\naccess = "{access}"\n')
+        run("report", tally, "--study", "study.toml", "-o", "r.html")
+        words = " ".join(_Outline(Path("r.html").read_text()).words)
+        assert told in words and (is_open in words) is is_told
+    run("tally", "r.parquet", "-o", "flat.json")
+    run("report", "flat.json", "-o", "r.html")
+    assert "Whoever sees a report" not in Path("r.html").read_text()
+
+
 def test_where_nonresponse_is_an_answer_shares_are_of_those_who_answered() -> None:
     domain = with_missing(warner.Categorical(["no", "yes"]), "answer")
     mechanism = warner.RandomizedResponse(domain, 3.0)
