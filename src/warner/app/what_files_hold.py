@@ -341,7 +341,7 @@ class Audited(NamedTuple):
     # (G,) the number of reports of each group, of a tally of groups; else None
     sizes: np.ndarray | None = None
     rounds: int = 1  # in how many the same people report, of a study
-    served: bool = False  # whether it is a study that the survey page asks
+    served: Study | None = None  # the study, where the survey page asks it
     spending: str = ""  # what a person spends in all, as a sentence, of a study
 
 
@@ -363,7 +363,7 @@ def mechanisms_of(path: str) -> Audited:
         return Audited(mechanisms, simulated, most, first.columns, sizes)
     study = Study.load(path)
     mechanisms, most = grouped_mechanisms(study), study.rows_per_person
-    served = study.collect.access is not None
+    served = None if study.collect.access is None else study
     rounds, spending = study.rounds, study.spending
     return Audited(mechanisms, False, most, study.public, None, rounds, served, spending)
 

@@ -185,8 +185,22 @@ def survey_bytes(study: Study) -> bytes:
 
 
 def survey_digest(served: bytes) -> str:
-    """The SHA-256 of a served document, in hexadecimal digits, as the survey page shows it."""
+    """The SHA-256 of a served document, in hexadecimal digits."""
     return hashlib.sha256(served).hexdigest()
+
+
+def fingerprint(study: Study) -> str:
+    """The digest of what is served, in groups of four digits, which people compare."""
+    digest = survey_digest(survey_bytes(study))
+    return " ".join(digest[i : i + 4] for i in range(0, len(digest), 4))
+
+
+def about_fingerprint(study: Study) -> str:
+    """What a command prints, so that the fingerprint can stand in an invitation."""
+    return (
+        "Fingerprint of the survey, for the invitation. The survey page shows the same:\n"
+        f"{fingerprint(study)}"
+    )
 
 
 def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:

@@ -24,6 +24,7 @@ from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote
 from warner.collector.stores import PostgresStore, SQLiteStore
+from warner.collector.survey_document import fingerprint
 from warner.collector.web import server
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
@@ -347,6 +348,8 @@ def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.M
     assert "token of the first start" in second.stdout and "trials" not in second.stderr
     Path("study.toml").write_text(SERVED + "opens = 2120-05-31T18:00:00+02:00\n")
     early = run("collect", "serve", "study.toml")
+    page_shows = fingerprint(Study.load("study.toml"))
+    assert page_shows in early.stderr and page_shows in run("audit", "study.toml").stdout
     assert "not open" in early.stderr and "It opens at 2120-05-31 18:00+02:00." in early.stderr
 
 
@@ -434,6 +437,7 @@ def test_codes_are_made_while_it_serves_and_count_once(
         "token",
     )
     assert done.exit_code == 0 and "20 people are invited in all" in done.stderr, done.stderr
+    assert fingerprint(Study.load("study.toml")) in done.stderr
     public = ("--url", "https://survey.example.org", "--server", url, "--token-file", "token")
     more = run("collect", "invite", "study.toml", "-n", 5, "-o", "b.csv", *public)
     assert more.exit_code == 0 and "25 people are invited in all" in more.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 import click
 
 from warner._core.atomic_files import write_whole
-from warner._core.errors import ArgumentError
+from warner._core.errors import ArgumentError, WarnerError
 from warner._core.progress import steps
 from warner._core.table import as_text
 from warner._core.text import visible
@@ -50,6 +51,7 @@ from warner.app.what_files_hold import (
     say_written,
 )
 from warner.collector.scripts import scripts_digest
+from warner.collector.survey_document import about_fingerprint
 from warner.design.audits import audit as audit_mechanism
 from warner.design.charts import odds, table_of_odds
 from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
@@ -644,7 +646,9 @@ def audit(
                 f"This is for one row of answers. A person with {most:,} rows spends {most:,} "
                 "times as much."
             )
-        if served:
+        if served is not None:
+            with contextlib.suppress(WarnerError):  # of a study that no page can ask
+                terminal.show(about_fingerprint(served))
             terminal.show(f"Scripts of the survey page, SHA-256: {scripts_digest()}")
         if public:
             terminal.show(audit_text(public, smallest_group, sizes))

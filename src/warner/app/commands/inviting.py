@@ -106,6 +106,7 @@ def invite(
     from warner.collector.access import codes_in, invited_ids, new_codes
     from warner.collector.refusals import Refused
     from warner.collector.remote import checked_url
+    from warner.collector.survey_document import about_fingerprint
 
     if (count is None) == (earlier is None):
         rule = "must be given, or --codes with the codes of an earlier round"
@@ -134,6 +135,7 @@ def invite(
     _write_codes(codes, base, output)
     counted = plural(invited, "person is", "people are")
     click.echo(f"{counted} invited in all. The store keeps only hashes of the codes.", err=True)
+    click.echo(about_fingerprint(plan), err=True)
 
 
 def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:

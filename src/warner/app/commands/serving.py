@@ -354,6 +354,7 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
 def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study: Study) -> None:
     """Print the addresses."""
     from warner.collector.access import METRICS
+    from warner.collector.survey_document import about_fingerprint
 
     click.echo(f"Survey:      {url}/")
     if "" not in tokens:
@@ -367,6 +368,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
             click.echo(f"Live result{of_whom}: {url}/live?token={token}")
     if tokens:
         click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
+    click.echo(about_fingerprint(study), err=True)
     counted = plural(collector.n, "report is counted", "reports are counted")
     status, opens = collector.status(), study.collect.opens
     click.echo(f"The survey is {status.replace('_', ' ')}, {counted}.", err=True)

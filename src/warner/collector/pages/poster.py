@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from warner.collector.pages import render
 from warner.collector.pages.wording import Words, WordsFile
-from warner.collector.survey_document import questions_of
+from warner.collector.survey_document import fingerprint, questions_of
 from warner.design.privacy_words import Strength
 from warner.studies.study import Study
 
@@ -18,6 +18,7 @@ def poster(study: Study, url: str, translations: Mapping[str, WordsFile] | None 
     """The poster of a study at an address, in all its languages.
 
     It says what the survey page says first, and that not all answers are hidden where that is so.
+    People can compare its fingerprint with that of the page.
     """
     hardly = any(question.strength is Strength.NONE for question in questions_of(study))
     parts = [
@@ -30,4 +31,11 @@ def poster(study: Study, url: str, translations: Mapping[str, WordsFile] | None 
         for language in study.languages
     ]
     code = Markup(segno.make(url, error="m").svg_inline(omitsize=True, border=2))
-    return render("poster", parts=parts, url=url, code=code, is_partly_public=bool(study.public))
+    return render(
+        "poster",
+        parts=parts,
+        url=url,
+        code=code,
+        fingerprint=fingerprint(study),
+        is_partly_public=bool(study.public),
+    )

@@ -24,6 +24,7 @@ from warner.collector.submissions import HEAD_BYTES, INDEX_BYTES
 from warner.collector.survey_document import (
     draw_of,
     epsilon_of_all,
+    fingerprint,
     part_of,
     questions_of,
     survey_bytes,
@@ -486,6 +487,7 @@ def survey_page(
         picture=_picture(study, protected, words),
         sizes=() if draw is None else sorted({len(block) for block in draw.blocks}),
         digest=survey_digest(survey_bytes(study)),
+        fingerprint=fingerprint(study),
         integrity=integrity,
         nonresponse=NONRESPONSE,
         plain_number=plain_number,

@@ -26,6 +26,7 @@ from warner.collector.pages.wording import (
     word_problems,
     words_of,
 )
+from warner.collector.survey_document import fingerprint
 from warner.studies.study import Study
 
 FOLDER = Path(pages.__file__).parent
@@ -184,6 +185,7 @@ def test_a_poster_has_the_address_and_promises_no_more_than_the_page() -> None:
     good = poster(Study.parse(head + text.format(1.0)), "https://survey.example.org/")
     assert "Pills &amp; &lt;i&gt;" in good and "<svg" in good and 'dir="rtl"' in good
     assert "https://survey.example.org/" in good and str(words_of("en")["badge"]) in good
+    assert fingerprint(Study.parse(head + text.format(1.0))) in good
     weak = head + "weak_protection = true\n" + text.format(11.0)
     bad = poster(Study.parse(weak), "https://survey.example.org/")
     assert str(words_of("en")["badge_hardly"]) in bad and str(words_of("en")["badge"]) not in bad
