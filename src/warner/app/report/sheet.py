@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table
 from warner._core.text import split_of_hundred
 from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
-from warner.design.privacy_words import certainty
+from warner.design.privacy_words import certainty, of_a_person, of_guarantee
 from warner.designs import Card, PaperDesign
-from warner.domains import Categorical
+from warner.domains import Categorical, Domain
 from warner.results.tables import name_of
 from warner.studies.study import Study
 
@@ -42,6 +42,11 @@ class Question:
     def words(self) -> list[str]:
         """The words of the counts in the order of the boxes, such as "same" of "A, same"."""
         return [self.design.report_words[_code(self.design, box)] for box, _ in self.card.boxes]
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether chance is a draw, and no birthday that somebody has anyway."""
+        return "birthday" not in " ".join(self.card.steps)
 
 
 def questions_of(
@@ -105,12 +110,13 @@ def sheet(study: Study, questions: list[Question], path: str, language: str, cou
         _asked(question, number, len(questions)) for number, question in enumerate(questions, 1)
     ]
     return Report(
-        title=study.texts.title(language) or "Questions with a draw",
-        about=tuple(filter(None, [study.texts.introduction(language), _WHY])),
+        title=study.texts.title(language) or "Questions that chance protects",
+        about=tuple(filter(None, [study.texts.introduction(language), _why(questions)])),
         notice="",
         sections=(
             *_about_people(study, language),
             *sections,
+            *_of_office(study, language),
             _consent(questions),
             _for_interviewers(study, questions, path, counts),
         ),
@@ -118,10 +124,15 @@ def sheet(study: Study, questions: list[Question], path: str, language: str, cou
     )
 
 
-_WHY = (
-    "A draw that only you see helps to decide what you tick. All sheets together show how common "
-    "each answer is. Each question says how much one sheet tells about you."
-)
+def _why(questions: list[Question]) -> str:
+    """What hides an answer, and what the sheets are for."""
+    hides = {True: "A draw that only you see", False: "A birthday that only you know"}
+    kinds = dict.fromkeys(hides[question.is_drawn] for question in questions)
+    return (
+        f"{' or '.join(kinds).replace(' or A', ' or a')} helps to decide what you tick. All sheets "
+        "together show how common each answer is. Each question says how much one sheet tells "
+        "about you."
+    )
 
 
 def _asked(question: Question, number: int, count: int) -> Section:
@@ -165,17 +176,41 @@ def _code(design: PaperDesign, box: str) -> int:
 
 def _about_people(study: Study, language: str) -> list[Section]:
     """The public columns, which nothing protects."""
-    if not study.public:
+    asked = [name for name in study.public if name not in _columns_of_office(study)]
+    if not asked:
         return []
     blocks: list[Block] = ["These answers are not hidden: they are counted as you give them."]
-    for name, domain in study.public.items():
+    for name in asked:
         blocks.append(study.texts.question(name, language))
-        if isinstance(domain, Categorical) and domain.size <= _MOST_BOXES:
+        if _has_boxes(study.public[name]):
             labels = study.texts.answers(name, language)
             blocks.append(Boxes(tuple((label, "") for label in labels)))
         else:
             blocks.append("_" * 30)
     return [Section("About you, without protection", tuple(blocks))]
+
+
+def _has_boxes(domain: Domain) -> bool:
+    """Whether a public column has so few values that each has a box."""
+    return isinstance(domain, Categorical) and domain.size <= _MOST_BOXES
+
+
+def _columns_of_office(study: Study) -> Sequence[str]:
+    """The public columns that say how people were drawn, which nobody can be asked for."""
+    return () if study.design is None else study.design.columns
+
+
+def _of_office(study: Study, language: str) -> list[Section]:
+    """The lines that the interviewer fills in before somebody gets the sheet."""
+    names = _columns_of_office(study)
+    if not names:
+        return []
+    lines = [f"{study.texts.question(name, language)}: {'_' * 30}" for name in names]
+    about = (
+        "The interviewer writes this before you get the sheet. It is not hidden. It says how "
+        "people were chosen for the survey, and nothing about your answers."
+    )
+    return [Section("For the interviewer to fill in", (about, *lines))]
 
 
 def _consent(questions: list[Question]) -> Section:
@@ -192,9 +227,10 @@ def _consent(questions: list[Question]) -> Section:
         f"answer, if all answers seemed equally likely before: at most {', '.join(sures)}."
     )
     if len(questions) > 1:
-        says += (
-            " Somebody who sees all my boxes, and knows how answers go together, can learn more."
-        )
+        together, _ = of_a_person({each.name: each.design for each in questions}, 1, 1)
+        says += " All my boxes together can tell more."
+        if together is not None:
+            says += f" {' '.join(of_guarantee(together, 'all my boxes', several=True))}"
     says += " I take part of my own free will, and may leave any box empty."
     return Section("Your consent", (Boxes((("Yes.", says),)),))
 
@@ -203,13 +239,60 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
     """What to bring, to say, to count and to type."""
     brings = dict.fromkeys(question.card.brings for question in questions)
     prepare = (
-        *(text if text.startswith("Bring") else f"Bring: {text}" for text in brings),
+        *brings,
         "Print the pages before this one once for each person. Keep this page yourself.",
-        "Read the instructions aloud once, and make an example draw that all can see.",
-        "Let each person make the draw where nobody can see it, not even you. Only the draw hides "
-        "the answer: do not ask what the draw was, and let nobody skip the draw.",
+        *([_WRITE_FIRST] if _columns_of_office(study) else []),
+        *dict.fromkeys(_EXAMPLES[question.is_drawn] for question in questions),
+        *dict.fromkeys(_ALONE[question.is_drawn] for question in questions),
         "Collect the sheets in a box or an envelope and shuffle them. Nobody writes a name on one.",
     )
+    count = (
+        _by_sheet(study, questions, counts)
+        if is_by_sheet(study)
+        else _counted(study, questions, counts)
+    )
+    commands = _commands(study, questions, path, counts)
+    law = Points(
+        tuple(
+            f"{question.name}: {question.design.text}, epsilon {_epsilon(question.design)}"
+            for question in questions
+        )
+    )
+    return Section(
+        "For the interviewer: do not hand this page out",
+        parts=(
+            Section("Before", (Points(prepare),)),
+            *count,
+            Section(
+                "Estimate",
+                (
+                    f"Run these {len(commands)} commands. They give the shares of the true "
+                    "answers with 95 % intervals, and charts:",
+                    Commands("\n".join(commands)),
+                    "The designs of this sheet, from which the shares are computed:",
+                    law,
+                ),
+            ),
+        ),
+        starts_page=True,
+    )
+
+
+_WRITE_FIRST = "Fill in your lines on each sheet before you hand it out."
+_EXAMPLES = {
+    True: "Read the instructions aloud once, and make an example draw that all can see.",
+    False: "Read the instructions aloud once, and go through an example with an invented birthday.",
+}
+_ALONE = {
+    True: "Let each person make the draw where nobody can see it, not even you. Only the draw "
+    "hides the answer: do not ask what the draw was, and let nobody skip the draw.",
+    False: "Let each person fill in the sheet where nobody can see it, not even you. Only the "
+    "birthday hides the answer: do not ask whose birthday it was, or when it is.",
+}
+
+
+def _counted(study: Study, questions: list[Question], counts: str) -> list[Section]:
+    """How the interviewer counts the boxes, and types the numbers."""
     groups = list(study.public)
     count = (
         "For each question, put aside the sheets with no tick or several ticks: they do not count "
@@ -229,48 +312,52 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         f"It {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. Type each "
         "number at the end of its line."
     )
-    commands = [
-        f"warner tally --counts {_quoted(counts)} --study {_quoted(path)} -o tally.json",
-        *_estimates(study, questions, path),
-    ]
-    law = Points(
-        tuple(
-            f"{question.name}: {question.design.text}, epsilon {_epsilon(question.design)}"
-            for question in questions
-        )
-    )
-    return Section(
-        "For the interviewer: do not hand this page out",
-        parts=(
-            Section("Before", (Points(prepare),)),
-            Section("Count", (count, Table(columns, rows))),
-            Section("Type", (type_in, Commands("\n".join(lines[:_MOST_LINES])))),
-            Section(
-                "Estimate",
-                (
-                    f"Run these {len(commands)} commands. They give the shares of the true "
-                    "answers with 95 % intervals, and charts:",
-                    Commands("\n".join(commands)),
-                    "The designs of this sheet, from which the shares are computed:",
-                    law,
-                ),
-            ),
-        ),
-        starts_page=True,
-    )
-
-
-def _estimates(study: Study, questions: list[Question], path: str) -> list[str]:
-    """The commands that estimate: of groups there is a chart for each question."""
-    command = f"warner estimate tally.json --study {_quoted(path)}"
-    if study.public and study.design is None:
-        command += f" --by {_quoted(','.join(study.public))}"
-    if not study.public or len(questions) == 1:
-        return [f"{command} --plot shares.png"]
     return [
-        f"{command} --only {_quoted(each.name)} --plot shares{i}.png"
+        Section("Count", (count, Table(columns, rows))),
+        Section("Type", (type_in, Commands("\n".join(lines[:_MOST_LINES])))),
+    ]
+
+
+def _by_sheet(study: Study, questions: list[Question], counts: str) -> list[Section]:
+    """How the interviewer types a row for each sheet, where groups would be too many to count."""
+    type_in = (
+        f"Type a row for each sheet into the table {counts}, with Excel or any editor, and save it "
+        "as CSV. Shuffle the sheets first. A sheet on which a question has no tick or several "
+        "ticks gets no row. The table begins with this line:"
+    )
+    words = Points(tuple(f"{each.name}: {', '.join(each.words)}" for each in questions))
+    header = Commands(counts_to_fill(study, questions).strip())
+    return [Section("Type", (type_in, header, "Type one of these words for each question:", words))]
+
+
+def _commands(study: Study, questions: list[Question], path: str, counts: str) -> list[str]:
+    """The commands from the table to shares, and by sheet to a regression on public columns."""
+    of_study, table = f"--study {_quoted(path)}", _quoted(counts)
+    by = [name for name in study.public if name not in _columns_of_office(study)]
+    tally = f"warner tally --counts {table} {of_study} -o tally.json"
+    regressions: list[str] = []
+    if is_by_sheet(study):
+        roles = {} if study.design is None else study.design.roles
+        drawn = "".join(f" --{role} {_quoted(name)}" for role, name in roles.items())
+        regressions = [
+            f'warner regress {table} "{each.name} ~ {" + ".join(by)}" '
+            f"--design {_quoted(f'{each.name}={each.design.text}')}{drawn}"
+            for each in questions
+            if by
+        ]
+        by = [name for name in by if _has_boxes(study.public[name])]
+        of_groups = f" --by {_quoted(','.join(by))}" if by else ""
+        tally = f"warner tally {table} {of_study}{of_groups} -o tally.json"
+    estimate = f"warner estimate tally.json {of_study}"
+    if by:
+        estimate += f" --by {_quoted(','.join(by))}"
+    if not study.public or len(questions) == 1:
+        return [tally, f"{estimate} --plot shares.png", *regressions]
+    each_alone = [
+        f"{estimate} --only {_quoted(each.name)} --plot shares{i}.png"
         for i, each in enumerate(questions, 1)
     ]
+    return [tally, *each_alone, *regressions]
 
 
 def _quoted(path: str) -> str:
@@ -282,17 +369,22 @@ def _epsilon(design: PaperDesign) -> str:
     return "without bound" if math.isinf(total) else f"{total:.4g}"
 
 
+def is_by_sheet(study: Study) -> bool:
+    """Whether public columns make too many groups to count, so that each sheet has a row."""
+    domains = study.public.values()
+    if not all(map(_has_boxes, domains)):
+        return True
+    return math.prod(domain.size for domain in domains) > _MOST_GROUPS
+
+
 def counts_to_fill(study: Study, questions: list[Question]) -> str:
-    """The table of counts without its numbers, as CSV: for each group where these are few."""
-    values = [
-        domain.labels if isinstance(domain, Categorical) and domain.size <= _MOST_BOXES else [""]
-        for domain in study.public.values()
-    ]
-    groups = list(itertools.product(*values)) if math.prod(map(len, values)) <= _MOST_GROUPS else []
+    """The table to fill in, as CSV: of counts for each group, or of a row for each sheet."""
+    if is_by_sheet(study):
+        return Table([*study.public, *(each.name for each in questions)], []).csv()
     rows: list[dict[str, Any]] = [
         {"attribute": question.name, **dict(zip(study.public, group, strict=True))}
         | {"value": word, "count": ""}
-        for group in groups or [("",) * len(values)]
+        for group in itertools.product(*(domain.labels for domain in study.public.values()))
         for question in questions
         for word in question.words
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from fractions import Fraction
 from html import unescape
 from pathlib import Path
@@ -60,6 +61,8 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         'at most 75.0 % (question 1), 80.0 % that it is "yes" (question 2)',
     ):
         assert words in page.replace("\N{NO-BREAK SPACE}", " "), words
+    assert "All my boxes together can tell more. This protects only people whose" in page
+    assert "can be at most 92.4 % sure of the sensitive ones" in page.replace("\xa0", " ")
     # What only the interviewer reads comes after everything else, on a page of its own.
     people, interviewer = Path("form.html").read_text().split('<section class="page">')
     assert "counts.csv" in interviewer and "counts.csv" not in people and "epsilon" not in people
@@ -132,6 +135,50 @@ def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
     )
     assert "Count them separately for each class." in page
     assert "estimate tally.json --study class.toml --by class --only stole" in page
+
+
+WEIGHTED = """
+[public.region]
+values = ["North", "South"]
+[public.age]
+integers = [18, 99]
+[public.weight]
+label = "Number on the list"
+integers = [1, 1000]
+[design]
+weights = "weight"
+[attributes.undeclared]
+values = ["no", "yes"]
+design = "crosswise:46/365"
+"""
+
+
+def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(here: Path) -> None:
+    """Rejects counts for each group where there are none, and kilograms in place of weights."""
+    Path("class.toml").write_text(WEIGHTED)
+    page = _page("--counts", "counts.csv")
+    people, office = page.split("For the interviewer to fill in")
+    assert "age" in people and "Number on the list" not in people
+    assert "Number on the list: ____" in office and "undeclared: same, different" in office
+    assert Path("counts.csv").read_text() == "region,age,weight,undeclared\n"
+    tally, estimate, regress = re.findall(r"warner [a-z]+ [^_]*?(?= warner| The designs)", office)
+    assert regress.endswith("--design undeclared=crosswise:46/365 --weights weight")
+    rows = [f"{'NS'[i % 2]}orth,{18 + i % 70},{1 + i % 3},same" for i in range(400)]
+    rows = [row.replace("Sorth", "South") for row in rows]
+    rows[::4] = [row.replace("same", "different") for row in rows[::4]]
+    with Path("counts.csv").open("a") as file:
+        file.write("\n".join(rows) + "\n")
+    for command in (tally, estimate.replace("--plot shares.png", "-o shares.csv"), regress):
+        run(*shlex.split(command)[1:])
+
+
+def test_a_birthday_is_no_draw(here: Path) -> None:
+    Path("class.toml").write_text(WEIGHTED)
+    page = _page()
+    assert "A birthday that only you know helps" in page and "draw" not in page
+    assert "There is nothing to bring." in page and "invented birthday" in page
+    Path("class.toml").write_text(CLASS.replace("crosswise:1/4", "crosswise:91/365"))
+    assert "A birthday that only you know or a draw that only you see helps" in _page("--force")
 
 
 def test_equal_studies_are_equal_files(here: Path) -> None:
