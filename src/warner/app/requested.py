@@ -6,7 +6,7 @@ import csv
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import numpy as np
@@ -25,6 +25,9 @@ from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
 from warner.results.recommend import METHODS
 from warner.results.solution import Solution
+
+if TYPE_CHECKING:
+    from warner._core.survey_design import SurveyDesign
 
 _T = TypeVar("_T", bound=Tally)
 _P = TypeVar("_P", bound=Sequence[Tally] | TalliesOfGroups)
@@ -156,11 +159,16 @@ def estimates_of(
     chosen: Estimator | None,
     names: list[str] | None,
     only: tuple[str, ...],
+    design: SurveyDesign | None = None,
 ) -> Iterator[Estimate]:
-    """The estimate asked for, and of attributes that are randomised together also each alone."""
+    """The estimate asked for, and of attributes that are randomised together also each alone.
+
+    Of a survey with a design, the tally is counted by the columns of the design.
+    """
+    survey: dict[str, Any] = {} if design is None else {**design.roles, "by": ()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MethodWarning)
-        result = estimate_tally(one_or_all(parts), chosen, names)
+        result = estimate_tally(one_or_all(parts), chosen, names, **survey)
     if result.advice is not None:
         say(f"{name}: {result.advice}")
     if names is not None or not only or name in only:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
+from warner._core.text import percent, percent_interval
+from warner.app.report.content import signed
 from warner.collector.survey_document import draw_of
 from warner.errors import StudyError
 
@@ -93,6 +96,30 @@ def test_groups_of_any_column_are_estimated_and_compared(here: Path) -> None:
     assert found["differences"] == same.rows()
 
 
+def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:
+    """Rejects a page that leaves out the weights, or makes groups of them."""
+    run("report", "t.json", *BY, "--only", "smokes", "--forged", "1%", "-o", "r.html")
+    page = " ".join(re.sub("<[^>]+>", " ", Path("r.html").read_text()).split())
+    estimates = ["estimate", "t.json", *BY, "--only", "smokes", "--json", "--by"]
+    groups = json.loads(run(*estimates, "sex").stdout)[0]["shares"]
+    tally = warner.reports.tally.load_tallies("t.json")["smokes"]
+    roles = {"weights": "w", "cluster": "school", "strata": "region"}
+    of_all = warner.estimate(tally, by=(), **roles)
+    shown = [(f"{row['sex']} (120)", row) for row in groups if row["value"] == "yes"]
+    for name, row in [*shown, *((row["value"], row) for row in of_all.rows())]:
+        interval = percent_interval(row["low"], row["high"], 0)
+        cells = f"{name} {percent(row['estimate'], 0)} {interval}"
+        assert " ".join(cells.split()) in page
+    (difference,) = (row for row in warner.compare_groups(tally, **roles).rows()[1:])
+    assert signed(100 * difference["difference"], 0) in page
+    assert "All numbers are weighted by the column w." in page
+    assert "24 clusters in 2 strata. Design effect" in page and "By sex" in page
+    assert "a made-up report counts by its weight" in page
+    run("tally", "r.parquet", "--study", "s.toml", "-o", "all.json")
+    run("report", "all.json", "--study", "s.toml", "-o", "all.html")
+    assert "Differences by" not in Path("all.html").read_text()
+
+
 def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
     shown = run("regress", "r.parquet", "smokes ~ sex", "--study", "s.toml").stdout
     assert "24 clusters in 2 strata" in " ".join(shown.split())
@@ -118,7 +145,7 @@ def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
             ["regress", "r.parquet", "smokes ~ sex", *BY, "--errors", "sandwich"],
             "errors: cannot be chosen",
         ),
-        (["report", "t.json", "--study", "s.toml", "-o", "r.html"], "a report page cannot show"),
+        (["report", "t.json", "--cluster", "scool", "-o", "r.html"], "cluster: must be a public"),
     ],
 )
 def test_commands_refuse_what_does_not_fit(here: Path, arguments: list[str], words: str) -> None:

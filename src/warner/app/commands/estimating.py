@@ -23,6 +23,7 @@ from warner.app.commands.options import (
     is_given,
     names_in,
     of_intervals,
+    require_drawn,
     survey_design,
     table_of_rows,
     written,
@@ -638,11 +639,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
     chosen = None if request.method_name is None else method(request.method_name)
     summaries_of = Wanted.of_options(request.summaries)
     _, grouped = apart(request.tallies_together())
-    if not grouped:
-        rule = f"must be a tally of groups by {', '.join(request.design.columns)}"
-        raise ArgumentError(
-            ", ".join(request.tallies), rule, None, "Make it with warner tally --by"
-        )
+    require_drawn(request.design, grouped, request.tallies)
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
     results = {
         name: replace(

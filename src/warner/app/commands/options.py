@@ -7,7 +7,7 @@ import functools
 import io
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -175,6 +175,17 @@ def design_of(
 
     named = SurveyDesign.of(weights, cluster, strata)
     return study.design if named is None and study is not None else named
+
+
+def require_drawn(
+    design: SurveyDesign, grouped: Mapping[str, Sequence[Tally]], tallies: Sequence[str]
+) -> None:
+    """Refuse tallies that are not counted by the columns of a survey design."""
+    if not grouped:
+        rule = f"must be a tally of groups by {', '.join(design.columns)}"
+        raise ArgumentError(", ".join(tallies), rule, None, "Make it with warner tally --by")
+    for parts in grouped.values():
+        design.require_columns(parts[0].names, "the tally")
 
 
 @dataclass(frozen=True)

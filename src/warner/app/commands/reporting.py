@@ -13,14 +13,18 @@ import click
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
+from warner._core.survey_design import SurveyDesign
 from warner._core.text import meant
 from warner.app.commands.options import (
     additions,
     allow_implausible,
     attributes,
+    design_of,
     forged_part,
     names_in,
     of_intervals,
+    require_drawn,
+    survey_design,
 )
 from warner.app.on_paper import OnPaper, paper_options
 from warner.app.report.sections import Question, Settings, Source, build
@@ -65,7 +69,10 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     help="The report file to write, .html or .pdf; - is HTML on standard output.",
 )
 @click.option(
-    "--study", metavar="FILE", help="The study file, for its title and the texts of questions."
+    "--study",
+    metavar="FILE",
+    help="The study file, for its title, the texts of questions and, in its table [design], how "
+    "people were drawn.",
 )
 @paper_options()
 @click.option("--title", metavar="TEXT", help="The title. Default: the title of the study.")
@@ -103,6 +110,7 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     show_default=True,
     help="How many answers one table shows at most.",
 )
+@survey_design
 @of_intervals
 @forged_part
 @additions
@@ -123,6 +131,9 @@ def report(
     reference: str | None,
     rounds: int,
     top: int,
+    weights: str | None,
+    cluster: str | None,
+    strata: str | None,
     level: float,
     target: str,
     forged: float | None,
@@ -138,12 +149,20 @@ def report(
     they do not say. The file needs no network, no script and no other file. PDF needs the extra
     'report'.
 
+    If people were not drawn as a simple random sample, say how they were drawn: --weights,
+    --cluster and --strata name public columns of the tally. The shares are then those of warner
+    estimate with the same options.
+
     \b
         warner report all.json --study study.toml -o report.html
         warner report all.json --summary mean,median,above:14 --rounds 10 -o report.pdf
         warner report --design crosswise:1/4 --counts same=680,different=320 -o report.html
     """
-    paper = OnPaper(on_paper, counts)
+    loaded = None if study is None else Study.load(study)
+    design = design_of(weights, cluster, strata, loaded)
+    columns = names_in(by)
+    drawn = () if design is None else tuple(n for n in design.columns if n not in columns)
+    paper = OnPaper(on_paper, counts, drawn)
     paper.check(bool(tallies))
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
@@ -158,20 +177,19 @@ def report(
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
     allowed = allow_equal, allow_simulated, allow_implausible
-    together = paper.tallies(tallies, None if by is None else names_in(by), *allowed)
-    stated = None if study is None else _stated(Study.load(study), together, str(study))
+    together = paper.tallies(tallies, [*columns, *drawn] or None, *allowed)
+    stated = None if loaded is None else _stated(loaded, together, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))
     flat, grouped = apart(together)
+    if design is not None:
+        require_drawn(design, grouped, tallies or ("--counts",))
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
             rule = "needs a tally of groups, made by warner tally --by"
             raise ArgumentError(option, rule, given)
     chosen = None if method_name is None else method(method_name)
-    columns = [] if by is None else names_in(by)
-    used: dict[str, list[Tally]]
-    groups: dict[str, Tally]
-    used, groups = _without_groups(grouped, columns) if grouped else (flat, {})
+    used, groups = _without_groups(grouped, columns, design) if grouped else (flat, {})
     if by is None:
         _refuse_tiny_groups(groups)
     summaries_of = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
@@ -180,7 +198,7 @@ def report(
     labels = {} if stated is None else stated.labels
     dropped = () if stated is None else _dropped(stated)
     settings = Settings(
-        level, target, top, summaries_of, reference, labels, chosen, dropped, forged
+        level, target, top, summaries_of, reference, labels, chosen, dropped, forged, design
     )
     questions, nobody = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
@@ -221,7 +239,9 @@ def _refuse_tiny_groups(groups: Mapping[str, Tally]) -> None:
         if tiny > max(_MANY_GROUPS, tally.n_groups / 2):
             rule = f"would compare {tally.n_groups:,} groups by {', '.join(tally.names)}"
             got = f"{tiny:,} groups of fewer than {_FEW_PEOPLE} people"
-            remedy = "Name the columns of groups, such as --by region. A page has no weights"
+            remedy = (
+                "Name the columns of groups, such as --by region, and weights by --weights NAME"
+            )
             raise ArgumentError("TALLY", rule, got, remedy)
 
 
@@ -256,11 +276,6 @@ def _date(text: str | None) -> str:
 
 def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> Study:
     """The study, refused where it does not have the questions of the tallies."""
-    if study.design is not None:
-        rule = f"says that people are {study.design.text}, which a report page cannot show"
-        raise ArgumentError(
-            path, rule, None, "Run: warner estimate --study STUDY, with --plot or -o"
-        )
     domains: dict[str, list[str]] = {}
     for group_study in study.by_group.values():
         for name, mechanism in group_study.mechanisms.items():
@@ -296,12 +311,22 @@ def _dropped(study: Study) -> tuple[str, ...]:
 
 
 def _without_groups(
-    grouped: Mapping[str, Sequence[Tally]], columns: Sequence[str]
+    grouped: Mapping[str, Sequence[Tally]], columns: Sequence[str], design: SurveyDesign | None
 ) -> tuple[dict[str, list[Tally]], dict[str, Tally]]:
-    """The tallies of all people, and the groups that are compared."""
+    """The tallies of all people, and the groups that are compared.
+
+    People of a survey stay apart by the columns of its design, which make no groups.
+    """
     sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
-    groups = {name: tally.by(*columns) if columns else tally for name, tally in sums.items()}
-    return {name: [tally.total()] for name, tally in sums.items()}, groups
+    if design is None:
+        groups = {name: tally.by(*columns) if columns else tally for name, tally in sums.items()}
+        return {name: [tally.total()] for name, tally in sums.items()}, groups
+    own = {
+        name: columns or [column for column in tally.names if column not in design.columns]
+        for name, tally in sums.items()
+    }
+    groups = {name: tally.by(*own[name]) for name, tally in sums.items() if own[name]}
+    return {name: [tally] for name, tally in sums.items()}, groups
 
 
 def _questions(
@@ -335,13 +360,15 @@ def _questions(
         owner = next(each for each, held in tallies.items() if held is parts)
         ticks = isinstance(from_header(parts[0].header).domain, Items)
         shown = any(_shows_nonresponse(from_header(tally.header)) for tally in parts)
-        for result in estimates_of(name, parts, chosen, names, only):
+        for result in estimates_of(name, parts, chosen, names, only, settings.design):
             if names is None and inside and result.attribute not in inside:
                 continue
             inner = None if not inside else tuple(names or (str(result.attribute),))
             is_item = ticks and result.attribute in inside
             of = owner if is_item else ""
-            questions.append(Question(result, settings, groups.get(owner), inner, shown, of))
+            of_groups = groups.get(owner)
+            cells = None if settings.design is None else parts[0]
+            questions.append(Question(result, settings, of_groups, inner, shown, of, cells))
     return questions, nobody
 
 

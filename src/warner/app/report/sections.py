@@ -13,6 +13,7 @@ import numpy as np
 
 from warner._core.errors import MethodWarning, WarnerError
 from warner._core.progress import steps
+from warner._core.survey_design import SurveyDesign
 from warner._core.table import Table
 from warner._core.text import decimals_of_percent, lead, percent, percent_interval, visible
 from warner.app.report.content import (
@@ -61,6 +62,7 @@ from warner.results.tables import (
     INTERVALS,
     NO_INTERVALS,
     asked_in_words,
+    design_effect_in_words,
     index_of_yes,
     name_of,
     tells_nothing,
@@ -90,6 +92,7 @@ class Settings:
     method: Estimator | None = None  # the estimator of groups; None for the default of each
     dropped: tuple[str, ...] = ()  # the attributes at which people without an answer were left out
     forged: float | None = None  # the part of the reports that may be made up, in a table of bounds
+    design: SurveyDesign | None = None  # how people were drawn; None where one by one
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class Question:
     attributes: tuple[str, ...] | None = None
     shows_nonresponse: bool = False  # whether a report can show that its sender gave no answer
     items_of: str = ""  # the question of which people tick items, of which this is one; else ""
+    cells: Tally | None = None  # of a survey with a design, the tally by its columns and the groups
 
     @property
     def name(self) -> str:
@@ -241,6 +245,8 @@ class Question:
         """The section of the question."""
         level = self.settings.level
         blocks: list[Block] = [self._people()]
+        if self.settings.design is not None:
+            blocks.append(self._drawn(self.settings.design))
         if self.estimate.doubt:
             blocks.append(self.estimate.doubt)
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
@@ -266,6 +272,18 @@ class Question:
             f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares "
             "are shares of those who answered; they say nothing about the others."
         )
+
+    def _drawn(self, design: SurveyDesign) -> str:
+        """How people were drawn, and what that costs."""
+        sentences = [design_effect_in_words(self.estimate)]
+        survey = self.estimate.data.survey
+        if survey is not None and len(design.columns) > (design.weights is not None):
+            sentences.insert(
+                0, f"The intervals allow for how people were drawn, {survey.drawn.text}."
+            )
+        if design.weights is not None:
+            sentences.insert(0, f"All numbers are weighted by the column {design.weights}.")
+        return visible(" ".join(sentences))
 
     def _about_shares(self) -> list[Block]:
         """The table of the shares, and what it leaves out."""
@@ -297,6 +315,11 @@ class Question:
         share, level = self.settings.forged, self.settings.level
         if share is None:
             return []
+        if self.settings.design is not None:
+            return [
+                "Limits that allow for made-up reports are not known here: a made-up report counts "
+                "by its weight."
+            ]
         bounds = self.estimate.if_forged(share, level, self.settings.target)
         names = [name_of(row["value"], self.domain) for row in bounds.rows()]
         listed = {
@@ -351,10 +374,14 @@ class Question:
         level, target = self.settings.level, self.settings.target
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MethodWarning)
-            alone = [
-                (label(key), estimate(tally, self.settings.method, self.attributes))
-                for key, tally in steps(listed, "estimating groups")
-            ]
+            if self.cells is None:
+                alone = [
+                    (label(key), estimate(tally, self.settings.method, self.attributes))
+                    for key, tally in steps(listed, "estimating groups")
+                ]
+            else:
+                of_all = estimate(self.cells, self.settings.method, self.attributes, **self._survey)
+                alone = [(label(key), of_all[key]) for key, _ in listed]
         tables: dict[str, list[tuple[str, int, Row]]] = {}
         if self.summaries:
             for name, of_group in alone:
@@ -401,6 +428,13 @@ class Question:
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
         return blocks
 
+    @property
+    def _survey(self) -> dict[str, Any]:
+        """How people were drawn, and the columns of groups, as estimates take them."""
+        if self.settings.design is None:
+            return {}
+        return {**self.settings.design.roles, "by": tuple(getattr(self.groups, "names", ()))}
+
     def answers(self) -> list[tuple[int, str]]:
         """The answers that tables by group are about: of two "yes", of many the commonest."""
         if self._keys:
@@ -427,12 +461,13 @@ class Question:
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         try:
             return compare_groups(
-                self.groups,
+                self.groups if self.cells is None else self.cells,
                 reference=self.settings.reference,
                 of=of,
                 level=self.settings.level,
                 target=self.settings.target,
                 attributes=self.attributes,
+                **self._survey,
             )
         except WarnerError as error:
             return f"Differences cannot be computed. {error}"
@@ -786,6 +821,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
             if settings.target == "population"
             else "."
         ),
+        "The ends of an interval are rounded outwards, so that it does not become shorter.",
         "Each interval holds for its own number, unless the table says that all hold at once. Of "
         "many intervals, some miss the true number.",
     ]
