@@ -427,13 +427,34 @@ class _ForeignSource(FrameSource):
         if columns.form != "records":
             row = _safely(self._file, partial(_first_wrong, self._rows, columns, self._by))
         if self._words and text.startswith("public column "):  # the words are not to blame
-            return ReportError(f"{self._file.path}: {text}")
+            return ReportError(self._of_public(text, row))
         if self._words and row is not None:
             where = f"{self._file.path}: line {row + 2:,}"  # the first line has the names
             rule = f"{columns.names[0]} must be a word of the card"
             words = f"The words are: {', '.join(self._labels)}"
             return ReportError(message(where, rule, None, words))
         return ReportError(_located(self._file, columns.names, text, row, self._labels))
+
+    def _of_public(self, text: str, row: int | None) -> str:
+        """The message of a wrong public value: of the line, and of decimals by their name."""
+        if row is None:
+            return f"{self._file.path}: {text}"
+        where = f"{self._file.path}: line {row + 2:,}"
+        numbers = [name for name, domain in self._by.items() if holds_integers(domain)]
+        names = [name for name in numbers if name in self._file.names]
+        cells = ", ".join(f"CAST({column_in_sql(name)} AS VARCHAR)" for name in names)
+        with connection() as database:
+            query = f"SELECT {cells or 0} FROM {self._file._table} LIMIT 1 OFFSET {row}"
+            entries = _safely(self._file, lambda: database.execute(query).fetchone())
+        for name, entry in zip(names, entries, strict=False):
+            if re.fullmatch(r"\s*\d*[.,]\d+\s*", str(entry)):
+                rule = f"public column {name!r} is declared with whole numbers"
+                remedy = (
+                    "If it holds weights, multiply them all by 100: only their ratios count, so "
+                    "the results stay the same"
+                )
+                return message(where, rule, "a number with decimals", remedy)
+        return f"{where}: {text}"
 
 
 @contextmanager

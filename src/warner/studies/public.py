@@ -167,7 +167,7 @@ def check_design(design: SurveyDesign | None, public: Mapping[str, Domain]) -> N
                 raise broken((), rule, show(name), remedy, f"design.{role}")
             ends = public[name].ends if public[name].is_numeric else None
             if role == "weights" and (ends is None or float(ends[0][0]) < 1):
-                rule = "must have whole numbers from 1 on, such as weights in thousandths"
+                rule = "must have whole numbers from 1 on: multiply weights such as 1.3 by 100"
                 remedy = f"Write for example [public.{name}] integers = [1, 100000]"
                 raise broken((), rule, show(name), remedy, f"design.{role}")
     log.refuse()

@@ -105,13 +105,14 @@ def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:
     tally = warner.reports.tally.load_tallies("t.json")["smokes"]
     roles = {"weights": "w", "cluster": "school", "strata": "region"}
     of_all = warner.estimate(tally, by=(), **roles)
-    shown = [(f"{row['sex']} (120)", row) for row in groups if row["value"] == "yes"]
+    rarer = min(of_all.rows(), key=lambda row: row["estimate"])["value"]
+    shown = [(f"{row['sex']} (120)", row) for row in groups if row["value"] == rarer]
     for name, row in [*shown, *((row["value"], row) for row in of_all.rows())]:
         interval = percent_interval(row["low"], row["high"], 0)
         cells = f"{name} {percent(row['estimate'], 0)} {interval}"
         assert " ".join(cells.split()) in page
-    (difference,) = (row for row in warner.compare_groups(tally, **roles).rows()[1:])
-    assert signed(100 * difference["difference"], 0) in page
+    differences = warner.compare_groups(tally, **roles).rows()
+    assert any(signed(100 * row["difference"], 0) in page for row in differences)
     assert "All numbers are weighted by the column w." in page
     assert "24 clusters in 2 strata. Design effect" in page and "By sex" in page
     assert "a made-up report counts by its weight" in page

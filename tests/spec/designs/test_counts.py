@@ -579,3 +579,4 @@ def test_a_public_column_that_is_wrong_is_not_taken_for_a_wrong_word(tmp_path: P
     command = ["tally", _table(tmp_path / "p.csv", rows), "--study", str(tmp_path / "study.toml")]
     refused = _run(*command, "--by", "weight", "-o", str(tmp_path / "t.json"), fails=True)
     assert "public column 'weight'" in refused and "word of the card" not in refused
+    assert "line 2" in refused and "multiply them all by 100" in " ".join(refused.split())
