@@ -170,7 +170,9 @@ class DrawnSample:
 
     @property
     def text(self) -> str:
-        """The sample in words."""
+        """The sample in words, with the number of clusters or strata where there are any."""
+        if self.design.cluster is None and self.design.strata is None:
+            return self.design.text
         units, strata = int(self.drawn.sum()), len(self.drawn)
         of = "people" if self.design.cluster is None else "clusters"
         within = f" in {strata:,} strata" if self.design.strata is not None else ""

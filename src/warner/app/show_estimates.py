@@ -27,7 +27,7 @@ from warner.results.shown import (
     marked,
     with_figures,
 )
-from warner.results.tables import NO_INTERVALS, about_intervals, reports_of
+from warner.results.tables import NO_INTERVALS, about_intervals, counted_in_words, reports_of
 
 if TYPE_CHECKING:
     from warner.designs import PaperDesign
@@ -110,8 +110,8 @@ def show_items(
         *others,
         Column("asked", "people asked", "people", priority=1),
     ]
-    counted = reports_of(max(result.n for result in results), results[0].data.simulated)
-    title = f"{question}: up to {counted} about each item, {results[0].method}"
+    most = reports_of(max(result.n for result in results), results[0].data.simulated)
+    title = f"{question}: up to {most} about each item, {results[0].method}"
     notes = [about_intervals(used, target), about_shrunk(rows)]
     show(Table(columns, rows, [note for note in notes if note], title))
     for result in results:
@@ -225,9 +225,8 @@ def show_group_estimates(name: str, result: Estimate, level: float, target: str)
             f"Intervals {result.groups.average_text}. For a group unlike the others, the interval "
             "misses more often; with --pool none, the intervals hold for every group."
         )
-    reports = reports_of(result.n, result.data.simulated)
     pooled = "" if result.pool == "none" else f", pool {result.pool}"
-    title = f"{name}: {len(result)} groups, {reports}{pooled}"
+    title = f"{name}: {len(result)} groups, {counted_in_words(result)}{pooled}"
     show(replace(table, title=title, notes=[note, *notes]))
     _show_doubt(result)
 

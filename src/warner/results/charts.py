@@ -7,6 +7,7 @@ charts can be read in grey.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +39,7 @@ from warner.results.drawing import (
 )
 from warner.results.intervals import available_kind
 from warner.results.solution import Solution
-from warner.results.tables import reports_of, rows
+from warner.results.tables import counted_in_words, rows
 
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
@@ -191,9 +192,19 @@ def _title(
         about = "no intervals: different shares can give the same reports"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
-    reports = reports_of(estimate.n, estimate.data.simulated)
-    lines = [f"{reports}{people}, {estimate.method}", caption, about]
+    lines = [f"{counted_in_words(estimate)}{people}; {_in_words(estimate.method)}", caption, about]
     return titled(estimate.attribute or "estimated shares", lines)
+
+
+def _in_words(method: str) -> str:
+    """A method as a reader of a picture calls it.
+
+    >>> _in_words("MaximumLikelihood()"), _in_words("Inversion(constraint='norm-sub')")
+    ('maximum likelihood', "inversion (constraint='norm-sub')")
+    """
+    named = lambda found: re.sub("(?<=[a-z])(?=[A-Z])", " ", found[1]).lower() + " ("
+    words = re.sub(r"([A-Z]\w+)\(", named, method).replace("bayes", "Bayes")
+    return words.replace(" ()", "")
 
 
 def _dots(

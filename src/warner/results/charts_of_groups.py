@@ -28,7 +28,7 @@ from warner.results.drawing import (
     titled,
 )
 from warner.results.ranks import place_of
-from warner.results.tables import reports_of
+from warner.results.tables import counted_in_words, index_of_yes
 
 MOST_PANELS = 12  # values
 _MOST_GROUPS = 60  # with labels on one page
@@ -51,22 +51,22 @@ def chart_of_groups(
     most = MOST_PANELS if top is None else integer("top", top, 1)
     average = f", which {estimate.groups.average_text}"
     about = average if estimate.interval_kind(target) == "posterior" else " of each group"
-    reports = reports_of(estimate.n, estimate.data.simulated)
-    caption = f"{reports}; {100 * level:.4g} % intervals{about}"
+    caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals{about}"
     rows, size = estimate.rows(level, target), estimate.domain.size
     require_each(labels, size)
-    if values is not None:
-        chosen = _indices(estimate.domain, values)
+    chosen = None if values is None else _indices(estimate.domain, values)
+    if values is None and size == 2:  # the panels of two answers are mirror images
+        chosen = [index_of_yes(estimate.domain)]
+    if chosen is not None:
         rows = [rows[g * size + x] for g in range(len(estimate)) for x in chosen]
         most = len(chosen)
-        caption += f"; {most} of {size:,} values"
+        caption += f"; {most} of {size:,} values" if size > 2 else ""
         labels = None if labels is None else [labels[x] for x in chosen]
     if labels is not None:
         rows = [{**row, "value": labels[i % len(labels)]} for i, row in enumerate(rows)]
-    question = title or estimate.attribute
     heading = f"Shares by {visible(', '.join(names))}"
-    heading += f": {question}" if question else ""
-    return _facets(rows, names, time, heading, caption, most)
+    heading += f": {estimate.attribute}" if estimate.attribute else ""
+    return _facets(rows, names, time, title or heading, caption, most)
 
 
 def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
@@ -127,7 +127,10 @@ def _facets(
                 rows_of_value, [*labels.values()], scale, is_named=i % columns == 0
             )
         panels.append(
-            drawn.properties(title=alt.TitleParams(folded(value).split("\n"), fontSize=12))
+            drawn.properties(
+                title=alt.TitleParams(folded(value).split("\n"), fontSize=12),
+                width=WIDTH if columns == 1 else _PANEL,
+            )
         )
     return page(panels, titled(heading, [caption]), columns)
 
@@ -205,8 +208,8 @@ def forest(
     """A chart of differences between groups, with a line at 0.
 
     There is a panel for each value or number, with a row for each pair of groups. Of a single pair
-    all shares stand in one panel. Of two values the rarer is drawn: the difference of the other one
-    is its mirror image.
+    all shares stand in one panel. Of two values one is drawn, "yes" or else the last: the
+    difference of the other one is its mirror image.
     """
     require_each(labels, differences.domain.size)
     most = _MOST_GROUPS if top is None else integer("top", top, 1)
@@ -222,12 +225,12 @@ def forest(
     ]
     if any("low_if_kept" in row for row in rows):
         about.append("thick lines: the interval if everybody gave the same answer both times")
-    shares: dict[str, float] = {}
     for row in rows:
         row["name"] = _shown_value(row["value"])
-        shares[row["name"]] = shares.get(row["name"], 0.0) + row["estimate"]
-    if differences.of == "shares" and len(shares) == 2:
-        rows = [row for row in rows if row["name"] != max(shares, key=lambda name: shares[name])]
+    domain = differences.domain
+    if differences.of == "shares" and domain.size == 2:
+        drawn_value = _shown_value(domain.labels[index_of_yes(domain)])
+        rows = [row for row in rows if row["name"] == drawn_value]
     is_one_pair = len({(row["group"], row["reference"]) for row in rows}) == 1
     panels: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -239,6 +242,7 @@ def forest(
             row["label"] = f"{row['group']} less {row['reference']}"
         panels.setdefault(panel, []).append(row)
     about += _chosen(panels, most, differences.of == "shares")
+    about += [f"people are {differences.drawn}"] if differences.drawn else []
     if differences.simulated:
         about.append("of simulated reports")
     scale = _around_0(row for panel in panels.values() for row in panel if row["is_share"])

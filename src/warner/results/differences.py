@@ -203,6 +203,7 @@ class Differences(Tabular):
         test: the test that all groups that are compared have the same shares.
         left_out: groups of fewer than two reports, of which nothing is compared.
         simulated: whether the reports were made with a generator that can be repeated.
+        drawn: how people were drawn, such as "weighted by w"; "" where they were drawn one by one.
 
     >>> from warner import Categorical, RandomizedResponse, compare_groups
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -224,6 +225,7 @@ class Differences(Tabular):
     _way: str
     left_out: tuple[str, ...] = ()
     simulated: bool = False
+    drawn: str = ""
 
     def __repr__(self) -> str:
         return f"Differences(of={self.of!r}, rows={len(self._rows)}, p={self.test.p_value:.2g})"
@@ -272,6 +274,7 @@ class Differences(Tabular):
         notes = [_ROUNDS if of_rounds else "", self._about_bounds, self._about_left_out]
         notes.append(self.test.text)
         mark = ", of simulated reports" if self.simulated else ""
+        mark += f", {self.drawn}" if self.drawn else ""
         title = f"The group minus the reference{mark}"
         return Table(columns, rows, notes, title, self.simulated)
 
@@ -311,7 +314,8 @@ class Differences(Tabular):
         """A forest plot: each difference as a dot with its interval, beside a line at 0.
 
         Each row has its own interval. A dot is filled where ``p_holm`` is below 1
-        less the level. There is a panel for each value or number; of two values the rarer has one.
+        less the level. There is a panel for each value or number; of two values "yes", or else the
+        last, has one.
 
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
@@ -522,9 +526,11 @@ def compare_groups(
     for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
         row["p_holm"] = row["p"] if abs(p - row["p"]) <= _SAME_P * p else float(p)
     test = no_difference(samples)
-    simulated = samples[0].data.simulated
+    first = samples[0].data
+    drawn = "" if first.survey is None else first.survey.drawn.text
+    listed = tuple(rows)
     return Differences(
-        kind_of_number, level, target, test, domain, tuple(rows), way, left_out, simulated
+        kind_of_number, level, target, test, domain, listed, way, left_out, first.simulated, drawn
     )
 
 

@@ -850,8 +850,9 @@ class Estimate(Solution):
     ) -> Any:
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
-        Of groups it has one panel for each value: groups as dots with bars, or a line over time. A
-        page (.html) has the numbers in a table below, and follows the reader's dark mode.
+        Of groups it has one panel for each value, of two values for "yes" or else the last: groups
+        as dots with bars, or a line over time. A page (.html) has the numbers in a table below, and
+        follows the reader's dark mode.
 
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
@@ -862,7 +863,8 @@ class Estimate(Solution):
             top: draw this many of the largest shares, and the others together. Their intervals
                 hold for all values at once. None draws all, and 20 of more than 60 labels. Of
                 groups, the number of panels, 12 where there is none.
-            title: the title, such as the text of the question, in place of the attribute's name.
+            title: the title, such as the text of the question, in place of the attribute's name,
+                and of groups in place of "Shares by" their columns.
             values: of groups, the values to draw instead, in this order, such as ``["often"]``.
             reports: whether the share of the reports that name each value is drawn beside the
                 estimate: what was received beside what is concluded from it.

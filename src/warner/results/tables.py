@@ -94,6 +94,12 @@ def reports_of(n: int, simulated: bool) -> str:
     return f"{n:,} {'simulated ' * simulated}report{'s' * (n != 1)}"
 
 
+def counted_in_words(result: Any) -> str:
+    """The reports of an estimate in words, and how people were drawn where a design says it."""
+    reports, survey = reports_of(result.n, result.data.simulated), result.data.survey
+    return reports if survey is None else f"{reports}, {survey.drawn.text}"
+
+
 def asked_in_words(data: LikelihoodData) -> str:
     """How many people were asked all attributes of a joint table; "" where all people were."""
     every, count = data.n_of_all, len(data.domain.attributes)

@@ -193,7 +193,7 @@ def test_captions_are_wrapped_and_name_level_target_method_and_people(
     assert all(len(line) <= 80 for line in (*title["text"], *title["subtitle"]))
     assert len(title["text"]) > 1
     about = " ".join(title["subtitle"])
-    assert "2,000 simulated reports, Inversion(constraint='project')" in about
+    assert "2,000 simulated reports; inversion (constraint='project')" in about
     assert "95 % interval for the population" in about
 
 

@@ -194,12 +194,14 @@ class EstimateRequest:
             raise ArgumentError("--plot", rule, ", ".join(results), "Choose one with --only")
         ((name, result),) = results.items()
         question, labels = self.texts(name)
-        title = self.title or question or name
+        named = question or name
         if isinstance(result, Estimate):
             level, target = self.intervals
-            result.plot(self.plot_path, None, level, target, self.top, title, None, False, labels)
+            result = replace(result, attribute=named)
+            options = None, level, target, self.top, self.title, None, False, labels
+            result.plot(self.plot_path, *options)
         else:
-            result.plot(self.plot_path, self.top, title, labels=labels)
+            result.plot(self.plot_path, self.top, self.title or named, labels=labels)
         say_written(self.plot_path)
 
     @property

@@ -642,6 +642,8 @@ def build(source: Source, settings: Settings) -> Report:
     single = [q for q in source.questions if len(q.attributes or ()) < 2] or source.questions
     count = len({q.items_of or q.name for q in single})
     about = [f"{people:,} {reports}, {plural(count, 'question', 'questions')}"]
+    if settings.design is not None:
+        about[0] += f", {visible(settings.design.text)}"
     if source.date:
         about.append(source.date)
     return Report(
