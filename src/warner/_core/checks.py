@@ -125,7 +125,9 @@ def choice(
     ``elsewhere`` has what to say of words of the literature, by the word in small letters.
     """
     if not any(value is item or (type(value) is type(item) and value == item) for item in allowed):
-        near = (elsewhere or {}).get(value.lower()) if _is_text(value) else None
+        # "MSE" is a word of elsewhere only where "mse" is none of the allowed.
+        is_other = _is_text(value) and value.lower() not in allowed
+        near = (elsewhere or {}).get(value.lower()) if is_other else None
         if near is None and _is_text(value):
             near = meant(value, filter(_is_text, allowed))
         rule = f"must be one of {', '.join(map(repr, allowed))}"

@@ -38,7 +38,7 @@ LITERATURE = {
         "OUE optimized-unary-encoding optimised-unary-encoding": "UnaryEncoding variant='oue'",
         "OLH LH optimized-local-hashing optimal-local-hashing": "LocalHashing",
         "BLH": "LocalHashing buckets=2",
-        "SS": "SubsetSelection",
+        "SS k-subset": "SubsetSelection",
         "HR": "HadamardResponse",
         "PG PGR": "ProjectiveGeometryResponse",
     },
@@ -182,10 +182,12 @@ _PACKAGES = (
 def called_here(word: str) -> str | None:
     """The name of a class here, with its options, by its name in the literature.
 
-    >>> called_here("k-RR"), called_here("OUE")
-    ('RandomizedResponse', "UnaryEncoding variant='oue'")
+    Other packages call the part on the device a client, as in ``GRR_Client``.
+
+    >>> called_here("k-RR"), called_here("OUE"), called_here("GRR_Client")
+    ('RandomizedResponse', "UnaryEncoding variant='oue'", 'RandomizedResponse')
     """
-    return _NAMES.get(_plain(word))
+    return _NAMES.get(_plain(word).removesuffix("client"))
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], Any]:
@@ -208,6 +210,18 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
 def _no_such_name(package: str, name: str, names: list[str]) -> str:
     """The message about a name that a package does not have."""
+    if sentence := known_elsewhere(name):
+        return f"{package}.{sentence}"
+    remedy = meant(name, names) or f"dir({package}) lists all names"
+    return message(f"{package}.{name}", "does not exist", None, remedy)
+
+
+def known_elsewhere(name: str) -> str | None:
+    """What a name of the literature is called here, or that it is not here; None of others.
+
+    >>> known_elsewhere("EMS")
+    'EMS is called warner.estimators.literature.SmoothedEM here.'
+    """
     head, _, options = (called_here(name) or name).partition(" ")
     options = f"({options})" if options else ""
     home = home_of(head)
@@ -215,11 +229,9 @@ def _no_such_name(package: str, name: str, names: list[str]) -> str:
         further = {_plain(each): f" {text}" for each, text in FURTHER.items()}
         more = further.get(_plain(name), "")
         where = f"{home}." if home else ""
-        return f"{package}.{name} is called {where}{head}{options} here.{more}"
-    if why := _ABSENT.get(_plain(name)):
-        return f"{package}.{name}: {name} is not in this package; {why}"
-    remedy = meant(name, names) or f"dir({package}) lists all names"
-    return message(f"{package}.{name}", "does not exist", None, remedy)
+        return f"{name} is called {where}{head}{options} here.{more}"
+    why = _ABSENT.get(_plain(name))
+    return f"{name} is not in this package; {why}." if why else None
 
 
 def home_of(name: str) -> str | None:

@@ -6,49 +6,51 @@ import ast
 import contextlib
 import functools
 import hashlib
-import inspect
 import math
 import os
 import sys
-import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from warner._core.checks import budget, choice, integer, kind, show
+from warner._core.checks import budget, choice, integer, kind, real, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
     WarnerError,
 )
-from warner._core.names import FURTHER, LOSSES_ELSEWHERE, called_here, explained
+from warner._core.names import FURTHER, LOSSES_ELSEWHERE, called_here, explained, known_elsewhere
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
-from warner._core.text import canonical, meant
-from warner.design.benchmark_shown import AXES, LINES, chart, latex_table
+from warner._core.text import meant
+from warner.design.benchmark_shown import AXES, LINES, chart, exponent, latex_table
 from warner.design.comparison import LOSSES, truths_of
+from warner.design.own_code import code_of, digest, version_here
 from warner.design.planning import Maker, candidates
 from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
 from warner.estimators import Estimator, Inversion
 from warner.estimators.base import LikelihoodData
-from warner.mechanisms import MECHANISMS, HadamardResponse, Mechanism
+from warner.mechanisms import MECHANISMS, HadamardResponse, LocalHashing, Mechanism
 from warner.mechanisms.headers import is_of_package
 from warner.results.drawing import save
 from warner.results.recommend import estimator_of, estimators_of
 from warner.theory import expected_loss
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
+_SQUARED = ("l2", "mse")  # the losses of the inversion with an exact expectation
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
 _HIGH_PRIVACY = 1.0  # the largest epsilon at which Hadamard response is a fair baseline
+_COLLISIONS = 0.01  # the part of an error from which fewer collisions are said
+_MANY_RESIDUES = 1_000_037  # a prime at which two values share one of g buckets in 1 of g times
 _TOGETHER = 10  # runs that one process does at a time
 
 Losses = dict[str, float]
@@ -81,6 +83,7 @@ class Benchmark(Tabular):
             as privacy per unit of distance, or of sensitive values alone.
         notes: sentences on mechanisms that are not comparable, or no fair baseline.
         exact: {(setting, method, loss): the expected loss in closed form}, of the inversion.
+        provenance: sentences on what is needed to repeat it: the version, the seed, own code.
         sources: {paper: the mechanisms and methods that it is of}, as ``bibtex`` prints them.
     """
 
@@ -94,6 +97,7 @@ class Benchmark(Tabular):
     weaker: frozenset[Cell]
     notes: tuple[str, ...]
     exact: Mapping[tuple[Cell, str, str], float]
+    provenance: tuple[str, ...]
     sources: Mapping[str, tuple[str, ...]]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -102,7 +106,8 @@ class Benchmark(Tabular):
         Returns:
             ``truth``, ``mechanism``, ``epsilon``, ``n``, ``guarantee``, ``method``, ``loss``,
             ``runs``; ``mean`` and ``standard_error``, the mean over runs and its standard error;
-            ``exact``, the expected loss of the inversion in closed form, of ``"l2"``, else None;
+            ``exact``, the expected loss of the inversion in closed form, of ``"l2"`` and ``"mse"``,
+            else None;
             ``excess`` and ``excess_standard_error``, the mean and its standard error of the loss
             minus that of the best method of the setting, on the same tallies.
         """
@@ -194,7 +199,13 @@ class Benchmark(Tabular):
                     least.add((*names, *setting))
         return least
 
-    def to_latex(self, loss: str | None = None, digits: int = 3, errors: bool = True) -> str:
+    def to_latex(
+        self,
+        loss: str | None = None,
+        digits: int = 3,
+        errors: bool = True,
+        scale: float | None = None,
+    ) -> str:
         r"""The mean losses as a table in LaTeX, for the package booktabs.
 
         Rows are mechanisms and methods, columns are budgets and numbers of people. Bold are the
@@ -205,18 +216,26 @@ class Benchmark(Tabular):
 
         Args:
             loss: one of the losses; None for all.
-            digits: the significant digits.
+            digits: the significant digits of a mean. Its error has the same decimals, and the mean
+                has more where its error would be 0.
             errors: whether standard errors stand behind the means, in brackets.
+            scale: the power of ten that all numbers are multiples of, such as ``1e-4``; None for
+                one of each column, with which its least mean lies between 1 and 10. A row below the
+                head names them.
 
         Returns:
             A ``tabular``; one for each loss and truth, below each other. A comment above each is a
-            caption for it, which names the loss and the number of runs.
+            caption for it, which names the loss and the number of runs. Further comments have the
+            notes of the benchmark, and what is needed to repeat it.
 
         Raises:
-            ArgumentError: another loss.
+            ArgumentError: another loss, or a scale that is no power of ten.
         """
         losses = self.losses if loss is None else (choice("loss", loss, self.losses),)
         integer("digits", digits, 1)
+        power = None if scale is None else exponent(real("scale", scale))
+        if power is not None and not math.isclose(scale, 10.0**power, rel_tol=1e-9):  # type: ignore[arg-type]
+            raise ArgumentError("scale", "must be a power of ten, such as 1e-4", repr(scale))
         tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in self.rows():
             tables.setdefault((row["loss"], row["truth"]), []).append(row)
@@ -232,11 +251,13 @@ class Benchmark(Tabular):
             if each.startswith("* ")
         )
         weaker = {cell.mechanism for cell in self.weaker}
+        others = [each for each in self.notes if not each.startswith("* ")]
+        comments = "".join(f"% {each}\n" for each in (*others, *self._reasons(), *self.provenance))
         return "\n\n".join(
             rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}. "
             "Bold: the least of each column, and those not larger by more than two standard errors "
-            f"of the difference.{notes}}}\n"
-            + latex_table(rows, digits, errors, self._least(name, truth), weaker)
+            f"of the difference.{notes}}}\n{comments}"
+            + latex_table(rows, digits, errors, self._least(name, truth), weaker, power)
             for name in losses
             for (measured, truth), rows in tables.items()
             if measured == name
@@ -366,8 +387,8 @@ def benchmark(
         n: number of people, or several.
         runs: number of simulated tallies of each cell, at least 2.
         loss: a loss of :func:`warner.design.compare`, such as ``"l2"`` or ``"w1"``, or several.
-            ``"l1"`` and ``"l2"`` are sums over the K values: divided by K they are the mean errors
-            MAE and MSE, and half of ``"l1"`` is the total variation.
+            ``"l1"`` and ``"l2"`` are sums over the K values, ``"mae"`` and ``"mse"`` the same
+            divided by K, and half of ``"l1"`` is the total variation.
         seed: of all random numbers.
         store: a file of JSON lines that keeps each finished run. With the same file only what is
             missing is done: further runs, methods, budgets. A run is kept under its contents: the
@@ -461,14 +482,16 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             **dict(candidates(domain, None, None, None, bool(domain.dimension))),
         }
         # A row has the name that its author gave, "GRR" for RandomizedResponse.
-        here = given if given in makers else called_here(given) or ""
-        name, _, option = here.partition(" ")
-        if here not in makers and name in makers and option:  # "LocalHashing buckets=2"
-            key, _, value = option.partition("=")
-            makers[here] = functools.partial(makers[name], **{key: ast.literal_eval(value)})
+        word, *options = given.split(" ")
+        here = given if given in makers else " ".join([called_here(word) or word, *options])
+        name, *options = here.split(" ")
+        if here not in makers and name in makers:  # "LocalHashing buckets=2"
+            makers[here] = functools.partial(makers[name], **_options(given, options))
         if here not in makers:
-            rule = f"must be one of {', '.join(makers)}"
-            raise ArgumentError("mechanisms", rule, show(given), meant(given, makers))
+            sentence = known_elsewhere(given)
+            rule = "must be mechanisms" if sentence else f"must be one of {', '.join(makers)}"
+            remedy = sentence.removesuffix(".") if sentence else meant(given, makers)
+            raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[here]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
@@ -482,6 +505,17 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         remedy = 'Write {"my mechanism": lambda domain, epsilon: ...}'
         raise ArgumentError("mechanisms", rule, "a lambda", remedy)
     return given.__name__, given
+
+
+def _options(given: str, options: Iterable[str]) -> dict[str, Any]:
+    """The options behind the name of a mechanism, such as ``buckets=2``."""
+    pairs = [option.partition("=") for option in options]
+    try:
+        return {key: ast.literal_eval(value) for key, _, value in pairs}
+    except (ValueError, SyntaxError):
+        rule = "must have options with a number or a text in quotes behind each name"
+        remedy = "For example \"UnaryEncoding variant='oue'\""
+        raise ArgumentError("mechanisms", rule, show(given), remedy) from None
 
 
 def _is_lambda(given: Any) -> bool:
@@ -571,10 +605,10 @@ class _Work:
     @functools.cached_property
     def _cell_keys(self) -> dict[Cell, str]:
         return {
-            cell: _digest(
+            cell: digest(
                 [
                     mechanism.header,
-                    _code(type(mechanism)),
+                    code_of(type(mechanism)),
                     hashlib.sha256(self.shares[cell.truth].tobytes()).hexdigest(),
                     cell.n,
                     self.seed,
@@ -680,6 +714,7 @@ class _Work:
             frozenset(self._weaker),
             tuple(self._notes()),
             self._exact(),
+            tuple(self._provenance()),
             {key: tuple(names) for key, names in sources.items()},
         )
 
@@ -699,24 +734,62 @@ class _Work:
         for cell, mechanism in self.mechanisms.items():
             if isinstance(mechanism, HadamardResponse) and cell.epsilon > _HIGH_PRIVACY:
                 yield f"{cell.mechanism}: {FURTHER['HR']}"
-                return
+                break
+        yield from self._collisions()
+
+    def _collisions(self) -> Iterator[str]:
+        """A sentence on local hashing that errs less than papers say, as few values collide less.
+
+        It is on the setting where the difference is largest.
+        """
+        most = _COLLISIONS
+        sentence = []
+        for cell, mechanism in self.mechanisms.items():
+            if not isinstance(mechanism, LocalHashing) or not mechanism.prime:
+                continue
+            if mechanism.prime < _MANY_RESIDUES:
+                wide = LocalHashing(
+                    self.domain, mechanism.requested, mechanism.buckets, prime=_MANY_RESIDUES
+                )
+                shares = self.shares[cell.truth]
+                here, there = (expected_loss(m, shares, cell.n) for m in (mechanism, wide))
+                if 1 - here / there > most:
+                    most = 1 - here / there
+                    sentence = [
+                        f"{cell.mechanism}: two of {self.domain.size} values share a bucket less "
+                        "often here than one time in g, the number of buckets, which published "
+                        f"formulae suppose. At epsilon {cell.epsilon:g} the expected l2 of the "
+                        f"inversion is therefore {here:.3g}, and not {there:.3g}: {100 * most:.0f} "
+                        f"% less. For published numbers take 'LocalHashing prime={_MANY_RESIDUES}'."
+                    ]
+        yield from sentence
 
     def _exact(self) -> dict[tuple[Cell, str, str], float]:
-        """The expected sum of squared errors of the inversion, where it has a closed form."""
+        """The expected squared errors of the inversion, where they have a closed form."""
         unbiased = [
             name
             for name, each in self.methods.items()
             if isinstance(each, Inversion) and each.constraint is None
         ]
+        losses = [loss for loss in self.losses if loss in _SQUARED]
         exact: dict[tuple[Cell, str, str], float] = {}
         for cell, mechanism in self.mechanisms.items():
-            for name in unbiased if "l2" in self.losses else ():
+            for name, loss in product(unbiased, losses):
                 # None of a mechanism whose closed form is too large to be computed.
                 if (cell, name) not in self.left_out:
                     with contextlib.suppress(WarnerError):
                         shares = self.shares[cell.truth]
-                        exact[cell, name, "l2"] = expected_loss(mechanism, shares, cell.n)
+                        exact[cell, name, loss] = expected_loss(mechanism, shares, cell.n, loss)
         return exact
+
+    def _provenance(self) -> Iterator[str]:
+        """Sentences on what is needed to repeat the benchmark."""
+        yield f"{' '.join(['warner', version_here()]).strip()}, seed {self.seed}, {self.runs} runs"
+        names = {name: type(each) for name, each in self.methods.items()}
+        names |= {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
+        for name, cls in names.items():
+            if code := code_of(cls):
+                yield f"own code of {name}: class {cls.__qualname__}, SHA-256 {digest(code)}..."
 
 
 @dataclass(frozen=True)
@@ -773,63 +846,4 @@ def _generator(seed: int, truth: np.ndarray, cell: Cell, run: int) -> np.random.
 
 def _key_of_method(method: Estimator) -> str:
     """What the losses of a method depend on: its options, its code, the version of the package."""
-    return _digest([repr(method), _code(type(method)), _version()])
-
-
-@functools.lru_cache(maxsize=1)
-def _version() -> str:
-    """The version of the package; "" where it runs without being installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("warner")
-    except PackageNotFoundError:
-        return ""
-
-
-def _code(cls: type[Any]) -> str:
-    """The code of a class from outside the package, and of its author's modules that it imports.
-
-    "" of a class of the package.
-    """
-    if is_of_package(cls):
-        return ""
-    try:
-        sources = [inspect.getsource(each) for each in _own_modules(cls)]
-        return f"{cls.__qualname__}: {''.join(sources or [inspect.getsource(cls)])}"
-    except (OSError, TypeError):  # typed in, so that there is no file
-        functions = [each for each in vars(cls).values() if hasattr(each, "__code__")]
-        return f"{cls.__qualname__}: {[each.__code__.co_code.hex() for each in functions]}"
-
-
-def _own_modules(cls: type[Any]) -> list[Any]:
-    """The module of a class and all that it imports, without those of installed packages."""
-    modules: dict[str, Any] = {}
-    waiting = [inspect.getmodule(cls)]
-    while waiting:
-        module = waiting.pop()
-        file = getattr(module, "__file__", None)
-        if module is None or file is None or module.__name__ in modules or _is_installed(file):
-            continue
-        modules[module.__name__] = module
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                parents = module.__name__.split(".")[: -node.level] if node.level else []
-                origin = ".".join([*parents, *([node.module] if node.module else [])])
-                names = [origin, *(f"{origin}.{each.name}" for each in node.names)]
-            waiting += [sys.modules.get(name) for name in names]
-    return [modules[name] for name in sorted(modules)]
-
-
-def _is_installed(file: str) -> bool:
-    """Whether a file is of Python, of an installed package, or of this package."""
-    paths = sysconfig.get_paths()
-    roots = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    roots.add(str(Path(__file__).parents[1]))
-    return any(Path(file).is_relative_to(root) for root in roots)
-
-
-def _digest(content: Any) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of JSON data."""
-    return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
+    return digest([repr(method), code_of(type(method)), version_here()])

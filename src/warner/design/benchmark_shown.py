@@ -10,8 +10,12 @@ from warner._core.table import latex_text
 from warner.results.drawing import inline_data, require_altair, styled
 from warner.results.named_summaries import encoded
 
+_ZERO = 1e-14  # a mean loss up to which it is the rounding error of shares that are right
+
 # -----------------------------------------------------------------------------------------------
 # The mean losses of a benchmark as tables in LaTeX.
+
+_LEAST, _LARGEST = 1e-4, 1e6  # what is written without a power of ten
 
 
 def latex_table(
@@ -20,20 +24,24 @@ def latex_table(
     errors: bool,
     bold: Collection[tuple[str, str, float, int]],
     weaker: Collection[str],
+    power: int | None,
 ) -> str:
     """The rows of one truth as a table for the package booktabs.
 
     ``bold`` has the mechanism, method, epsilon and n of cells, and ``weaker`` the mechanisms with a
-    dagger.
+    dagger. ``power`` is the power of ten of all numbers; None for one of each column.
     """
     columns = list(dict.fromkeys((row["epsilon"], row["n"]) for row in rows))
+    powers = {column: _power_of(rows, *column) if power is None else power for column in columns}
     cells_of, exact_of = {}, {}
     for row in rows:
         key = row["mechanism"], row["method"], row["epsilon"], row["n"]
-        exact_of[key] = row["exact"]
-        text = number(row["mean"], digits)
-        text = rf"\textbf{{{text}}}" if key in bold else text
-        cells_of[key] = f"{text} ({number(row['standard_error'], 2)})" if errors else text
+        kinds = ["mean", *(["standard_error"] if errors else []), "exact"]
+        numbers = [row[kind] for kind in kinds if row[kind] is not None]
+        texts = alike(numbers, powers[row["epsilon"], row["n"]], digits)
+        mean, *rest = [rf"\textbf{{{texts[0]}}}" if key in bold else texts[0], *texts[1:]]
+        cells_of[key] = f"{mean} ({rest[0]})" if errors else mean
+        exact_of[key] = None if row["exact"] is None else texts[-1]
     budgets = dict.fromkeys(epsilon for epsilon, _ in columns)
     spans = {e: sum(epsilon == e for epsilon, _ in columns) for e in budgets}
     lines = [rf"\begin{{tabular}}{{ll{'r' * len(columns)}}}", r"\toprule"]
@@ -46,6 +54,9 @@ def latex_table(
     else:
         names = [rf"$\varepsilon = {e:g}$" for e, _ in columns]
     lines.append(rf"mechanism & method & {' & '.join(names)} \\")
+    if any(powers.values()):
+        units = [f"$10^{{{power}}}$" if power else "1" for power in powers.values()]
+        lines.append(rf"\multicolumn{{2}}{{l}}{{in units of}} & {' & '.join(units)} \\")
     last = None
     for mechanism, method in dict.fromkeys((row["mechanism"], row["method"]) for row in rows):
         if mechanism != last:
@@ -56,21 +67,49 @@ def latex_table(
         lines.append(rf"{name} & {latex_text(method)} & {' & '.join(cells)} \\")
         exact = [exact_of.get((mechanism, method, *column)) for column in columns]
         if any(each is not None for each in exact):
-            texts = ["--" if each is None else number(each, digits) for each in exact]
+            texts = [each or "--" for each in exact]
             lines.append(rf" & {latex_text(method)}, in closed form & {' & '.join(texts)} \\")
         last = mechanism
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
-def number(value: float, digits: int) -> str:
-    r"""A number with its significant digits, zeros at the end too.
+def _power_of(rows: Sequence[Mapping[str, Any]], epsilon: float, n: int) -> int:
+    """The power of ten of a column, with which its least mean lies between 1 and 10."""
+    means = [row["mean"] for row in rows if (row["epsilon"], row["n"]) == (epsilon, n)]
+    return min((exponent(mean) for mean in means if not is_zero(mean)), default=0)
 
-    >>> print(number(0.21, 3), number(120.0, 3), number(0.0000123, 2))
-    0.210 120 $1.2 \cdot 10^{-5}$
+
+def alike(numbers: Sequence[float], power: int, digits: int) -> list[str]:
+    r"""A mean and what belongs to it as multiples of a power of ten, with the same decimals.
+
+    The mean has its significant digits, zeros at the end too, and its error one at least.
+
+    >>> print(alike([0.0123456, 0.00066, 0.0123], -2, 3), alike([0.0123456, 0.000003], -2, 3))
+    ['1.23', '0.07', '1.23'] ['1.2346', '0.0003']
+    >>> print(*alike([3e-31, 1e-31], -2, 2))  # what no table of this power has room for
+    $3.0 \cdot 10^{-29}$ $1.0 \cdot 10^{-29}$
     """
-    mantissa, _, power = f"{value:#.{digits}g}".partition("e")
-    text = mantissa.removesuffix(".")
-    return rf"${text} \cdot 10^{{{int(power)}}}$" if power else text
+    scaled = [value / 10.0**power for value in numbers]
+    if scaled[0] and not _LEAST < scaled[0] < _LARGEST:
+        halves = [f"{value:.{digits - 1}e}".split("e") for value in scaled]
+        return [rf"${text} \cdot 10^{{{int(place)}}}$" for text, place in halves]
+    decimals = [0, digits - 1 - (exponent(scaled[0]) if scaled[0] else 0)]
+    decimals += [-exponent(error) for error in scaled[1:2] if error]
+    return [f"{value:.{max(decimals)}f}" for value in scaled]
+
+
+def exponent(value: float) -> int:
+    """The power of ten of the first digit of a number.
+
+    >>> exponent(0.00123), exponent(9.99), exponent(10.0)
+    (-3, 0, 1)
+    """
+    return int(f"{value:e}".partition("e")[2])
+
+
+def is_zero(mean: float) -> bool:
+    """Whether a mean loss is 0, or the rounding error of shares that are right."""
+    return mean <= _ZERO
 
 
 # -----------------------------------------------------------------------------------------------

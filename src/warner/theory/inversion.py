@@ -297,6 +297,7 @@ def _squares(channel: Channel) -> np.ndarray:
 # Expected losses of the inversion: the error of an estimate before anyone is asked (METHODS 6).
 
 LOSSES = ("l1", "l2")
+_PER_VALUE = {"mae": "l1", "mse": "l2"}  # {a mean over the K values: the sum that it is of}
 
 
 def expected_loss(
@@ -311,8 +312,8 @@ def expected_loss(
             the reports are then the values.
         theta: (K,) the distribution that people are drawn from.
         n: number of people.
-        loss: ``"l2"``, sum_x error_x^2, which P1 and P2 call MSE; or ``"l1"``, sum_x |error_x|,
-            twice the total variation.
+        loss: ``"l2"``, sum_x error_x^2, which P1 and P2 call MSE; ``"l1"``, sum_x |error_x|,
+            twice the total variation; ``"mse"`` or ``"mae"``, the one or the other divided by K.
 
     Returns:
         The expected loss.
@@ -349,7 +350,7 @@ def worst_case_loss(
         mechanism: one whose reports each support some values, such as randomised response or
             unary encoding. A Domain stands for no protection.
         n: number of people.
-        loss: ``"l2"`` or ``"l1"``, as in :func:`expected_loss`.
+        loss: ``"l2"``, ``"l1"``, ``"mse"`` or ``"mae"``, as in :func:`expected_loss`.
 
     Returns:
         The largest expected loss, and theta (K,) that has it.
@@ -366,7 +367,6 @@ def worst_case_loss(
     >>> float(theta[0])  # nobody has the sensitive value [P2 prop 7]
     0.0
     """
-    choice("loss", loss, LOSSES, LOSSES_ELSEWHERE)
     integer("n", n, 1, MAX_PEOPLE)
     domain, variance = variance_of(mechanism)
     sensitive = _sensitive(mechanism, domain.size)
@@ -415,9 +415,11 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
 
 def _total(variance: np.ndarray, n: int, loss: str) -> float:
     """The expected loss over all values, from the variances (K,) of one report."""
-    if choice("loss", loss, LOSSES, LOSSES_ELSEWHERE) == "l2":
-        return float(variance.sum() / n)
-    return float(np.sqrt(2 * variance / (n * math.pi)).sum())
+    choice("loss", loss, (*LOSSES, *_PER_VALUE), LOSSES_ELSEWHERE)
+    of_values = variance / n
+    if _PER_VALUE.get(loss, loss) == "l1":
+        of_values = np.sqrt(2 * of_values / math.pi)
+    return float(of_values.mean() if loss in _PER_VALUE else of_values.sum())
 
 
 # -----------------------------------------------------------------------------------------------

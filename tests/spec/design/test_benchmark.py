@@ -31,6 +31,7 @@ from warner import (
 from warner.design.benchmark import Cell, _generator
 from warner.design.benchmark_shown import number
 from warner.design.comparison import LOSSES
+from warner.design.own_code import code_of
 from warner.errors import ArgumentError, FileError, ValuesError, WarnerError
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import TruncatedGeometric
@@ -336,7 +337,7 @@ def test_a_store_notices_a_change_in_a_module_that_a_method_imports(
         importlib.invalidate_caches()
         linecache.checkcache()
         own = importlib.import_module("own_method")
-        keys.append(module._code(own.Powered))
+        keys.append(code_of(own.Powered))
     assert "POWER = 0" in keys[0] and "POWER = 1" in keys[1]
     assert "class Inversion" not in keys[0]  # the package's own code has a version
 
