@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from warner._core.table import latex_text
-from warner.results.drawing import inline_data, require_altair, styled
+from warner.results.drawing import inline_data, require_altair, styled, titled
 from warner.results.named_summaries import encoded
 
 _ZERO = 1e-14  # a mean loss up to which it is the rounding error of shares that are right
@@ -36,12 +36,12 @@ def latex_table(
     cells_of, exact_of = {}, {}
     for row in rows:
         key = row["mechanism"], row["method"], row["epsilon"], row["n"]
-        kinds = ["mean", *(["standard_error"] if errors else []), "exact"]
-        numbers = [row[kind] for kind in kinds if row[kind] is not None]
-        texts = alike(numbers, powers[row["epsilon"], row["n"]], digits)
-        mean, *rest = [rf"\textbf{{{texts[0]}}}" if key in bold else texts[0], *texts[1:]]
-        cells_of[key] = f"{mean} ({rest[0]})" if errors else mean
-        exact_of[key] = None if row["exact"] is None else texts[-1]
+        numbers = [row["mean"], row["standard_error"] if errors else None, row["exact"]]
+        mean, error, exact_of[key] = alike(numbers, powers[row["epsilon"], row["n"]], digits)
+        if key in bold:
+            math = r"\boldmath" if mean.startswith("$") else ""
+            mean = rf"\textbf{{{math}{mean}}}"
+        cells_of[key] = f"{mean} ({error})" if errors else mean
     budgets = dict.fromkeys(epsilon for epsilon, _ in columns)
     spans = {e: sum(epsilon == e for epsilon, _ in columns) for e in budgets}
     lines = [rf"\begin{{tabular}}{{ll{'r' * len(columns)}}}", r"\toprule"]
@@ -66,7 +66,7 @@ def latex_table(
         name = "" if mechanism == last else latex_text(mechanism) + dagger
         lines.append(rf"{name} & {latex_text(method)} & {' & '.join(cells)} \\")
         exact = [exact_of.get((mechanism, method, *column)) for column in columns]
-        if any(each is not None for each in exact):
+        if any(exact):
             texts = [each or "--" for each in exact]
             lines.append(rf" & {latex_text(method)}, in closed form & {' & '.join(texts)} \\")
         last = mechanism
@@ -79,23 +79,28 @@ def _power_of(rows: Sequence[Mapping[str, Any]], epsilon: float, n: int) -> int:
     return min((exponent(mean) for mean in means if not is_zero(mean)), default=0)
 
 
-def alike(numbers: Sequence[float], power: int, digits: int) -> list[str]:
-    r"""A mean and what belongs to it as multiples of a power of ten, with the same decimals.
+def alike(numbers: Sequence[float | None], power: int, digits: int) -> list[str]:
+    r"""A mean, its error and its expectation over a power of ten, with the same decimals.
 
-    The mean has its significant digits, zeros at the end too, and its error one at least.
+    The mean has its significant digits, zeros at the end too, and its error one at least. The text
+    of None is empty.
 
-    >>> print(alike([0.0123456, 0.00066, 0.0123], -2, 3), alike([0.0123456, 0.000003], -2, 3))
-    ['1.23', '0.07', '1.23'] ['1.2346', '0.0003']
-    >>> print(*alike([3e-31, 1e-31], -2, 2))  # what no table of this power has room for
+    >>> alike([0.0123456, 0.00066, 0.0123], -2, 3), alike([0.0123456, 0.000003, None], -2, 3)
+    (['1.23', '0.07', '1.23'], ['1.2346', '0.0003', ''])
+    >>> print(*alike([3e-31, 1e-31], -2, 2))  # beyond what is written without a power of ten
     $3.0 \cdot 10^{-29}$ $1.0 \cdot 10^{-29}$
     """
-    scaled = [value / 10.0**power for value in numbers]
-    if scaled[0] and not _LEAST < scaled[0] < _LARGEST:
-        halves = [f"{value:.{digits - 1}e}".split("e") for value in scaled]
-        return [rf"${text} \cdot 10^{{{int(place)}}}$" for text, place in halves]
-    decimals = [0, digits - 1 - (exponent(scaled[0]) if scaled[0] else 0)]
-    decimals += [-exponent(error) for error in scaled[1:2] if error]
-    return [f"{value:.{max(decimals)}f}" for value in scaled]
+    scaled = [None if number is None else number / 10.0**power for number in numbers]
+    mean, error, *_ = scaled
+    if mean and not _LEAST < mean < _LARGEST:
+        halves = ["" if each is None else f"{each:.{digits - 1}e}" for each in scaled]
+        parts = [half.partition("e") for half in halves]
+        return [rf"${text} \cdot 10^{{{int(place)}}}$" if text else "" for text, _, place in parts]
+    decimals = digits - 1 - (exponent(mean) if mean else 0)
+    if mean and error and error > _LEAST * mean:
+        decimals = max(decimals, -exponent(error))
+    decimals = max(0, decimals)
+    return ["" if each is None else f"{each:.{decimals}f}" for each in scaled]
 
 
 def exponent(value: float) -> int:
@@ -119,7 +124,8 @@ AXES = ("n", "epsilon", "mechanism")
 LINES = ("mechanism", "method")
 _PANELS = 3  # beside each other
 _WIDTH, _HEIGHT = 240, 190
-_BARS = "bars: 2 standard errors to each side"
+_TICKS = 8  # at most, of an axis of many decades
+_FEW = 5  # times the least value, up to which an axis has the ticks of the program that draws
 _TITLE = 30  # letters of a line of the title of the vertical axis
 _NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", "truth": "truth"}
 
@@ -138,38 +144,52 @@ def chart(
     keys = ("mechanism", "method", "epsilon", "n", "truth")
     varying = [key for key in keys if key not in (axis, lines) and counts[key] > 1]
     columns, others = (varying[0], varying[1:]) if varying else (None, [])
-    positive = all(row["mean"] > 0 for row in rows)
+    positive = [row for row in rows if not is_zero(row["mean"])]
+    zeros = dict.fromkeys(
+        f"{row['method']} with {row['mechanism']} at epsilon {row['epsilon']:g}"
+        for row in rows
+        if is_zero(row["mean"])
+    )
+    about = [f"Bars extend two standard errors to each side.{f' {note}.' if note else ''}"]
+    if positive and zeros:
+        about.append(f"Not drawn, because a logarithmic axis has no 0: {', '.join(zeros)}.")
+    rows = positive or rows
+    has_forms = any(row["exact"] is not None for row in rows)
+    if has_forms:
+        kind = "Ticks" if axis == "mechanism" else "Lines"
+        about.insert(0, f"{kind} of the inversion are its expected loss in closed form.")
     drawn = [_drawn(row, columns, others) for row in rows]
     base = alt.Chart()  # the data are of all panels
     log = alt.Scale(type="log", nice=False, padding=12)
     across = _across(alt, axis, rows, log)
     down = alt.Y(
         "mean:Q",
-        title=[
-            *textwrap.wrap(loss, _TITLE),
-            f"mean of {rows[0]['runs']} runs",
-            _BARS,
-            *([note] if note else []),
-        ],
+        title=textwrap.wrap(loss, _TITLE),
         scale=log if positive else alt.Undefined,
-        axis=alt.Axis(format="~g", grid=True),
+        axis=alt.Axis(format="~g", grid=True, values=_ticks(drawn) if positive else alt.Undefined),
     )
     series = encoded(lines, list(dict.fromkeys(row[lines] for row in rows)))
     dodge = {"xOffset": f"{lines}:N"} if axis == "mechanism" else {}
     bars = base.mark_rule().encode(
         x=across, y=alt.Y("low:Q"), y2="high:Q", color=series["color"], **dodge
     )
+    dash = series.pop("strokeDash")
+    points = base.mark_point(filled=True, size=55, opacity=1)
+    layers = [bars, points.encode(x=across, y=down, **series, **dodge)]
     if axis == "mechanism":
-        marks = base.mark_point(filled=True, size=55, opacity=1)
-        series = {key: value for key, value in series.items() if key != "strokeDash"}
+        ticks = base.mark_tick(thickness=1.5, size=14).transform_filter("isValid(datum.exact)")
+        forms = ticks.encode(x=across, y="exact:Q", color=series["color"], **dodge)
+        layers += [forms] if has_forms else []
     else:
-        marks = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
-    layers = alt.layer(bars, marks.encode(x=across, y=down, **series, **dodge))
+        line = base.mark_line(strokeWidth=1.2)
+        line = line.encode(x=across, y="line:Q", color=series["color"], strokeDash=dash)
+        layers = [line, *layers]
+    panel = alt.layer(*layers).resolve_legend(strokeDash="independent")
     width = _WIDTH
     if axis == "mechanism":  # mechanisms need room for their methods
         methods = len({row["method"] for row in rows})
         width = max(_WIDTH, counts["mechanism"] * (12 * methods + 20))
-    layers = layers.properties(width=width, height=_HEIGHT)
+    panel = panel.properties(width=width, height=_HEIGHT)
     facets: dict[str, Any] = {}
     if columns is not None and not others:
         facets |= {"facet": _facet(alt, "column", drawn, alt.Facet), "columns": _PANELS}
@@ -178,8 +198,11 @@ def chart(
     if others:
         facets["row"] = _facet(alt, "row", drawn, alt.Row)
     data = inline_data(drawn)
-    whole = layers.facet(data=data, **facets) if facets else layers.properties(data=data)
-    return styled(whole)
+    whole = panel.facet(data=data, **facets) if facets else panel.properties(data=data)
+    if facets.get("columns") and counts[columns] % _PANELS:
+        # Otherwise the columns of panels that end one row earlier have their axis one row lower.
+        whole = whole.resolve_axis(x="independent")
+    return styled(whole.properties(title=titled(f"Mean of {rows[0]['runs']} runs", about)))
 
 
 def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[str, Any]:
@@ -189,7 +212,21 @@ def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[
         **({} if columns is None else {"column": _named(columns, row[columns])}),
         **({"row": ", ".join(_named(key, row[key]) for key in others)} if others else {}),
     }
-    return {**row, "low": low, "high": row["mean"] + 2 * row["standard_error"], **named}
+    line = row["mean"] if row["exact"] is None else row["exact"]
+    high = row["mean"] + 2 * row["standard_error"]
+    return {**row, "line": line, "low": low, "high": high, **named}
+
+
+def _ticks(drawn: Sequence[dict[str, Any]]) -> Any:
+    """The ticks of a logarithmic axis, each with a line of the grid, which must not merge."""
+    low = min(min(row["low"], row["line"]) for row in drawn)
+    high = max(max(row["high"], row["line"]) for row in drawn)
+    if high < _FEW * low:
+        return require_altair().Undefined  # its own
+    first, last = exponent(low), exponent(high)
+    digits = (1, 2, 5) if last - first <= 2 else (1,)
+    step = 1 + (last - first) // _TICKS
+    return [digit * 10.0**power for power in range(first, last + 1, step) for digit in digits]
 
 
 def _named(key: str, value: Any) -> str:

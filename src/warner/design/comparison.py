@@ -132,8 +132,8 @@ def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
 LOSSES: dict[str, Loss] = {
     "l1": Loss("sum of absolute errors", _of_shares(metrics.l1)),
     "l2": Loss("sum of squared errors", _of_shares(metrics.sum_of_squares)),
-    "mae": Loss("mean absolute error of the shares", _of_shares(metrics.mean_absolute_error)),
-    "mse": Loss("mean squared error of the shares", _of_shares(metrics.mean_squared_error)),
+    "mae": Loss("mean absolute error of a share", _of_shares(metrics.mean_absolute_error)),
+    "mse": Loss("mean squared error of a share", _of_shares(metrics.mean_squared_error)),
     "max": Loss("largest absolute error", _of_shares(lambda p, q: float(np.abs(p - q).max()))),
     "w1": Loss(
         "Wasserstein-1 distance, in the unit of the values",

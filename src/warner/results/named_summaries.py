@@ -232,7 +232,10 @@ _SHAPES = [
 
 
 def encoded(column: str, order: list[Any]) -> dict[str, Any]:
-    """The encodings of lines and points that tell series apart."""
+    """The encodings of lines and points that tell series apart.
+
+    A chart resolves the legend of dashes as independent: they would be drawn around the points.
+    """
     from warner.results.drawing import SERIES, require_altair
 
     alt = require_altair()
@@ -243,7 +246,7 @@ def encoded(column: str, order: list[Any]) -> dict[str, Any]:
     field = f"{column}:N"
     return {
         "color": alt.Color(field, scale=tones, title=column),
-        "strokeDash": alt.StrokeDash(field, scale=dashes, title=column),
+        "strokeDash": alt.StrokeDash(field, scale=dashes, legend=None),
         "shape": alt.Shape(field, scale=shapes, title=column),
     }
 
