@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -323,6 +324,11 @@ def _problem_of(
             if not remedy or (hinted and hinted[1] not in names):  # which this function has not
                 remedy = meant(given, names) or usage
             return TypeError(message(name, f"has no argument {given!r}", None, remedy))
+    if len(args) == 1 and not names and isinstance(args[0], str | Path):
+        rule = "returns the contents, and writes no file"
+        kind = "bytes" if "bytes" in str(signature.return_annotation) else "text"
+        remedy = f"Write Path({str(args[0])!r}).write_{kind}({name.lower()}())"
+        return TypeError(message(name, rule, None, remedy))
     if len(args) > len(by_place):
         remedy = f"Write {name}([...])" if len(names) == 1 else usage
         rule = f"takes {len(by_place)} positional argument{'s' * (len(by_place) != 1)}"

@@ -24,7 +24,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
 from warner._core.extras import imported
 from warner._core.html import Bar
-from warner._core.names import Hinting
+from warner._core.names import Hinting, explained as with_hints
 from warner._core.text import decimals_of_percent, duration, number, outwards, visible
 
 Row = Mapping[str, Any]
@@ -351,6 +351,7 @@ class Table:
         table = html.table([c.heading for c in columns], cells, self.title)
         return html.Markup("\n".join([table, *(f"<p>{html.text(note)}</p>" for note in notes)]))
 
+    @with_hints
     def csv(self) -> str:
         """The data as CSV that spreadsheets show and do not run.
 
@@ -367,6 +368,7 @@ class Table:
         )
         return out.getvalue()
 
+    @with_hints
     def xlsx(self) -> bytes:
         """The data as an Excel workbook, with the columns of :meth:`csv`.
 
@@ -420,6 +422,7 @@ class Table:
             [*map(row.__getitem__, names), *mark.values()] for row in self.rows
         ]
 
+    @with_hints
     def latex(self) -> str:
         r"""The table for LaTeX with the package booktabs.
 
@@ -440,6 +443,7 @@ class Table:
         rules = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
         return "\n".join([*comments, *rules])
 
+    @with_hints
     def typst(self) -> str:
         """The table for Typst. All texts are strings, so that none of them is markup."""
         columns, lines = self.printed()

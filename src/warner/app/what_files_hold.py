@@ -42,8 +42,11 @@ if TYPE_CHECKING:
     from warner.studies.study import Study
 
 
-def read_tallies(path: str) -> dict[str, Tally]:
-    """The tallies in a tally file, or on standard input for ``-``, by attribute."""
+def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
+    """The tallies in a tally file, or on standard input for ``-``, by attribute.
+
+    ``with_a_study`` is what else the command can do where it is given a study.
+    """
     from warner.studies.problems import study_data, study_text
 
     if path == "-":
@@ -57,13 +60,13 @@ def read_tallies(path: str) -> dict[str, Tally]:
             study_data(study_text(path), path)
             rule = "is a study file: it says how answers are randomised, and holds no counts"
             remedy = "Give the tally that 'warner tally' made from the reports of this study"
-            raise FileError(path, rule, None, remedy)
+            raise FileError(path, rule, None, f"{remedy}{with_a_study}")
     return load_tallies(path)
 
 
-def read_totals(path: str) -> dict[str, Tally]:
+def read_totals(path: str, with_a_study: str = "") -> dict[str, Tally]:
     """The tallies in a tally file of all people together."""
-    tallies = read_tallies(path)
+    tallies = read_tallies(path, with_a_study)
     if any(tally.columns for tally in tallies.values()):
         rule = "is a tally by groups of people, and this command needs one of all people"
         remedy = "Run warner tally without --by"

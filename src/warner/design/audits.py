@@ -39,6 +39,7 @@ from warner.reports.reports import Reports
 from warner.results.drawing import save
 from warner.theory.inversion import max_influence, total_influence
 
+_SHARP = 0.5  # the part of the exact epsilon that samples show in a sharp test
 _NO_COLUMNS = ("shuffled", "example")
 
 
@@ -56,7 +57,7 @@ class Audit(Tabular):
         method: how the mechanism was examined, in words.
         violation: how the guarantee is broken, in words; None where it holds.
         sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or
-            None.
+            None. One far below the exact epsilon is a weak test of the sampler.
         guarantee: the guarantee, in words; some mechanisms protect only some values.
         delta: of approximate privacy; None elsewhere.
         unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy
@@ -154,6 +155,11 @@ class Audit(Tabular):
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
         bound = self.sampled_lower_bound
         lower = "" if bound is None else f"; the samples show at least {bound:.4f}"
+        if bound is not None and bound < _SHARP * self.epsilon:
+            lower += (
+                ", far below the exact epsilon, and so are a weak test of the sampler: it is "
+                "sharper with more samples, or with fewer values"
+            )
         weight = (
             ""
             if self.influence is None

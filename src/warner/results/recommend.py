@@ -16,6 +16,7 @@ import numpy as np
 from warner import estimators
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
+from warner._core.names import called_here, known_elsewhere
 from warner._core.text import meant
 from warner.channels import HashPool, LikelihoodOperator, SupportChannel
 from warner.domains import Domain
@@ -285,7 +286,8 @@ def method(name: str) -> Estimator:
         names = [n for each in METHODS for n in (em if each == "em" else (each,))]
         if remedy := _OF_TWO.get(name.lower()):
             raise ArgumentError("method", "must say when it stops", show(name), remedy)
-        remedy = meant(name, names)
+        here = known_elsewhere(name) if called_here(name) else None  # "GRR", a mechanism
+        remedy = here.removesuffix(".") if here else meant(name, names)
         raise ArgumentError("method", f"must be one of {', '.join(names)}", show(name), remedy)
     if detail:
         return METHODS[word](int(detail) if detail.isdecimal() else detail)

@@ -33,6 +33,7 @@ RESULT = estimate(DEVICE.tally(REPORTS))
         (warner, "Estimte", "Is 'estimate' meant?"),
         (warner, "zzz", "dir(warner) lists all names"),
         (warner, "NormSub", "is called warner.Inversion(constraint='project') here"),
+        (warner, "GRR_Client", "is called warner.RandomizedResponse here."),
         (warner, "PrivKV", "PrivKV is not in this package; for keys with values"),
         (warner.mechanisms, "RandomisedResponse", "Is 'RandomizedResponse' meant?"),
         (RESULT, "summary", "Here it is table()"),
@@ -51,6 +52,13 @@ def test_a_name_that_is_not_there(module: object, name: str, text: str) -> None:
         getattr(module, name)
     assert text in str(caught.value)
     assert not hasattr(module, name)
+
+
+def test_a_table_that_is_asked_to_write_says_how_its_contents_are_written() -> None:
+    for name, text in (("csv", "write_text(table.csv())"), ("xlsx", "write_bytes(table.xlsx())")):
+        with pytest.raises(TypeError) as caught:
+            getattr(RESULT.table(), name)("x.out")
+        assert f"writes no file. Write Path('x.out').{text}" in str(caught.value)
 
 
 def test_an_import_says_so_too() -> None:

@@ -224,7 +224,7 @@ def test_quiet_leaves_results_warnings_and_errors(tmp_path: Path) -> None:
         ("plan", "mse", "'l2' is the sum of squared errors, K times the MSE"),
         ("plan", "TV", "'l1' is twice the total variation"),
         ("plan", "kl", "warner benchmark has 'kl'"),
-        ("benchmark", "mae", "'l1' is the sum of absolute errors"),
+        ("benchmark", "tv", "'l1' is twice the total variation"),
     ],
 )
 def test_losses_of_the_literature_are_answered(command: str, loss: str, said: str) -> None:

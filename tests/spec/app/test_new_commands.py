@@ -94,6 +94,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("validate", "study.toml"), "Did you mean: warner study check?"),
         (("estimate", "t.json", "--chart", "x.png"), "Did you mean --plot?"),
         (("estimate", "study.toml"), "is a study file"),
+        (("benchmark", "study.toml", "-m", "mle"), "this study, or add --truth FILE with"),
         (("merge", "study.toml"), "is a study file"),
         (("merge", "r.parquet"), "To count reports, run: warner tally"),
         (("report", "study.toml", "-o", "x.html"), "is a study file"),

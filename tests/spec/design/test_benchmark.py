@@ -7,7 +7,7 @@ import json
 import linecache
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,9 @@ from warner import (
     benchmark,
     metrics,
 )
+from warner.design import own_code
 from warner.design.benchmark import Cell, _generator
-from warner.design.benchmark_shown import number
+from warner.design.benchmark_shown import _ticks, alike, exponent
 from warner.design.comparison import LOSSES
 from warner.design.own_code import code_of
 from warner.errors import ArgumentError, FileError, ValuesError, WarnerError
@@ -91,13 +92,30 @@ def test_every_cell_has_every_method_and_loss() -> None:
 )
 def test_losses_of_other_papers_lead_to_the_one_that_is_meant(loss: str, said: str) -> None:
     """Rejects "Is 'mae_top' meant?" for the MAE."""
-    refused(ArgumentError, said, run, loss=loss)
+    here = {"mse": None, "MAE": "Is 'mae' meant?"}.get(loss, said)
+    if here is not None:
+        refused(ArgumentError, here, run, loss=loss)
     refused(ArgumentError, said, warner.plan, DOMAIN, 1.0, 1000, loss=loss)
     truth, estimate = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.5, 0.1])
     errors = truth - estimate
     assert metrics.l1(truth, estimate) == pytest.approx(3 * np.abs(errors).mean())
     assert metrics.sum_of_squares(truth, estimate) == pytest.approx(3 * (errors**2).mean())
     assert metrics.l1(truth, estimate) == 2 * metrics.total_variation(truth, estimate)
+
+
+def test_mean_errors_are_the_sums_divided_by_the_number_of_values() -> None:
+    losses = ["l2", "mse", "l1", "mae", "max"]
+    found = benchmark(TRUTH, DOMAIN, ["GRR"], ["inversion"], 1.0, 500, 5, losses)
+    by_loss = {row["loss"]: row for row in found.rows()}
+    for mean, total in (("mse", "l2"), ("mae", "l1")):
+        for key in ("mean", "standard_error"):
+            assert by_loss[mean][key] == pytest.approx(by_loss[total][key] / DOMAIN.size)
+        device = RandomizedResponse(DOMAIN, 1.0)
+        expected = [expected_loss(device, TRUTH, 500, loss) for loss in (mean, total)]
+        assert expected[0] == pytest.approx(expected[1] / DOMAIN.size)
+    assert by_loss["mse"]["exact"] == pytest.approx(by_loss["l2"]["exact"] / DOMAIN.size)
+    assert by_loss["mae"]["exact"] is None  # its closed form is an approximation
+    assert by_loss["mae"]["mean"] < by_loss["max"]["mean"] < by_loss["l1"]["mean"]
 
 
 def test_results_depend_on_the_contents_alone() -> None:
@@ -142,7 +160,7 @@ def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_code_of_own_methods_is_part_of_the_contents(monkeypatch: pytest.MonkeyPatch) -> None:
     before = module._key_of_method(Shrunk()), module._key_of_method(Inversion())
-    monkeypatch.setattr(module.inspect, "getsource", lambda _: "changed")
+    monkeypatch.setattr(own_code.inspect, "getsource", lambda _: "changed")
     assert module._key_of_method(Shrunk()) != before[0]
     assert module._key_of_method(Inversion()) == before[1]
 
@@ -285,6 +303,10 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     [
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
         ({"mechanisms": ["GRRR"]}, "must be one of RandomizedResponse"),
+        ({"mechanisms": ["PrivUnit"]}, "got 'PrivUnit'. PrivUnit is not in this package; it is"),
+        ({"mechanisms": ["EMS"]}, "got 'EMS'. EMS is called warner.estimators.literature.Smoothed"),
+        ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
+        ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "each function must have a name"),
         ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each must be a class"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
@@ -454,8 +476,10 @@ def test_each_column_has_its_least_mean_in_bold() -> None:
     rows = [row for row in FOUND.rows() if row["truth"] == "even"]
     for epsilon in (0.5, 1.0):
         for n in (100, 200):
-            here = [row["mean"] for row in rows if (row["epsilon"], row["n"]) == (epsilon, n)]
-            assert rf"\textbf{{{number(min(here), 4)}}}" in second
+            here = [row for row in rows if (row["epsilon"], row["n"]) == (epsilon, n)]
+            least = min(here, key=lambda row: row["mean"])
+            numbers = [least["mean"], least["standard_error"]]
+            assert rf"\textbf{{{alike(numbers, exponent(numbers[0]), 4)[0]}}}" in second
     assert second.count(r"\textbf") >= 4 and r"R\&R" in second
     assert r"\multicolumn{2}{c}{$\varepsilon = 0.5$}" in second
     widths = {
@@ -465,6 +489,107 @@ def test_each_column_has_its_least_mean_in_bold() -> None:
     assert re.search(r"\\textbf{[\d.]+} \([\d.]+\)", second)
     assert "(" not in FOUND.to_latex(errors=False).split("toprule")[-1]
     assert FOUND.to_latex(digits=1).count(r"\textbf") >= text.count(r"\textbf")
+
+
+def _columns(line: str) -> int:
+    """How many columns of a tabular a row fills."""
+    spans = [int(span) for span in re.findall(r"\\multicolumn\{(\d+)\}", line)]
+    return len(re.split(r"(?<!\\)&", line)) - len(spans) + sum(spans)
+
+
+@pytest.mark.parametrize("scale", [None, 1e-4, 1.0])
+def test_a_table_in_latex_has_a_power_of_ten_and_is_whole(scale: float | None) -> None:
+    """Rejects powers of ten in some cells, errors of other decimals, and rows of another width."""
+    table = FOUND.to_latex(scale=scale).split("\n\n")[0]
+    comments = [line for line in table.splitlines() if line.startswith("%")]
+    begin, *lines = [line for line in table.splitlines() if not line.startswith("%")]
+    width = begin.removeprefix(r"\begin{tabular}{").rstrip("}")
+    rows = [line for line in lines if line.endswith(r" \\")]
+    assert width == "llrrrr" and all(_columns(row) == len(width) for row in rows)
+    rules = [line for line in lines if line not in rows]
+    assert rules == [
+        r"\toprule", *[r"\midrule"] * 2, r"\bottomrule", r"\end{tabular}"
+    ]  # fmt: skip
+    body = "\n".join(rows)
+    assert body.count("{") == body.count("}") and body.count("$") % 2 == 0
+    units = [row for row in rows if "in units of" in row]
+    assert len(units) == (scale != 1.0)
+    powers = re.findall(r"\$10\^\{(-?\d+)\}\$", "".join(units))
+    assert scale != 1e-4 or set(powers) == {"-4"}
+    cells = [re.fullmatch(r"(?:\\textbf\{)?([\d.]+)\}? \(([\d.]+)\)", cell.strip())
+             for row in rows for cell in row.removesuffix(r"\\").split("&")]  # fmt: skip
+    pairs = [match.groups() for match in cells if match]
+    assert len(pairs) == 4 * 4 and r"\cdot" not in body
+    assert all(len(m.partition(".")[2]) == len(e.partition(".")[2]) for m, e in pairs)
+    assert re.fullmatch(r"% warner [\d.]*, seed 0, 2 runs", comments[-1])
+    refused(ArgumentError, "must be a power of ten", FOUND.to_latex, scale=3e-4)
+
+
+def test_numbers_in_units_of_the_power_are_the_means() -> None:
+    found = small(mechanisms=["GRR", "OUE"], methods=["inversion", "mle"], loss="mse", n=10_000)
+    rows = found.to_latex(digits=6, scale=1e-5).splitlines()
+    means = [float(re.findall(r"([\d.]+)\}? \(", line)[0]) for line in rows if "(" in line[3:]
+             and not line.startswith("%")]  # fmt: skip
+    assert means == pytest.approx([1e5 * row["mean"] for row in found.rows()], rel=1e-5)
+    exact = [float(line.split("&")[2].strip(" \\")) for line in rows if "closed form" in line]
+    expected = [row["exact"] for row in found.rows() if row["exact"] is not None]
+    assert exact == pytest.approx([1e5 * each for each in expected], rel=1e-3)
+
+
+def test_a_mean_of_0_is_left_out_of_the_picture_and_said() -> None:
+    """Rejects a linear axis for all because of one mean, and a point that is nowhere."""
+    cell = FOUND.cells[0]
+    values = {**FOUND.values, (cell, "mle"): {"l2": np.zeros(2)}}
+    picture = replace(FOUND, values=values).plot(x="epsilon").to_dict()
+    subtitle = " ".join(picture["title"]["subtitle"])
+    assert "a logarithmic axis has no 0: mle with R&R at epsilon 0.5." in subtitle
+    scales = [layer["encoding"]["y"].get("scale", {}) for layer in picture["spec"]["layer"]]
+    assert {"log"} == {scale["type"] for scale in scales if scale}
+    drawn = json.loads(picture["data"]["values"])
+    assert len(drawn) == len(FOUND.rows()) - 1 and min(row["mean"] for row in drawn) > 0
+
+
+def test_a_picture_has_closed_forms_as_lines_and_an_axis_below_every_panel() -> None:
+    names = ["GRR", "OUE", "OLH", "SS"]
+    found = benchmark(FOUR, NUMBERS, names, ["inversion", "mle"], [1.0, 2.0], 1000, 2)
+    picture = found.plot(lines="method").to_dict()
+    assert "Lines of the inversion are its expected loss" in picture["title"]["subtitle"][0]
+    for row in json.loads(picture["data"]["values"]):
+        assert row["line"] == (row["mean"] if row["exact"] is None else row["exact"])
+    assert picture["resolve"]["axis"]["x"] == "independent"  # four panels in rows of three
+    marks = {each["mark"]["type"]: each["encoding"] for each in picture["spec"]["layer"]}
+    assert marks["line"]["y"]["field"] == "line" and marks["point"]["y"]["field"] == "mean"
+    assert marks["line"]["strokeDash"]["legend"] is None and "shape" in marks["point"]
+
+
+def test_ticks_of_many_decades_do_not_merge() -> None:
+    for decades in (1, 2, 9, 40):
+        ends = {"low": 3e-30, "high": 3e-30 * 10.0**decades, "line": 4e-30}
+        ticks = _ticks([ends])
+        assert 3 <= len(ticks) <= 9 and ticks == sorted(ticks)
+
+
+def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> None:
+    """The effect by the variance of Wang et al. (2017), with collisions of 1 in g."""
+    size, e, n = 100, np.exp(4.0), 1000
+    shares, g = np.full(size, 1 / size), int(np.ceil(e + 1))
+    own, other = e / (e + g - 1), 1 / g
+    supports = other + (own - other) * shares
+    published = (supports * (1 - supports)).sum() / (own - other) ** 2 / n
+    values = Integers(0, size - 1)
+    here = expected_loss(warner.LocalHashing(values, 4.0), shares, n)
+    found = benchmark(shares, values, ["OLH", "GRR"], ["uniform"], [0.01, 4.0], n, 2)
+    (note,) = found.notes
+    said = (
+        f"is therefore {here:#.3g}, and not {published:#.3g}: {100 * (1 - here / published):.0f} %"
+    )
+    assert said in note and "OLH: two of 100 values" in note and note in found.to_latex()
+    wide = "LocalHashing prime=10007"
+    assert wide in note
+    near = benchmark(shares, values, [wide], ["uniform"], 4.0, n, 2)
+    assert near.notes == ()
+    like = expected_loss(warner.LocalHashing(values, 4.0, prime=10007), shares, n)
+    assert like == pytest.approx(published, rel=0.01)
 
 
 def test_all_losses_are_in_latex_and_one_where_it_is_named() -> None:
@@ -478,7 +603,7 @@ def test_all_losses_are_in_latex_and_one_where_it_is_named() -> None:
         r"% \caption{Kullback-Leibler divergence, in nats",
     ]
     assert found.to_latex("kl") == both[1]
-    assert "bars: 2 standard errors" in json.dumps(found.plot().to_dict())
+    assert "two standard errors" in json.dumps(found.plot().to_dict())
 
 
 def test_what_is_left_out_is_a_dash() -> None:

@@ -163,7 +163,9 @@ def _of_tallies(
 ) -> None:
     """Compare estimators on tallies that are simulated from an estimate."""
     equal, simulated = choices["allow_equal"], choices["allow_simulated"]
-    tallies = tallies_together(paths, read_totals, equal, simulated)
+    with_truth = ", or add --truth FILE with made-up or public answers to simulate from"
+    read = partial(read_totals, with_a_study=with_truth)
+    tallies = tallies_together(paths, read, equal, simulated)
     loss, runs, only, joint = (choices[key] for key in ("loss", "runs", "only", "joint"))
     wished, _ = that_were_asked(asked_tallies(tallies, only, joint))
     rankings = {
