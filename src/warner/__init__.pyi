@@ -17,6 +17,7 @@ from . import (
     testing as testing,
     theory as theory,
 )
+from .collector.device import Device as Device
 from .design.audits import audit as audit
 from .design.benchmark import benchmark as benchmark
 from .design.planning import plan as plan

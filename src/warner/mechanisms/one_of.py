@@ -269,15 +269,15 @@ class OneOf(Mechanism):
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         drawn = self.draw_blocks(len(encoded), source)
-        return self._randomized(drawn, encoded, source)
+        return self.randomize_drawn(drawn, encoded, source)
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         self.check_index(index)
         columns = np.unravel_index(index, self.domain.shape)
         of_all = dict(zip(self.domain.attributes, columns, strict=True))
-        return self._randomized(self.draw_blocks(len(index), source), of_all, source, True)
+        return self.randomize_drawn(self.draw_blocks(len(index), source), of_all, source, True)
 
-    def _randomized(
+    def randomize_drawn(
         self, drawn: np.ndarray, answers: Any, source: Source, by_index: bool = False
     ) -> dict[str, np.ndarray]:
         """The reports of people with these blocks, from encoded answers or from indices."""

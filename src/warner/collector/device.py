@@ -1,0 +1,291 @@
+"""The device of one person, in Python: it randomises answers, keeps what must be kept, and sends.
+
+What ``warner.js`` and the clients in other languages do, with the mechanisms of Python. All files
+lie in one folder, which only this user can read; none of them ever holds an answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warner._core.atomic_files import read_whole, temporary_file, to_disk
+from warner._core.checks import kind
+from warner._core.errors import ArgumentError, ArgumentTypeError, FileError, ValuesError
+from warner._core.sampling import Source
+from warner._core.text import canonical
+from warner.collector.access import ID_BYTES, invited_id, plain_code
+from warner.collector.refusals import Refused
+from warner.collector.remote import Remote
+from warner.collector.submissions import SubmissionFormat
+from warner.collector.survey_document import draw_of, survey_document
+from warner.collector.tokens import block_of_code
+from warner.domains import Domain
+from warner.mechanisms import Mechanism, Permanent
+from warner.reports.reports import Reports
+from warner.studies.study import Study
+
+
+class Device:
+    """The device of one person: it sends the person's answers to a study, randomised, and once.
+
+    Answers are randomised with the operating system's randomness, before anything is sent. The
+    report is in the folder before it leaves, so that a lost reply or a crash leads to the same
+    bytes again, and never to a second report on the same answers. Once it has arrived, an empty
+    file stands in its place. The folder also keeps which questions were drawn for this person, and
+    the permanent reports of a study with ``[repeat]``, each with its key. Whoever deletes the
+    folder lets the person spend the epsilon again; whoever copies it with these reports can tell
+    on which answers the person has reported.
+
+    Args:
+        study: the study that is collected, such as ``warner.Study.load("study.toml")``.
+        url: the address of the collector, of HTTPS or of this machine.
+        folder: where the files of this person lie; it is made where it is missing.
+        trust: a file of certificates that are trusted; None for those of the system.
+
+    Raises:
+        ArgumentError: an address that others could listen to, or a study whose people need tokens:
+            only the survey page exchanges codes for tokens.
+        StudyError: a study that no collector serves.
+
+    >>> import tempfile
+    >>> study = Study.parse('''
+    ... [attributes.theme]
+    ... values = ["light", "dark"]
+    ... mechanism = "RandomizedResponse"
+    ... epsilon = 1.0
+    ... ''')
+    >>> device = Device(study, "https://settings.example.org", tempfile.mkdtemp())
+    >>> device.questions()
+    ['theme']
+    """
+
+    # ``device.send({"theme": "dark"})`` then sends the answer.
+
+    def __init__(
+        self, study: Study, url: str, folder: str | os.PathLike[str], trust: str | None = None
+    ) -> None:
+        if not isinstance(study, Study):
+            remedy = 'Use warner.Study.load("study.toml")'
+            raise ArgumentTypeError("study", "must be a warner.Study", kind(study), remedy)
+        survey_document(study)  # refuses what no collector serves
+        if study.collect.access == "tokens":
+            rule = 'has access = "tokens", and only the survey page exchanges codes for tokens'
+            raise ArgumentError("study", rule, None, 'Write access = "open" or "invited"')
+        self._remote = Remote(url, trust=trust)
+        if self._remote.is_open_to_listeners:
+            rule = "must begin with https://, so that nobody on the way can tell who answers"
+            raise ArgumentError("url", rule, None, "http:// is for a collector on this machine")
+        self._study, self._folder = study, Path(folder)
+        self._form, self._draw = SubmissionFormat(study), draw_of(study)
+
+    def __repr__(self) -> str:
+        return f"Device({self._remote.url})"
+
+    def questions(self, code: str | None = None) -> list[str]:
+        """The questions that this person is asked: all of them, or those that are drawn, once.
+
+        Ask a person only these. A program that knows all answers need not call it.
+
+        Args:
+            code: the invitation code, where people are invited.
+
+        Raises:
+            ArgumentError: no invitation code where people are invited, or one where they are not.
+            FileError: a folder that cannot be written.
+        """
+        self._require_code(code)
+        with self._alone():
+            return self._questions(self._block(code))
+
+    def send(
+        self,
+        answers: Mapping[str, Any],
+        public: Mapping[str, Any] | None = None,
+        code: str | None = None,
+    ) -> str:
+        """Send the answers of this person to the study, once.
+
+        They are randomised at the first call. A later call sends the same bytes, whatever answers
+        it has, until they have arrived. So a program may call it at every start. With ``[repeat]``
+        each round is sent once.
+
+        Args:
+            answers: {question: answer}, of items {item: "yes" or "no"}; None for no answer, where
+                the study has ``missing = "answer"``. Of questions that were not drawn for this
+                person the answers are not read.
+            public: {public column: value}.
+            code: the invitation code, where people are invited.
+
+        Returns:
+            "sent"; or "already" where an earlier call has sent answers to this study, so that
+            these were not sent.
+
+        Raises:
+            ArgumentError: an answer that is missing or outside the domain, or a name that the study
+                does not have. Nothing is sent then. No message repeats an answer.
+            MemoFullError: an answer that changed more often than the study allows. Nothing is sent.
+            Refused: the collector says no, in its words; ``name`` is that of the refusal, or
+                ``"spent"`` where the code was used. The collector is first asked again for about
+                two minutes where it is busy or cannot be reached; call again later then.
+            FileError: a folder that cannot be written, or files that were altered.
+        """
+        self._require_code(code)
+        with self._alone():
+            note = self._folder / f"outbox-{self._study.digest}{self._mark(code)}"
+            if not note.exists():
+                self._keep(note, self._sealed(answers, public or {}, code))
+            body = read_whole(note)
+            if not body:
+                return "already"
+            self._remote.send(body)
+            # The bytes are no longer kept: they could show which report is of this device.
+            self._keep(note, b"")
+            return "sent"
+
+    def _require_code(self, code: str | None) -> None:
+        invited = self._study.collect.access == "invited"
+        if invited and not code:
+            raise ArgumentError("code", "is missing: only invited people can send reports")
+        if code and not invited:
+            raise ArgumentError("code", "must be left out: the study invites nobody")
+
+    def _mark(self, code: str | None) -> str:
+        """What tells the people with different codes apart in the names of files."""
+        if code is None:
+            return ""
+        text = f"warner note\n{self._study.digest}\n{plain_code(code)}"
+        return "-" + hashlib.sha256(text.encode()).hexdigest()[: 2 * ID_BYTES]
+
+    def _sealed(
+        self, answers: Mapping[str, Any], public: Mapping[str, Any], code: str | None
+    ) -> bytes:
+        """The body of this person's report."""
+        block, domains = self._block(code), self._study.public
+        _refuse_others("public", public, domains)
+        for name, domain in domains.items():
+            _encoded(name, domain, public)
+        takers = self._study.mechanisms if self._draw is None else self._draw.takers
+        _refuse_others("answers", answers, takers)
+        # A mistake ends before anything is asked, drawn or kept.
+        encoded = {n: _encoded(n, takers[n], answers) for n in self._questions(block)}
+        ids = None
+        if code is not None:
+            one_id = invited_id(self._study.digest, code)
+            if self._remote.is_spent(self._form.head + one_id):
+                raise Refused("spent", "code", "was used before, so nothing was sent")
+            ids = np.frombuffer(one_id, np.uint8)[None]
+        columns = {name: [public[name]] for name in domains}
+        return self._form.seal(self._reports(answers, encoded, block), columns, ids)
+
+    def _reports(
+        self, answers: Mapping[str, Any], encoded: Mapping[str, Any], block: int
+    ) -> dict[str, Reports]:
+        """The report on each attribute, with the operating system's randomness alone."""
+        source = Source(None)
+        if self._draw is not None:
+            columns = self._draw.randomize_drawn(np.array([block]), encoded, source)
+            return {next(iter(self._study.mechanisms)): Reports(self._draw.header, columns)}
+        if self._study.round is None:
+            return self._study.randomize_encoded(encoded, source)
+        reports, states = {}, {}
+        for name, mechanism in self._study.mechanisms.items():
+            assert isinstance(mechanism, Permanent)
+            path = self._memo_file(name, mechanism)
+            memo = mechanism.device(*_memo_in(path))
+            reports[name] = memo.report(answers[name])
+            states[path] = json.dumps({"key": memo.key.hex(), "state": memo.state})
+        # All of them, or none where one has no room; and before the report leaves.
+        for path, state in states.items():
+            self._keep(path, state.encode())
+        return reports
+
+    def _memo_file(self, name: str, mechanism: Permanent) -> Path:
+        """The file of the permanent reports on a question, the same in all rounds."""
+        series = hashlib.sha256(canonical([name, mechanism.memo.header]).encode()).hexdigest()
+        return self._folder / f"memo-{series}.json"
+
+    def _block(self, code: str | None) -> int:
+        """Which questions this person is asked: who draws again lets the draw depend on answers."""
+        if self._draw is None or code is not None:
+            return 0 if code is None else block_of_code(self._study, code)
+        path = self._folder / f"block-{self._study.digest}"
+        if not path.exists():
+            self._keep(path, b"%d" % self._draw.draw_blocks(1, Source(None))[0])
+        text = read_whole(path)
+        if not text.isdigit() or int(text) >= len(self._draw.blocks):
+            raise FileError(str(path), "was altered", None, _DELETE)
+        return int(text)
+
+    def _questions(self, block: int) -> list[str]:
+        return list(self._study.mechanisms if self._draw is None else self._draw.blocks[block])
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the folder, for which other processes wait where the system can say so."""
+        problem = None
+        try:
+            self._folder.mkdir(0o700, parents=True, exist_ok=True)
+            handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            problem = FileError(str(self._folder), "cannot be written", reason, "Name another one")
+        if problem is not None:
+            raise problem
+        with os.fdopen(handle, "rb") as file:
+            with contextlib.suppress(ImportError):  # Windows
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _keep(self, path: Path, content: bytes) -> None:
+        """Write a file that only this user can read; it is on the disk afterwards."""
+        with temporary_file(self._folder) as temporary:
+            Path(temporary).write_bytes(content)
+            to_disk(temporary)
+            os.replace(temporary, path)
+        to_disk(self._folder)
+
+
+_DELETE = "Put back the file as it was. Without it the person would spend the epsilon again"
+
+
+def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+    """Refuse names that the study does not have, of which one may be a name misspelt."""
+    if not isinstance(given, Mapping):
+        raise ArgumentTypeError(argument, "must be {name: value}", kind(given))
+    others = [str(name) for name in given if name not in names]
+    if others:
+        rule = f"must be of the study, which has {', '.join(names) or 'no public columns'}"
+        raise ArgumentError(argument, rule, ", ".join(map(repr, others)))
+
+
+def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> Any:
+    """An answer as a mechanism takes it; an error names the question and never the answer."""
+    if name not in given:
+        raise ArgumentError(name, "needs an answer, or None for no answer")
+    try:
+        return taker.encode([given[name]])
+    except ValuesError as error:
+        _, rule, got = error.rule
+    raise ArgumentError(name, rule, got)
+
+
+def _memo_in(path: Path) -> tuple[bytes | None, str | None]:
+    """The key and the state of permanent reports; None for both before the first one."""
+    if not path.exists():
+        return None, None
+    try:
+        content = json.loads(read_whole(path))
+        return bytes.fromhex(content["key"]), str(content["state"])
+    except (ValueError, KeyError, TypeError):
+        problem = FileError(str(path), "was altered", None, _DELETE)
+    raise problem

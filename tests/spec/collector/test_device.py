@@ -1,0 +1,210 @@
+"""The device in Python, against a collector behind a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import warner
+from tests.spec.collector._tokens import DRAWN
+from tests.spec.collector._web import SERVED, TEXT, served, site
+from tests.vectors.surveys import FINITE, FINITE_ANSWERS
+from warner.collector.access import invited_ids, new_codes
+from warner.collector.refusals import Refused
+from warner.collector.remote import Later, Remote
+from warner.errors import ArgumentError, FileError, MemoFullError, StudyError
+from warner.reports.block_schema import BLOCK
+
+ANSWERS = {"smokes": "yes", "drinks": 7}
+ROUND = """
+[repeat]
+rounds = 4
+round = 1
+forever = 2.0
+[attributes.theme]
+values = ["light", "dark"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[collect]
+access = "open"
+"""
+ITEMS = """
+[attributes.settings]
+items = ["dark", "wrap", "tips"]
+each = "one"
+epsilon = 1.0
+[collect]
+access = "open"
+"""
+
+
+def address(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def kept_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_answers_are_sent_once(tmp_path: Path) -> None:
+    folder = tmp_path / "me"
+    with site(tmp_path / "store", text=SERVED) as made, served(made.application) as port:
+        device = warner.Device(made.study, address(port), folder)
+        assert device.questions() == ["smokes", "drinks"]
+        assert device.send(ANSWERS) == "sent"
+        assert device.send({"smokes": "no", "drinks": 0}) == "already"
+        again = warner.Device(made.study, address(port), folder)
+        assert again.send(ANSWERS) == "already" and made.collector.n == 1
+        assert warner.Device(made.study, address(port), tmp_path / "her").send(ANSWERS) == "sent"
+        assert made.collector.n == 2
+    assert repr(device) == f"Device({address(port)})"
+    assert set(kept_files(folder).values()) == {b""}  # neither answers nor the report
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, *folder.iterdir()))
+
+
+def test_a_lost_reply_leads_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies: list[bytes] = []
+    arrive = Remote.send
+
+    def lose(remote: Remote, body: bytes) -> int:
+        bodies.append(body)
+        if len(bodies) < 3:
+            raise Later("unreachable", remote.url, "cannot be reached")
+        return arrive(remote, body)
+
+    monkeypatch.setattr(Remote, "send", lose)
+    with site(tmp_path / "store", text=SERVED) as made, served(made.application) as port:
+        for _ in range(2):
+            with pytest.raises(Later, match="cannot be reached"):
+                warner.Device(made.study, address(port), tmp_path / "me").send(ANSWERS)
+        device = warner.Device(made.study, address(port), tmp_path / "me")
+        assert device.send({"smokes": "no", "drinks": 0}) == "sent" and made.collector.n == 1
+    assert len(set(bodies)) == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"smokes": "yes"}, "drinks: needs an answer, or None for no answer."),
+        (ANSWERS | {"typo": 1}, "answers: must be of the study, which has smokes, drinks; got"),
+        (ANSWERS | {"smokes": "secret"}, "smokes: must be one of the 2 values; got a string."),
+        (ANSWERS | {"drinks": 4217}, "drinks: must be"),
+    ],
+)
+def test_a_mistake_sends_and_keeps_nothing(
+    tmp_path: Path, answers: dict[str, Any], words: str
+) -> None:
+    device = warner.Device(warner.Study.parse(SERVED), "http://127.0.0.1:9", tmp_path / "me")
+    with pytest.raises(ArgumentError) as refused:
+        device.send(answers)
+    assert str(refused.value).startswith(words)
+    assert not any(word in str(refused.value) for word in ("secret", "4217"))
+    assert [*kept_files(tmp_path / "me")] == ["lock"]
+
+
+def test_refusals_have_the_words_of_the_collector(tmp_path: Path) -> None:
+    with site(tmp_path / "store", text=SERVED) as made, served(made.application) as port:
+        other = warner.Study.parse(SERVED.replace("epsilon = 1.0", "epsilon = 1.5"))
+        with pytest.raises(Refused, match="are of another study") as refused:
+            warner.Device(other, address(port), tmp_path / "other").send(ANSWERS)
+        assert refused.value.name == "other_study"
+        made.collector.close_survey()
+        with pytest.raises(Refused, match="closed") as refused:
+            warner.Device(made.study, address(port), tmp_path / "me").send(ANSWERS)
+        assert refused.value.name == "closed" and made.collector.n == 0
+
+
+def test_invited_people_are_asked_once_on_all_devices(tmp_path: Path) -> None:
+    with site(tmp_path / "store", text=FINITE) as made, served(made.application) as port:
+        codes = new_codes(2)
+        made.collector.invite(invited_ids(made.study.digest, codes))
+        device = warner.Device(made.study, address(port), tmp_path / "me")
+        answers, public = FINITE_ANSWERS[0], {"ward": "south"}
+        with pytest.raises(ArgumentError, match="ward: needs an answer"):
+            device.send(answers, {}, codes[0])
+        with pytest.raises(ArgumentError, match="code: is missing"):
+            device.send(answers, public)
+        assert device.send(answers, public, codes[0]) == "sent"
+        assert device.send(answers, public, codes[0].lower()) == "already"
+        with pytest.raises(Refused, match="used before") as refused:
+            warner.Device(made.study, address(port), tmp_path / "b").send(answers, public, codes[0])
+        assert refused.value.name == "spent"
+        with pytest.raises(Refused, match="not_invited"):
+            device.send(answers, public, new_codes(1)[0])
+        assert device.send(answers, public, codes[1]) == "sent" and made.collector.n == 2
+
+
+def test_questions_are_drawn_once(tmp_path: Path) -> None:
+    text = f'{DRAWN}[collect]\naccess = "open"\n'
+    with site(tmp_path / "store", text=text) as made, served(made.application) as port:
+        drawn = set()
+        for i in range(12):
+            device = warner.Device(made.study, address(port), tmp_path / str(i))
+            (question,) = device.questions()
+            again = warner.Device(made.study, address(port), tmp_path / str(i))
+            assert again.questions() == [question]
+            drawn.add(question)
+            with pytest.raises(ArgumentError, match=f"{question}: needs an answer"):
+                device.send({})
+            assert device.send({question: "yes"}) == "sent"
+        assert len(drawn) > 1 and made.collector.n == 12
+
+
+def test_items_are_answered_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies: list[bytes] = []
+    monkeypatch.setattr(Remote, "send", lambda remote, body: bodies.append(body))
+    study = warner.Study.parse(ITEMS)
+    for i in range(60):
+        device = warner.Device(study, "https://settings.example.org", tmp_path / str(i))
+        (item,) = device.questions()
+        device.send({"dark": "yes", "wrap": "no", "tips": "yes"})
+        columns = device._form.parse(bodies[-1]).columns("settings")
+        assert study.mechanisms["settings"].blocks[int(columns[BLOCK][0])] == (item,)
+    assert len(set(bodies)) == 60
+
+
+def test_permanent_reports_last_over_the_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Remote, "send", lambda remote, body: 1)
+    url, folder = "https://settings.example.org", tmp_path / "me"
+    memos = []
+    for week in (1, 2, 3):
+        study = warner.Study.parse(ROUND.replace("round = 1", f"round = {week}"))
+        device = warner.Device(study, url, folder)
+        assert (
+            device.send({"theme": "dark"}) == "sent" and device.send({"theme": "dark"}) == "already"
+        )
+        (memo,) = folder.glob("memo-*")
+        memos.append(json.loads(json.loads(memo.read_text())["state"])["memos"])
+    assert [entry[0][2] for entry in memos] == [1, 2, 3]
+    assert len({tuple(entry[0][:2]) for entry in memos}) == 1
+    last = warner.Study.parse(ROUND.replace("round = 1", "round = 4"))
+    before = kept_files(folder)
+    with pytest.raises(MemoFullError):
+        warner.Device(last, url, folder).send({"theme": "light"})
+    assert kept_files(folder) == before
+    memo.write_text(memo.read_text().replace('"key": "', '"key": "00'))
+    with pytest.raises(warner.errors.WarnerError):
+        warner.Device(last, url, folder).send({"theme": "dark"})
+    memo.write_text("{")
+    with pytest.raises(FileError, match="was altered"):
+        warner.Device(last, url, folder).send({"theme": "dark"})
+
+
+def test_devices_that_are_refused(tmp_path: Path) -> None:
+    study = warner.Study.parse(SERVED)
+    with pytest.raises(ArgumentError, match="must begin with https"):
+        warner.Device(study, "http://survey.example.org", tmp_path)
+    with pytest.raises(warner.errors.ArgumentTypeError, match=r"Study\.load"):
+        warner.Device(TEXT, "https://survey.example.org", tmp_path)  # type: ignore[arg-type]
+    silent = SERVED.replace("values = [", 'missing = "drop"\nvalues = [')
+    with pytest.raises(StudyError, match="cannot be served"):
+        warner.Device(warner.Study.parse(silent), "https://survey.example.org", tmp_path)
+    with pytest.raises(ArgumentError, match="code: must be left out"):
+        warner.Device(study, "https://survey.example.org", tmp_path).send(ANSWERS, code="ABCD")
