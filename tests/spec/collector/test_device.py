@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from warner.collector.remote import Later, Remote
 from warner.errors import ArgumentError, FileError, MemoFullError, StudyError
 from warner.reports.block_schema import BLOCK
 
+ROOT = Path(__file__).parents[3]
 ANSWERS = {"smokes": "yes", "drinks": 7}
 ROUND = """
 [repeat]
@@ -208,3 +210,27 @@ def test_devices_that_are_refused(tmp_path: Path) -> None:
         warner.Device(warner.Study.parse(silent), "https://survey.example.org", tmp_path)
     with pytest.raises(ArgumentError, match="code: must be left out"):
         warner.Device(study, "https://survey.example.org", tmp_path).send(ANSWERS, code="ABCD")
+
+
+def test_the_example_of_the_documents_sends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "recipes" / "settings_over_a_year.md").read_text()
+    text = page.partition('TEXT = """')[2].partition('"""')[0]
+    code = page.partition("```python\n# client.py\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(text)
+    with site(tmp_path / "store", text=text) as made, served(made.application) as port:
+        for _ in range(2):
+            exec(code.replace("https://settings.example.org", address(port)), {})
+        assert capsys.readouterr().out == "sent\nalready\n" and made.collector.n == 1
+
+
+def test_a_public_column_that_names_the_week_makes_another_study(tmp_path: Path) -> None:
+    weeks = ("2026-W48", "2026-W49", "2026-W50")
+    for week, following in pairwise(weeks):
+        text = SERVED + f'[public.week]\nvalues = ["{week}", "{following}"]\n'
+        with site(tmp_path / week, text=text) as made, served(made.application) as port:
+            device = warner.Device(made.study, address(port), tmp_path / "me")
+            assert device.send(ANSWERS, {"week": week}) == "sent"
+            assert device.send(ANSWERS, {"week": week}) == "already" and made.collector.n == 1
