@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import Any, NamedTuple, cast
 
 from warner._core import html
@@ -74,6 +74,7 @@ class Unit(NamedTuple):
 UNITS = {
     "share": Unit(_percent, f"{_NB}%"),
     "points": Unit(_signed, f"{_NB}points"),
+    "half_width": Unit(lambda value, _: f"\N{PLUS-MINUS SIGN}{50 * value:.2g}"),  # in points
     "people": Unit(lambda value, _: number(value, 0)),
     "number": Unit(_plain),
     "epsilon": Unit(lambda value, _: f"{value:.4g}"),
@@ -537,10 +538,13 @@ def display_width(text: str) -> int:
 
 def _folded(text: str, width: int) -> list[str]:
     """A text as lines of some width; line ends stay."""
-    lines = text.split("\n")
-    return [
-        folded for line in lines for folded in wrap(line, width, break_on_hyphens=False) or [""]
-    ]
+    wrap = _Wrapper(width, break_on_hyphens=False).wrap
+    return [folded for line in text.split("\n") for folded in wrap(line) or [""]]
+
+
+class _Wrapper(TextWrapper):
+    # Also behind the comma of "forced:yes=1/12,no=1/12", and never within 1,234.
+    wordsep_simple_re = re.compile(r"(\s+|(?<=,)(?=[^\d\s]))")
 
 
 def _lines(

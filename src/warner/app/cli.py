@@ -85,6 +85,7 @@ _OPTION_HERE = {
     "--graph": "--plot",
     "--group-by": "--by",
     "--groups": "--by",
+    "--n": "--people",
     "--picture": "--plot",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from textwrap import wrap
 from typing import Any
@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import IdentifiabilityError
-from warner._core.table import Column, Table, as_text
+from warner._core.table import UNITS, Column, Table, as_text
 from warner._core.text import of_hundred, visible
 from warner.app.draft import Planned as PlannedAttribute
 from warner.app.new_study.text import toml
 from warner.app.terminal import plural, show
 from warner.design.audits import Audit, audit
 from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, law_of
+from warner.design.paper_plans import PlannedDesign, table_of_designs
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
 from warner.design.proposal import in_points, in_units
 from warner.design.shuffling import Shuffled, protects_all_alike
-from warner.designs import PaperDesign
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
     HiddenQuestion,
@@ -35,7 +35,6 @@ from warner.mechanisms import (
 )
 from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
-from warner.results.intervals import normal_quantile
 from warner.theory import expected_loss
 
 
@@ -165,7 +164,7 @@ def show_plan(
     )
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
-        _show_difference(ranking, ranking.wanted)
+        _show_difference(ranking, None if on_paper is None else on_paper.share)
     show(*_about_ranking(ranking, chosen, on_paper), *table.notes)
 
 
@@ -176,104 +175,61 @@ def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
     return same or result.mechanism.header == chosen.header
 
 
-@dataclass(frozen=True)
-class PlannedDesign:
-    """A design for paper, with what to expect of it."""
-
-    design: PaperDesign
-    ranking: Plan  # in which the design is one of the results
-    share: float  # of the answer that is asked for, whose interval is expected
-    wanted: float  # the wanted width of the interval
-    sizes: Sequence[int]  # numbers of people in groups, whose intervals are said too
-
-    @property
-    def result(self) -> RankedMechanism:
-        """The design among the mechanisms that protect as much."""
-        return next(each for each in self.ranking.results if each.mechanism is self.design)
-
-    @property
-    def has_width(self) -> bool:
-        """Whether the error is that of one share: of two answers, by their squared errors."""
-        return self.ranking.loss == "l2" and self.design.domain.size == 2
-
-    def width(self, people: int) -> float:
-        """The width of the 95 % interval, 2 * 1.96 sqrt(error / 2)."""
-        error = self.result.error * self.ranking.n / people
-        return 2 * normal_quantile(0.95) * math.sqrt(error / 2)
-
-    def row(self) -> dict[str, Any]:
-        """What a file says of the design beside its rank."""
-        if not self.has_width:
-            return {}
-        times = self.width(self.ranking.n) / self.wanted
-        return {
-            "share": self.share,
-            "width": self.width(self.ranking.n),
-            "wanted_width": self.wanted,
-            "people_for_width": math.ceil(float(f"{self.ranking.n * times**2:.3g}")),
-        }
-
-
 def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
     """Print what designs for paper need: one with its ranking, several in one table."""
-    if len(planned) == 1:
-        ((one),) = planned
-        show_plan(one.design.text, one.ranking, one.design, one)
-        return
     first = planned[0]
-    numbers = [first.ranking.n, *first.sizes]
-    columns = [
-        Column("design"),
-        Column("epsilon", unit="number"),
-        *(
-            Column(str(n), f"{plural(n, 'person', 'people')}", "number")
-            for n in dict.fromkeys(numbers)
-        ),
-        Column("people_for_width", f"people for {_plus_minus(first.wanted)}", "people"),
-    ]
-    if first.ranking.wanted is not None:
-        columns.append(Column("people", "people needed", "people"))
-    rows = [
-        {
-            "design": each.design.text,
-            "epsilon": f"{each.design.requested:.3g}{_whom(each.design)}",
-            "people": each.result.people,
-            "people_for_width": each.row().get("people_for_width"),
-            **{str(n): _plus_minus(each.width(n)) if each.has_width else None for n in numbers},
-        }
-        for each in planned
-    ]
-    rows.sort(key=lambda row: row["people_for_width"] or math.inf)
+    if len(planned) == 1 and first.by is None:
+        show_plan(first.design.text, first.ranking, first.design, first)
+        return
     notes = ["A design protects more if its epsilon is smaller."]
-    if any(each.has_width for each in planned):
-        share = f"{100 * first.share:.3g} %"
-        notes.insert(0, f"These are 95 % intervals of a share of {share} (--share).")
-    if first.ranking.wanted is not None:
-        notes.append(_about_difference(first.ranking.wanted))
-    show(Table(columns, rows, notes))
+    if first.by is not None:
+        notes.append(
+            "These are the chances with the least epsilon that reach the wanted interval, for "
+            "each kind of draw."
+        )
+    if (hardest := first.hardest) is not None and first.difference is not None:
+        sizes = " and ".join(f"{size:,}" for size in hardest.sizes)
+        notes.append(
+            f"{_about_pairs(first, first.difference)} The power and the people needed are for the "
+            f"groups of {sizes}, between which it is hardest to find."
+        )
+    elif first.ranking.wanted is not None:
+        notes.append(_about_difference(first.ranking, first.share))
+    show(replace(table_of_designs(planned), notes=[*notes, *_about_effect(first)]))
 
 
-def _whom(design: PaperDesign) -> str:
-    """Which answers a design protects, where it does not protect all."""
-    mask = design.sensitive_mask
-    if mask is None:
-        return ""
-    named = [
-        label for label, protected in zip(design.domain.labels, mask, strict=True) if protected
+def _about_pairs(planned: PlannedDesign, aim: WantedDifference) -> str:
+    """What a test of two groups is to find."""
+    share = f"a share near {100 * planned.share:.3g} %" if planned.has_width else "a share"
+    return (
+        f"Power: the probability that a test of two groups at the 5 % level finds that {share} "
+        f"differs by {100 * aim.difference:.4g} points between them. The people needed are for "
+        f"a power of {aim.power:.4g}, in all groups together, with sizes in the same "
+        "proportions."
+    )
+
+
+def _about_effect(planned: PlannedDesign) -> list[str]:
+    """What the design effect changes."""
+    if planned.design_effect == 1:
+        return []
+    n = planned.ranking.n
+    return [
+        f"All numbers hold for a design effect of {planned.design_effect:.4g} (--design-effect): "
+        f"{n:,} people tell as much as {n / planned.design_effect:,.0f} drawn one by one."
     ]
-    return f" ({', '.join(map(as_text, named))} only)"
 
 
 def _plus_minus(width: float) -> str:
     """An interval of a share, as a part of 1, in points on both sides."""
-    return f"\N{PLUS-MINUS SIGN}{50 * width:.2g} points"
+    return f"{UNITS['half_width'].write(width, 0)} points"
 
 
 def _about_design(planned: PlannedDesign) -> Iterator[str]:
     """What a design for paper of two answers needs, in the words of those who plan a survey."""
     ranking, design = planned.ranking, planned.design
     if planned.has_width:
-        n, needed = ranking.n, planned.row()["people_for_width"]
+        n, needed = ranking.n, planned.people_for_width
         yield (
             f"With {plural(n, 'person', 'people')}, the 95 % interval of a share of "
             f"{100 * planned.share:.3g} % is about {_plus_minus(planned.width(n))} (--share)."
@@ -285,13 +241,23 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
             f"(--width {planned.wanted:.3g}). Four times as many people halve "
             "the interval."
         )
+    if planned.difference is not None:
+        yield _about_pairs(planned, planned.difference)
+        for pair in planned.pairs:
+            first, second = pair.sizes
+            yield (
+                f"Groups of {first:,} and {second:,}: power {pair.power:.2g}; "
+                f"{pair.people:,} people needed in all."
+            )
+    yield from _about_effect(planned)
     if ranking.best.mechanism is design:
         yield "No mechanism that protects as much has a smaller error than this design."
+        return
+    said = f"{ranking.best.name} protects as much and has a smaller error: it has the same epsilon"
+    if (better := planned.better) is None:
+        yield f"{said}, with other chances or on a device."
     else:
-        yield (
-            f"{ranking.best.name} protects as much and has a smaller error: it has the same "
-            "epsilon, with other chances or on a device."
-        )
+        yield f"{said}. On paper it is the design {better.text}."
 
 
 def _about_ranking(
@@ -319,18 +285,23 @@ def _about_ranking(
         )
 
 
-def _about_difference(aim: WantedDifference) -> str:
+def _about_difference(ranking: Plan, share: float | None) -> str:
     """What the numbers of people are for, of a wanted difference."""
+    aim = ranking.wanted
+    assert aim is not None
+    guess = "All values are assumed equally frequent."
+    if ranking.has_guess and share is not None:
+        guess = f"The share is assumed to be {100 * share:.3g} % (--share)."
     return (
         f"People needed in all, in {aim.groups} groups of equal size, so that a test at the 5 % "
         f"level finds with probability {aim.power:.4g} that the share of a value differs by "
-        f"{aim.difference:.4g} between two groups. All values are assumed equally frequent."
+        f"{aim.difference:.4g} between two groups. {guess}"
     )
 
 
-def _show_difference(ranking: Plan, aim: WantedDifference) -> None:
+def _show_difference(ranking: Plan, share: float | None) -> None:
     """What the numbers of people are for, and what other budgets buy."""
-    show(_about_difference(aim))
+    show(_about_difference(ranking, share))
     rows: list[dict[str, Any]] = [
         *(
             {"epsilon": f"{row.epsilon:.4g}", "mechanism": row.mechanism, "people": row.people}

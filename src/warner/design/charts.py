@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 from warner._core.table import Column, Table
@@ -21,12 +23,17 @@ from warner.results.drawing import (
     labels as folded_labels,
     page,
     require_altair,
+    save,
     step,
     titled,
 )
+from warner.theory.inversion import MAX_PEOPLE
 
 _HEIGHT = 260
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])  # of lines of several epsilons
+_TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of people, in a picture of widths
+_APART_TIMES = 1.4  # of widths whose lines have their names beside them
+_LEAST_DRAWN = 20  # people in that picture
 _ROW = 20  # people in a row of the picture of odds
 _APART = 11  # pixels between two of them
 
@@ -100,27 +107,50 @@ def _ranked(name: str, comparison: Compared) -> Any:
 # People, epsilon and the width of an interval: what a survey must be to say something.
 
 
-def widths(
-    rows: Sequence[Mapping[str, Any]],
-    title: str,
-    about: Sequence[str],
-    n: int,
-    width: float | None,
-) -> Any:
+def people_drawn(n: int) -> list[int]:
+    """The numbers of people in a picture of widths, from a tenth of n to ten times as many."""
+    return [min(max(_LEAST_DRAWN, round(times * n)), MAX_PEOPLE) for times in _TIMES]
+
+
+@dataclass(frozen=True)
+class DrawnWidths:
+    """What a panel of widths draws."""
+
+    rows: Sequence[Mapping[str, Any]]  # with people, width, and the line, such as an epsilon
+    about: str
+    n: int  # the planned number of people
+    width: float  # the wanted one
+    notes: Sequence[str] = ()  # below the table of the widths
+
+    def table(self, title: str) -> Table:
+        """The widths with a row for each number of people and a column for each line."""
+        by_people: dict[int, dict[str, Any]] = {}
+        for row in self.rows:
+            line = by_people.setdefault(row["people"], {"people": f"{row['people']:,}"})
+            line[row["line"]] = f"{100 * row['width']:.3g}"
+        columns = [Column("people"), *(Column(line) for line in self.lines)]
+        notes = ["Widths of the interval in percentage points.", *self.notes]
+        return Table(columns, list(by_people.values()), notes, title)
+
+    @property
+    def lines(self) -> list[str]:
+        return list(dict.fromkeys(row["line"] for row in self.rows))
+
+
+def widths(drawn: DrawnWidths, title: str) -> Any:
     """The panel of one question: the width by the number of people, with a line for each epsilon.
 
-    Dashed lines mark the planned number of people and the wanted width, where there is one.
+    Dashed lines mark the planned number of people and the wanted width.
     """
     alt = require_altair()
-    budgets = list(dict.fromkeys(row["epsilon"] for row in rows))
-    names = [f"\N{GREEK SMALL LETTER EPSILON} {epsilon:.3g}" for epsilon in budgets]
+    names = [line.replace("epsilon", "\N{GREEK SMALL LETTER EPSILON}") for line in drawn.lines]
     data = [
         {
             "people": row["people"],
             "points": 100 * row["width"],
-            "line": names[budgets.index(row["epsilon"])],
+            "line": names[drawn.lines.index(row["line"])],
         }
-        for row in rows
+        for row in drawn.rows
     ]
     x = alt.X("people:Q", title=["people who answer the question", "(logarithmic scale)"])
     x = x.scale(type="log", nice=False).axis(
@@ -128,25 +158,40 @@ def widths(
     )
     y = alt.Y("points:Q", title=["width of the interval,", "percentage points (logarithmic)"])
     y = y.scale(type="log", nice=False, padding=14).axis(format="~g", grid=True)
+    # Each line has its name where it begins: all begin at the same number of people. Names that
+    # would stand on each other stand in a legend.
+    first = [next(row for row in data if row["line"] == name) for name in names]
+    points = sorted(row["points"] for row in first)
+    is_dense = any(high < _APART_TIMES * low for low, high in pairwise(points))
+    legend = (
+        alt.Legend(symbolSize=1200, labelLimit=0, orient="bottom", columns=2) if is_dense else None
+    )
     look = {
-        "strokeDash": alt.StrokeDash("line:N", title=None, sort=names, legend=None).scale(
+        "strokeDash": alt.StrokeDash("line:N", title=None, sort=names, legend=legend).scale(
             domain=names, range=[_DASHES[i % len(_DASHES)] for i in range(len(names))]
         )
     }
     base = alt.Chart(inline_data(data)).encode(x=x, y=y)
     lines = base.mark_line(color=INK, strokeWidth=1.6).encode(**look)
     dots = base.mark_point(filled=True, size=22, color=INK, opacity=1)
-    # Each line has its name where it begins: all begin at the same number of people.
-    first = [next(row for row in data if row["line"] == name) for name in names]
-    named = alt.Chart(inline_data(first)).encode(x=x, y=y, text="line:N")
+    named = alt.Chart(inline_data([] if is_dense else first)).encode(x=x, y=y, text="line:N")
     named = named.mark_text(align="left", dx=6, dy=-6, fontWeight="bold", color=INK)
-    marks = [alt.Chart(inline_data([{"people": n}])).encode(x="people:Q")]
-    if width is not None:
-        marks.append(alt.Chart(inline_data([{"points": 100 * width}])).encode(y="points:Q"))
+    marks = [
+        alt.Chart(inline_data([{"people": drawn.n}])).encode(x="people:Q"),
+        alt.Chart(inline_data([{"points": 100 * drawn.width}])).encode(y="points:Q"),
+    ]
     rules = [mark.mark_rule(color=TRUTH, strokeDash=[5, 3], strokeWidth=1.5) for mark in marks]
     return alt.layer(*rules, lines, dots, named).properties(
-        title=titled(title, about), width=WIDTH, height=_HEIGHT
+        title=titled(title, [drawn.about]), width=WIDTH, height=_HEIGHT
     )
+
+
+def draw_widths(panels: Mapping[str, DrawnWidths], path: str | None = None) -> Any:
+    """The picture of widths with a panel for each question, by its text."""
+    picture = page([widths(each, title) for title, each in panels.items()])
+    if path is not None:
+        save(picture, path, [each.table(title) for title, each in panels.items()])
+    return picture
 
 
 # -----------------------------------------------------------------------------------------------

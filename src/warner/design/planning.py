@@ -333,6 +333,7 @@ class Plan(Ranking[RankedMechanism]):
         wanted: the difference to detect, by whose number of people mechanisms are then sorted; None
             where none was named.
         by_epsilon: for a wanted difference, the fewest people at other budgets.
+        has_guess: whether the shares were guessed.
     """
 
     COLUMNS = (
@@ -356,6 +357,33 @@ class Plan(Ranking[RankedMechanism]):
     no_protection: RankedMechanism
     wanted: WantedDifference | None = None
     by_epsilon: tuple[BudgetRow, ...] = ()
+    has_guess: bool = False
+
+    def for_people(self, n: int, design_effect: float) -> Plan:
+        """The plan of n people who tell as much as this one's, who are n / design_effect."""
+
+        def needed(people: int | None) -> int | None:
+            return None if people is None else math.ceil(people * design_effect * (1 - 1e-12))
+
+        def default(errors: DefaultError | None) -> DefaultError | None:
+            return None if errors is None else replace(errors, people=needed(errors.people))
+
+        def of_survey(result: RankedMechanism) -> RankedMechanism:
+            return replace(
+                result,
+                people=needed(result.people),
+                default=default(result.default),
+                guessed=default(result.guessed),
+            )
+
+        without = of_survey(self.no_protection)
+        return replace(
+            self,
+            n=n,
+            results=tuple(map(of_survey, self.results)),
+            no_protection=without,
+            settings={**self.settings, "no_protection": without.row()},
+        )
 
     def best_beside(self, mechanism: Mechanism) -> Plan:
         """The best mechanism and the given one alone, which may be the best."""
@@ -390,7 +418,7 @@ class Plan(Ranking[RankedMechanism]):
         """Which error is which."""
         first, notes = self.best, []
         if self.loss != "w1":
-            at = "equal" if first.guessed is None else "as you guessed"
+            at = "as you guessed" if self.has_guess else "equal"
             notes.append(
                 "unbiased: the error of the estimate with -m inversion, which is right on average, "
                 f"if the shares are {at}."
@@ -717,6 +745,7 @@ def plan(
         without,
         difference_wanted,
         bought,
+        guess is not None,
         settings=settings,
     )
 

@@ -26,7 +26,7 @@ from warner._core.progress import steps
 from warner._core.table import Column, Table
 from warner._core.text import canonical
 from warner.channels import Channel, LikelihoodOperator
-from warner.design.charts import widths
+from warner.design.charts import DrawnWidths, draw_widths, people_drawn
 from warner.design.default_errors import (
     can_simulate,
     distance_of_values,
@@ -49,7 +49,6 @@ from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, threads_for
 from warner.mechanisms import Mechanism, from_header
-from warner.results.drawing import page, save
 from warner.results.intervals import (
     available_kind,
     interval,
@@ -288,8 +287,6 @@ _OF_NUMBERS = ("SquareWave", "Piecewise")
 _RUNS, _FEWER, _LEAST = 6, 3, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
 _NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
-_TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of people, in a picture of widths
-_LEAST_DRAWN = 20  # people in that picture
 # Their errors are at least those of another candidate: UnaryEncoding with variant='oue'
 # for LocalHashing, whose reports cannot be listed, and Laplace for noise on integers. Exponential
 # spends half of its epsilon on its normaliser.
@@ -432,8 +429,7 @@ class Proposal:
             mask = offer.mechanism.sensitive_mask
             scenarios = tuple(_of_protected(each, mask) for each in self.scenarios)
             width_of = _share_widths(offer.mechanism, scenarios[0], self.n, offer.expected)
-            for times in _TIMES:
-                people = min(max(_LEAST_DRAWN, round(times * self.n)), MAX_PEOPLE)
+            for people in people_drawn(self.n):
                 row = {"epsilon": offer.epsilon, "mechanism": offer.name, "people": people}
                 if width := width_of(people):
                     rows.append({**row, "width": width})
@@ -455,7 +451,25 @@ class Proposal:
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
-        return draw_widths({title or "How many people are needed": self}, path)
+        title = title or "How many people are needed"
+        return draw_widths({title: self.drawn_widths(title)}, path)
+
+    def drawn_widths(self, question: str) -> DrawnWidths:
+        """What the picture of the widths shows of a question."""
+        rows = self.width_rows()
+        if not rows:
+            rule = "has nothing to show: the reports do not limit any share"
+            raise ArgumentError("plot", rule, question)
+        about = (
+            f"width of the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
+            "%, with the mechanism that errs least at each epsilon; dashed: "
+            f"{self.n:,} people, and the wanted width of {100 * self.width:.3g} points"
+        )
+        rows = [{**row, "line": f"epsilon {row['epsilon']:.3g}"} for row in rows]
+        used = {row["line"]: row["mechanism"] for row in rows}
+        named = [f"{name} at {line}" for line, name in used.items()]
+        named = [*set(used.values())] if len(set(used.values())) == 1 else named
+        return DrawnWidths(rows, about, self.n, self.width, [f"Mechanism: {'; '.join(named)}."])
 
     def to_json(self) -> dict[str, Any]:
         """The proposal as JSON data."""
@@ -468,42 +482,6 @@ class Proposal:
             "best": self.best.row(),
             "offers": [offer.row() for offer in self.offers],
         }
-
-
-def draw_widths(proposals: Mapping[str, Proposal], path: str | None = None) -> Any:
-    """The picture of :meth:`Proposal.plot` with a panel for each question, by its text."""
-    panels, tables = [], []
-    for question, each in proposals.items():
-        rows = each.width_rows()
-        if not rows:
-            raise ArgumentError(
-                "plot", "has nothing to show: the reports do not limit any share", question
-            )
-        about = (
-            f"width of the {100 * each.level:.4g} % interval of a share of {100 * each.share:.3g} "
-            "%, with the mechanism that errs least at each epsilon; dashed: "
-            f"{each.n:,} people, and the wanted width of {100 * each.width:.3g} points"
-        )
-        panels.append(widths(rows, question, [about], each.n, each.width))
-        tables.append(_table_of_widths(question, rows))
-    picture = page(panels)
-    if path is not None:
-        save(picture, path, tables)
-    return picture
-
-
-def _table_of_widths(question: str, rows: list[dict[str, Any]]) -> Table:
-    """The widths with a row for each number of people and a column for each epsilon."""
-    by_people: dict[int, dict[str, Any]] = {}
-    for row in rows:
-        line = by_people.setdefault(row["people"], {"people": f"{row['people']:,}"})
-        line[str(row["epsilon"])] = f"{100 * row['width']:.3g}"
-    used = {row["epsilon"]: row["mechanism"] for row in rows}
-    columns = [Column("people"), *(Column(str(e), f"epsilon {e:.3g}") for e in used)]
-    named = [f"{name} at epsilon {e:.3g}" for e, name in used.items()]
-    named = [*set(used.values())] if len(set(used.values())) == 1 else named
-    notes = ["Widths of the interval in percentage points.", f"Mechanism: {'; '.join(named)}."]
-    return Table(columns, list(by_people.values()), notes, question)
 
 
 def propose(

@@ -19,6 +19,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError
 
 _SIMPLE = 1000  # the largest denominator that a float is taken for
 _MOST_CARDS = 100
+_FEW_CARDS = 20  # in a pack for chances that are searched for
 DEVICES = ("coin", "die", "dice", "birthday", "cards", "spinner")
 
 
@@ -145,6 +146,20 @@ def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:
             raise ArgumentError("by", f"must give the {texts}", repr(by), remedy)
         return draw
     return next(draw for make in makers.values() if (draw := make(chances)) is not None)
+
+
+def usual_chances(by: str) -> list[Fraction]:
+    """The chances that a device gives without effort; none of a spinner, which has any.
+
+    >>> usual_chances("coin")
+    [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
+    """
+    if by == "dice":
+        return [Fraction(n, 36) for n in _AT_MOST[:-1]]
+    if by == "cards":
+        return sorted({Fraction(n, of) for of in range(2, _FEW_CARDS + 1) for n in range(1, of)})
+    of = {"coin": 4, "die": 6, "birthday": 365}.get(by, 1)
+    return [Fraction(n, of) for n in range(1, of)]
 
 
 def _faces(chances: Sequence[Fraction], total: int) -> list[tuple[int, int]] | None:

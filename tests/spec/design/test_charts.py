@@ -216,8 +216,8 @@ def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
     for command, sentence in (
         (("audit", "hours.toml", "--plot", "p.svg"), "none of their reports stands for"),
         (
-            ("plan", "--design", "crosswise:1/4", "--plot", "p.svg"),
-            "works only with a study file or a draft",
+            ("plan", "--design", "forced:a=1/10,b=1/5,c=1/20", "--plot", "p.svg"),
+            "designs with two answers",
         ),
         (("plan", "draft.toml", "--plot", "p.gif"), "must end in .png"),
         (("plan", "draft.toml", "--plot", "draft.toml"), "must not be one of the inputs"),

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import math
 import re
 from pathlib import Path
 
@@ -265,17 +266,19 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     assert "For ±4 points about 917 people are needed" in said
     # Several in one table, the fewest people first; at 50 % the order is another one.
     both = (*unrelated, "--design", "forced:yes=1/6,no=1/12", "--width", "0.08")
-    first, second = run("plan", *both, "--groups", "4").stdout.splitlines()[2:4]
+    first, second = run("plan", *both, "--groups", "4").stdout.splitlines()[3:5]
     assert first.startswith("unrelated:2/3,1/4") and first.endswith(" 917")
-    assert "±8.6 points" in first and second.endswith(" 924")
-    first = run("plan", *both, "--share", "0.5").stdout.splitlines()[2]
+    assert "±8.6" in first and second.endswith(" 924")
+    first = run("plan", *both, "--share", "0.5").stdout.splitlines()[3]
     assert first.startswith("forced:yes") and first.endswith("1,060")
     some = ("--design", "triangular:1/4", "--design", "warner:2/3", "--difference", "0.1")
-    assert "1.39 (yes only)" in run("plan", *some).stdout
+    assert "yes only" in run("plan", *some).stdout
     said = run("plan", "--design", "kuk:0.8,0.3,3", "--people", "300", "--difference", "0.1").stdout
     assert (
         "Kuk (the design)" in said
         and "RandomizedResponse protects as much and has a smaller error" in said
+        # Three draws: (.8 / .3)^3 = 512/27 to 1 against (.7 / .2)^3 = 343/8 to 1
+        and "On paper it is the design warner:343/351." in said
     )
     data = json.loads(run("plan", "--design", "triangular:1/4", "--json").stdout)
     assert [row["mechanism"] for row in data["triangular:1/4"]["results"]] == ["Triangular"]
@@ -289,7 +292,11 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     assert "" not in row.values() and "people" not in row
     for wrong, remedy in (
         (["--design", "cheating:1/4,3/4"], "one card for everybody"),
-        (["--design", "crosswise"], "crosswise:1/4"),
+        (["--design", "kuk"], "kuk:4/5,1/5"),
+        (["--design", "warner", "--people", "100", "--width", "0.05"], "without any protection"),
+        (["--design", "crosswise:1/4", "--n", "80"], "Did you mean --people?"),
+        (["--design", "crosswise:1/4", "--sizes", "9,9", "--groups", "3"], "each of 3 groups"),
+        (["--design", "warner:2/3", "--sizes", "9", "--difference", "0.1"], "two groups or more"),
         ([], "--design crosswise:1/4"),
         (["--design", "crosswise:1/4", "--write", "x.toml"], "--write: is for a study file"),
         (["--design", "crosswise:1/4", "--loss", "w1"], "must be l1 or l2"),
@@ -298,6 +305,85 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
         (["--design", "crosswise:1/4", "--difference", "2"], "Write 0.02 for 2 points."),
     ):
         assert remedy in run("plan", *wrong, ok=False).output
+
+
+def test_a_file_of_planned_designs_has_the_columns_of_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "compare.csv"
+    options = ("--design", "crosswise:1/4", "--design", "forced:yes=1/6,no=1/12", "--people", "800")
+    run("plan", *options, "--share", "0.2", "--sizes", "400,150", "-o", str(path))
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    assert [row["design"] for row in rows] == ["forced:yes=1/6,no=1/12", "crosswise:1/4"]
+    assert list(rows[0]) == [
+        *("design", "epsilon", "share", "width", "width_400", "width_150"),
+        *("wanted_width", "people_for_width"),
+    ]
+    assert float(rows[1]["epsilon"]) == pytest.approx(math.log(3))
+    # lambda = .25 + .5 * .2 = .35
+    half = 1.96 * math.sqrt(0.35 * 0.65 / 400) / 0.5
+    assert float(rows[1]["width_400"]) == pytest.approx(2 * half, rel=1e-3)
+
+
+def test_chances_are_found_for_a_wanted_interval() -> None:
+    """Chances of another draw, or ones that are larger or smaller than needed, are rejected."""
+    options = ("--people", "800", "--share", "0.2", "--width", "0.08", "--csv")
+
+    def half(p: float, people: float = 800) -> float:
+        says = p * 0.2 + (1 - p) * 0.8
+        return 1.96 * math.sqrt(says * (1 - says) / people) / abs(1 - 2 * p)
+
+    text = run("plan", "--design", "crosswise", *options).stdout
+    found = {row["by"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert found["birthday"]["design"] == "crosswise:42/365" and "die" not in found
+    assert half(42 / 365) < 0.04 < half(43 / 365) and half(1 / 9) < 0.04 < half(2 / 17)
+    assert found["cards"]["design"] == "crosswise:1/9"
+    text = run("plan", "--design", "crosswise", *options, "--design-effect", "1.3").stdout
+    found = {row["by"]: row for row in csv.DictReader(io.StringIO(text))}
+    number = int(found["birthday"]["design"].removeprefix("crosswise:").removesuffix("/365"))
+    assert half(number / 365, 800 / 1.3) < 0.04 < half((number + 1) / 365, 800 / 1.3)
+    for name, at_die in (
+        ("warner", "5/6"),
+        ("forced", "yes=1/6,no=1/6"),
+        ("unrelated", "2/3,1/2"),
+        ("mangat", "5/6"),
+        ("triangular", "1/6"),
+    ):
+        wide = ("--people", "800", "--share", "0.2", "--width", "0.1", "--csv")
+        text = run("plan", "--design", name, *wide).stdout
+        found = {row["by"]: row for row in csv.DictReader(io.StringIO(text))}
+        assert found["die"]["design"] == f"{name}:{at_die}"
+
+
+def test_a_difference_is_planned_for_the_sizes_of_its_groups() -> None:
+    options = ("--design", "crosswise:1/4", "--share", "0.2", "--difference", "0.1")
+    equal = run("plan", *options, "--people", "800").stdout
+    assert "The share is assumed to be 20 % (--share)." in equal and "as you guessed" in equal
+    said = run("plan", *options, "--people", "800", "--sizes", "400,400").stdout
+    power = warner.theory.power_for_difference
+    design = warner.designs.from_text("crosswise:1/4")
+    both = power(design, 0.1, 800, [0.8, 0.2])
+    assert f"Groups of 400 and 400: power {both:.2g}; " in said and "equally frequent" not in said
+    # 1/600 + 1/150 = 2/240: as two groups of 240
+    said = run("plan", *options, "--people", "750", "--sizes", "600,150").stdout
+    assert f"Groups of 600 and 150: power {power(design, 0.1, 480, [0.8, 0.2]):.2g}; " in said
+    needed = warner.theory.people_for_difference(design, 0.1, [0.8, 0.2])
+    assert f"{math.ceil(needed * 750 / 480):,} people needed in all" in said
+    effect = run("plan", *options, "--people", "800", "--design-effect", "2", "--json").stdout
+    planned = json.loads(effect)["crosswise:1/4"]
+    assert planned["people"] == 2 * needed
+    assert planned["power"] == pytest.approx(power(design, 0.1, 400, [0.8, 0.2]))
+
+
+def test_a_plan_of_a_study_with_a_design_uses_the_share(tmp_path: Path) -> None:
+    study, picture = tmp_path / "s.toml", tmp_path / "p.html"
+    study.write_text('[attributes.a]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n')
+    options = ("--share", "0.2", "--people", "800", "--plot", str(picture))
+    said = run("plan", str(study), *options).stdout
+    assert "With 800 people, the 95 % interval of a share of 20 % is about ±6.6 points" in said
+    page = picture.read_text()
+    assert "crosswise:1/4" in page and "no protection" in page
+    study.write_text("[attributes.a]\nvalues = [1, 2]\nepsilon = 1.0\n")
+    said = run("plan", str(study), "--design-effect", "1.3", ok=False).output
+    assert "--design-effect: works only with --design" in said
 
 
 # Tables without a study: counts, or a row for each person.

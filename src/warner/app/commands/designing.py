@@ -29,7 +29,6 @@ from warner.app.commands.options import (
 from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
-    PlannedDesign,
     about_crowds,
     about_rounds,
     comments,
@@ -53,14 +52,21 @@ from warner.app.what_files_hold import (
 from warner.collector.scripts import scripts_digest
 from warner.collector.survey_document import about_fingerprint
 from warner.design.audits import audit as audit_mechanism
-from warner.design.charts import odds, table_of_odds
+from warner.design.charts import DrawnWidths, draw_widths, odds, table_of_odds
 from warner.design.default_errors import MOST_SIMULATED, can_simulate, loss_of
-from warner.design.planning import Plan, plan as make_plan
+from warner.design.paper_plans import (
+    SEARCHED,
+    PlannedDesign,
+    designs_of_width,
+    table_of_designs,
+    widths_of_designs,
+)
+from warner.design.planning import Plan, WantedDifference, plan as make_plan
 from warner.design.privacy_words import Example, example_of, patterns_of
-from warner.design.proposal import DEFAULT_WIDTH, Proposal, around, draw_widths
+from warner.design.proposal import DEFAULT_WIDTH, around
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
-from warner.designs import from_text
+from warner.designs import PaperDesign, from_text
 from warner.designs.texts import NAMES_OF_GROUPS, name_of
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
@@ -77,7 +83,8 @@ from warner.studies.study import Study
     metavar="NAME:P",
     multiple=True,
     help="In place of STUDY: a design for paper, such as crosswise:1/4. It is compared with the "
-    "best mechanism that protects as much; several designs (repeat the option) with each other.",
+    "best mechanism that protects as much; several designs (repeat the option) with each other. "
+    "Without chances, such as crosswise: the chances with the least epsilon that reach --width.",
 )
 @click.option(
     "--people",
@@ -151,6 +158,14 @@ from warner.studies.study import Study
     "the study's public columns.",
 )
 @click.option(
+    "--design-effect",
+    type=click.FloatRange(1),
+    default=1.0,
+    show_default=True,
+    help="For designs on paper: how many times as many people the survey needs as one that draws "
+    "people one by one, because of clusters or weights, such as 1.3.",
+)
+@click.option(
     "--write",
     metavar="FILE",
     help="For a draft: write the study with the proposed mechanisms and epsilons to this file. "
@@ -190,7 +205,7 @@ from warner.studies.study import Study
     "plot_path",
     metavar="FILE",
     help="Draw how wide the interval of the share --share is for any number of people, with a line "
-    f"for each epsilon: {FORMATS}. The dashed lines show --people and --width.",
+    f"for each epsilon or --design: {FORMATS}. The dashed lines show --people and --width.",
 )
 @written
 def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices: Any) -> None:
@@ -236,10 +251,11 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
             "STUDY", rule, None, "For example, run: warner plan --design crosswise:1/4"
         )
     plot_path = choices["plot_path"]
-    if plot_path is not None and (designs or is_tally_file(str(study))):
-        rule = "works only with a study file or a draft, not with --design or a tally"
+    if plot_path is not None and study is not None and is_tally_file(study):
+        rule = "works only with a study file, a draft or --design, not with a tally"
         raise ArgumentError("--plot", rule)
     if study is None:
+        output.check(plot=plot_path)
         _plan_on_paper(designs, output, choices)
         return
     output.check(study, plot=plot_path)
@@ -251,6 +267,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         rule = "needs a study, but this draft lacks mechanisms or epsilons"
         raise ArgumentError("--shuffled", rule, None, "Complete it with --write first")
     if draft.missing:
+        _refuse_design_effect()
         _propose(draft, output, choices)
         return
     if choices["write"] is not None:
@@ -267,10 +284,22 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         for (name, inner), block in zip(alone.items(), draw.blocks, strict=False):
             if len(block) == 1:
                 chosen[before + name], people[before + name] = inner, numbers[name]
+    on_paper = {
+        name: _on_paper(name, mechanism, choices)
+        for name, mechanism in chosen.items()
+        if isinstance(mechanism, PaperDesign)
+    }
+    if len(on_paper) < len(chosen):
+        _refuse_design_effect()
     plans = {
         attribute: result
         for attribute, mechanism in steps(chosen.items(), "planning")
-        if (result := _planned(attribute, mechanism, choices, people.get(attribute))) is not None
+        if (
+            result := on_paper[attribute].ranking
+            if attribute in on_paper
+            else _planned(attribute, mechanism, choices, people.get(attribute))
+        )
+        is not None
     }
 
     of_study = grouped_mechanisms(draft.study) if choices["shuffled"] else {}
@@ -286,7 +315,11 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
             draft,
             plot_path,
             {
-                name: around(mechanism, people.get(name, choices["people"]), *aims)
+                name: widths_of_designs([on_paper[name]])
+                if name in on_paper
+                else around(mechanism, people.get(name, choices["people"]), *aims).drawn_widths(
+                    name
+                )
                 for name, mechanism in steps(questions.items(), "planning")
             },
         )
@@ -297,7 +330,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         for question, draw in draws.items():
             show_blocks(draw, choices["people"], question)
         for attribute, result in plans.items():
-            show_plan(attribute, result, chosen[attribute])
+            show_plan(attribute, result, chosen[attribute], on_paper.get(attribute))
         if plans:
             terminal.explain(WEIGHT)
         terminal.show(*about_crowds(crowds, draft.study.public))
@@ -305,7 +338,10 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
             show_gain(gain, draft.study.epsilon)
 
     def data() -> dict[str, Any]:
-        planned = {name: result.to_json() for name, result in plans.items()}
+        planned = {
+            name: result.to_json() | (on_paper[name].row() if name in on_paper else {})
+            for name, result in plans.items()
+        }
         return planned | ({"shuffled": {n: vars(c) for n, c in crowds.items()}} if crowds else {})
 
     output.write(
@@ -317,12 +353,12 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     )
 
 
-def _draw(draft: Draft, path: str, proposals: Mapping[str, Proposal]) -> None:
+def _draw(draft: Draft, path: str, panels: Mapping[str, DrawnWidths]) -> None:
     """Write the picture of the widths of all questions, with the texts of those that have one."""
-    if not proposals:
+    if not panels:
         raise ArgumentError("--plot", "has nothing to show: no question is planned")
     texts = draft.study.labels
-    draw_widths({texts.get(name, name): each for name, each in proposals.items()}, path)
+    draw_widths({texts.get(name, name): each for name, each in panels.items()}, path)
     say_written(path)
 
 
@@ -341,39 +377,58 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
         rule = "ranks mechanisms beside one design"
         raise ArgumentError("--loss", rule, None, "Leave it out, or plan one design")
     share = choices["share"] if is_given("share") else 0.5
-    groups = choices["groups"] if is_given("groups") else 1
-    sizes = _sizes(choices["sizes"], choices["people"], groups)
-    planned = {text: _on_paper(text, share, sizes, choices) for text in texts}
-    rows = [
-        {"design": each.design.text, **row}
-        | (each.row() if result.mechanism is each.design else dict.fromkeys(each.row()))
-        for each in planned.values()
-        for result, row in zip(each.ranking.results, each.ranking.rows(), strict=True)
-    ]
-    keys = [key for key in rows[0] if any(row.get(key) is not None for row in rows)]
+    people, effect = choices["people"], choices["design_effect"]
+    stated: list[tuple[str | None, PaperDesign]] = []
+    for text in texts:
+        if text in SEARCHED:  # a name without chances
+            stated += designs_of_width(text, choices["width"], people / effect, share)
+        elif name_of(text) in NAMES_OF_GROUPS:
+            rule = "must be a design with one card for everybody"
+            raise ArgumentError("--design", rule, text, "For example --design warner:2/3")
+        else:
+            stated.append((None, from_text(text)))
+    planned = [_on_paper(design.text, design, choices, by) for by, design in stated]
+    if choices["plot_path"] is not None:
+        title = "Designs on paper" if len(planned) > 1 else planned[0].design.text
+        draw_widths({title: widths_of_designs(planned)}, choices["plot_path"])
+        say_written(choices["plot_path"])
     output.write(
-        lambda: show_on_paper(list(planned.values())),
-        lambda: {
-            each.design.text: {**each.ranking.to_json(), **each.row()} for each in planned.values()
-        },
-        lambda: table_of_rows({key: row.get(key) for key in keys} for row in rows),
+        lambda: show_on_paper(planned),
+        lambda: {each.design.text: {**each.ranking.to_json(), **each.row()} for each in planned},
+        lambda: table_of_designs(planned),
     )
 
 
 def _on_paper(
-    text: str, share: float, sizes: Sequence[int], choices: Mapping[str, Any]
+    name: str, design: PaperDesign, choices: Mapping[str, Any], by: str | None = None
 ) -> PlannedDesign:
-    """What to expect of one design for paper."""
-    if name_of(text) in NAMES_OF_GROUPS:
-        rule = "must be a design with one card for everybody"
-        raise ArgumentError("--design", rule, text, "For example --design warner:2/3")
-    design = from_text(text)
-    has_share = is_given("share")
+    """What to expect of one design for paper, of a question or without a study."""
+    has_share, has_sizes = is_given("share"), choices["sizes"] is not None
     if has_share and design.domain.size != 2:
-        raise ArgumentError("--share", "is of designs with two answers", text, "Leave it out")
-    ranking = _planned(text, design, choices, None, [1 - share, share] if has_share else None)
+        raise ArgumentError("--share", "is of designs with two answers", name, "Leave it out")
+    share = choices["share"] if has_share else 0.5
+    sizes = _sizes(
+        choices["sizes"], choices["people"], choices["groups"] if is_given("groups") else 1
+    )
+    difference = None
+    if has_sizes and choices["difference"] is not None:
+        if len(sizes) < 2:
+            rule = "must have two groups or more for --difference"
+            raise ArgumentError("--sizes", rule, repr(choices["sizes"]))
+        difference = WantedDifference(choices["difference"], len(sizes), choices["power"])
+        choices = {**choices, "difference": None}
+    theta = [1 - share, share] if has_share else None
+    ranking = _planned(name, design, choices, None, theta)
     assert ranking is not None
-    return PlannedDesign(design, ranking, share, choices["width"], sizes)
+    width, effect = choices["width"], choices["design_effect"]
+    return PlannedDesign(design, ranking, share, width, sizes, difference, effect, by)
+
+
+def _refuse_design_effect() -> None:
+    """Refuse an allowance that only plans of designs on paper make."""
+    if is_given("design_effect"):
+        rule = "works only with --design, or with a study whose questions all have a design"
+        raise ArgumentError("--design-effect", rule, None, "Leave it out")
 
 
 def _gain(draft: Draft) -> float:
@@ -411,9 +466,11 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
             draft,
             choices["plot_path"],
             {
-                name: each.proposal
-                if len(each.proposal.offers) > 1
-                else around(each.proposal.mechanism, each.proposal.n, *aims[1:])
+                name: (
+                    each.proposal
+                    if len(each.proposal.offers) > 1
+                    else around(each.proposal.mechanism, each.proposal.n, *aims[1:])
+                ).drawn_widths(name)
                 for name, each in planned.items()
             },
         )
@@ -468,6 +525,9 @@ def _sizes(stated: str | None, people: int, groups: int) -> list[int]:
         if not sizes or min(sizes) < 1:
             rule = "must be whole numbers of people, such as 800,700,500"
             raise ArgumentError("--sizes", rule, repr(stated))
+        if is_given("groups") and len(sizes) != groups:
+            rule = f"must be one number for each of {groups} groups (--groups)"
+            raise ArgumentError("--sizes", rule, repr(stated), "Leave out --groups")
         return sizes
     return [max(1, people // groups)] if groups > 1 else []
 
@@ -498,11 +558,11 @@ def _planned(
             "or ULDP"
         )
     else:
-        near = loss == "w1"
+        near, n, effect = loss == "w1", people or choices["people"], choices["design_effect"]
         result = make_plan(
             domain,
             mechanism.requested,
-            people or choices["people"],
+            max(1, math.floor(n / effect)),
             guarantee.sensitive,
             theta,
             loss,
@@ -510,6 +570,8 @@ def _planned(
             also={type(mechanism).__name__: mechanism} if near or mechanism.is_on_paper else None,
             **{name: choices[name] for name in _OF_PLANS},
         )
+        if effect != 1:
+            result = result.for_people(n, effect)
         return result.best_beside(mechanism) if mechanism.is_on_paper else result
     click.echo(f"{attribute} is left out: {about}.", err=True)
     return None

@@ -1,0 +1,268 @@
+"""Plans of designs on paper: expected intervals, and the chances that a wanted interval allows."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from warner._core.errors import ArgumentError
+from warner._core.table import Column, Table, as_text
+from warner.design.charts import DrawnWidths, people_drawn
+from warner.design.default_errors import is_same_law, law_of
+from warner.design.planning import Plan, RankedMechanism, WantedDifference
+from warner.designs import PaperDesign, from_text
+from warner.designs.chances import DEVICES, usual_chances
+from warner.domains import Domain
+from warner.mechanisms import Mechanism
+from warner.results.intervals import normal_quantile
+from warner.theory import expected_loss, people_for_difference, power_for_difference
+
+# Of each design of two answers, the one with the least error of those that protect as much, by its
+# smaller chance: the one of the less likely report. Smaller chances have a larger epsilon.
+_BY_CHANCE: Mapping[str, Callable[[Fraction], str]] = {
+    "warner": lambda p: f"warner:{1 - p}",
+    "crosswise": lambda p: f"crosswise:{p}",
+    "forced": lambda p: f"forced:yes={p},no={p}",
+    "unrelated": lambda p: f"unrelated:{1 - 2 * p},1/2",
+    "triangular": lambda p: f"triangular:{p}",
+    "mangat": lambda p: f"mangat:{1 - p}",
+}
+SEARCHED = frozenset(_BY_CHANCE)
+_MOST_DRAWN = 4  # designs in a picture, whose lines are told apart by their dashes
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two groups of people, and a difference between them that a test should detect."""
+
+    sizes: tuple[int, int]
+    power: float  # the probability that a test of these two groups detects it
+    people: int  # needed in all groups, in the proportions that they have
+
+
+@dataclass(frozen=True)
+class PlannedDesign:
+    """A design for paper, with what to expect of it."""
+
+    design: PaperDesign
+    ranking: Plan  # in which the design is one of the results
+    share: float  # of the answer that is asked for, whose interval is expected
+    wanted: float  # the wanted width of the interval
+    sizes: Sequence[int]  # numbers of people in groups, whose intervals are said too
+    difference: WantedDifference | None = None  # between groups of these sizes
+    design_effect: float = 1.0
+    by: str | None = None  # what people draw with, where the chances were searched for
+
+    @property
+    def result(self) -> RankedMechanism:
+        """The design among the mechanisms that protect as much."""
+        return next(each for each in self.ranking.results if each.mechanism is self.design)
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the error is that of one share: of two answers, by their squared errors."""
+        return self.ranking.loss == "l2" and self.design.domain.size == 2
+
+    def width(self, people: int) -> float:
+        """The width of the 95 % interval with so many people."""
+        return _width(self.result.error * self.ranking.n / people)
+
+    @property
+    def people_for_width(self) -> int:
+        """How many people the wanted width needs."""
+        times = self.width(self.ranking.n) / self.wanted
+        return math.ceil(float(f"{self.ranking.n * times**2:.3g}"))
+
+    @property
+    def protected(self) -> str | None:
+        """Which answers the design protects, where it does not protect all."""
+        if self.design.sensitive_mask is None:
+            return None
+        return f"{', '.join(map(as_text, self.design.sensitive))} only"
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every two groups, and what the wanted difference between them needs."""
+        if self.difference is None:
+            return []
+        points, theta = self.difference.difference, _theta(self.design.domain, self.share)
+        equal = people_for_difference(self.design, points, theta, 2, self.difference.power)
+        made = []
+        for first, second in itertools.combinations(self.sizes, 2):
+            # Two equal groups of so many people together have the same error of a difference.
+            alike = 4 * first * second / (first + second) / self.design_effect
+            people = max(1, math.floor(alike))
+            power = power_for_difference(self.design, points, people, theta)
+            needed = math.ceil(sum(self.sizes) * equal / alike * (1 - 1e-12))
+            made.append(Pair((first, second), power, needed))
+        return made
+
+    @property
+    def hardest(self) -> Pair | None:
+        """The two groups whose difference needs the most people."""
+        return max(self.pairs, key=lambda pair: pair.people, default=None)
+
+    @property
+    def better(self) -> PaperDesign | None:
+        """The design on paper that protects as much with the least error; None if unknown."""
+        best = self.ranking.best.mechanism
+        if best is self.design or best is None:
+            return None
+        odds = self.design.law.ratio()
+        for name in (self.design.short_name, "warner", "triangular"):
+            chance = 1 / odds if name in ("triangular", "mangat") else 1 / (1 + odds)
+            if name in _BY_CHANCE:
+                made = from_text(_BY_CHANCE[name](chance), self.design.domain)
+                if is_same_law(law_of(made), law_of(best)):
+                    return made
+        return None
+
+    def row(self) -> dict[str, Any]:
+        """What a file says of the design."""
+        hardest = self.hardest
+        row: dict[str, Any] = {
+            "design": self.design.text,
+            "by": self.by,
+            "epsilon": self.design.requested,
+            "protects": self.protected,
+            "people": self.result.people if hardest is None else hardest.people,
+            "power": self.result.power if hardest is None else hardest.power,
+        }
+        if self.has_width:
+            row |= {
+                "share": self.share,
+                "width": self.width(self.ranking.n),
+                **{f"width_{n}": self.width(n) for n in self.sizes},
+                "wanted_width": self.wanted,
+                "people_for_width": self.people_for_width,
+            }
+        return {key: value for key, value in row.items() if value is not None}
+
+
+def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
+    """What the picture of the widths shows of designs, beside answers without protection."""
+    first = planned[0]
+    domain, n = first.design.domain, first.ranking.n
+    if not all(each.has_width for each in planned):
+        rule = "shows intervals of one share, so it needs designs with two answers and the loss l2"
+        raise ArgumentError("--plot", rule)
+    if len(planned) > _MOST_DRAWN:
+        rule = f"shows at most {_MOST_DRAWN} designs"
+        raise ArgumentError("--plot", rule, f"{len(planned)} designs")
+    direct = expected_loss(domain, _theta(domain, first.share), 1, "l2") * first.design_effect
+    rows = [
+        {"line": each.design.text, "people": people, "width": each.width(people)}
+        for each in planned
+        for people in people_drawn(n)
+    ]
+    rows += [
+        {"line": "no protection", "people": people, "width": _width(direct / people)}
+        for people in people_drawn(n)
+    ]
+    about = (
+        f"width of the 95 % interval of a share of {100 * first.share:.3g} %; dashed: {n:,} "
+        f"people, and the wanted width of {100 * first.wanted:.3g} points"
+    )
+    if first.design_effect != 1:
+        about += f"; design effect {first.design_effect:.4g}"
+    return DrawnWidths(rows, about, n, first.wanted)
+
+
+def _width(error: float) -> float:
+    """The width of the 95 % interval of one of two shares, 2 * 1.96 sqrt(error / 2)."""
+    return 2 * normal_quantile(0.95) * math.sqrt(error / 2)
+
+
+def _theta(domain: Domain, share: float) -> list[float] | None:
+    """The shares of two answers; None for more, which are taken as equally common."""
+    return [1 - share, share] if domain.size == 2 else None
+
+
+def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
+    """Designs beside each other, the fewest people for the wanted width first.
+
+    Where chances were searched for, the least epsilon is first.
+    """
+    first = planned[0]
+    rows = [each.row() for each in planned]
+    widths = {"width": first.ranking.n} | {f"width_{n}": n for n in first.sizes}
+    columns = [
+        Column("design"),
+        Column("by", "drawn with", priority=2 if any(each.by is None for each in planned) else 0),
+        Column("epsilon", unit="epsilon"),
+        Column("protects"),
+        Column("share", unit="data"),
+        *(Column(key, f"{n:,}", "half_width") for key, n in widths.items()),
+        Column("wanted_width", unit="data"),
+        Column("people_for_width", f"people for {_points(first.wanted)}", "people"),
+        Column("power", unit="probability", priority=1, decimals=2),
+        Column("people", "people needed", "people"),
+    ]
+    said = [each for each in columns if any(each.key in row for row in rows)]
+    is_searched = any(each.by is not None for each in planned)
+    rows.sort(key=lambda row: row["epsilon"] if is_searched else row.get("people_for_width") or 0)
+    title = ""
+    if any(each.has_width for each in planned):
+        title = (
+            f"95 % intervals of a share of {100 * first.share:.3g} %, in points, by the number of "
+            "people"
+        )
+    keys = [each.key for each in said]
+    return Table(said, [{key: row.get(key) for key in keys} for row in rows], title=title)
+
+
+def _points(width: float) -> str:
+    return Column("width", unit="half_width").cells([{"width": width}])[0]
+
+
+def designs_of_width(
+    name: str, width: float, people: float, share: float
+) -> list[tuple[str, PaperDesign]]:
+    """The chances of a design with the least epsilon that reach a width, for each kind of draw.
+
+    Args:
+        name: of the design, one of ``SEARCHED``.
+        width: of the 95 % interval of ``share``, at most.
+        people: who answer; as many as a simple sample that tells as much has.
+
+    Returns:
+        (what people draw with, the design), the least epsilon first.
+
+    Raises:
+        ArgumentError: a width that so many people do not reach.
+
+    >>> [(by, each.text) for by, each in designs_of_width("crosswise", 0.08, 800, 0.2)]
+    [('birthday', 'crosswise:42/365'), ('cards', 'crosswise:1/9'), ('dice', 'crosswise:1/12')]
+    """
+    made: list[tuple[str, PaperDesign]] = []
+
+    def reached(subject: Mechanism | Domain) -> float:
+        return _width(expected_loss(subject, [1 - share, share], 1, "l2") / people)
+
+    for by in DEVICES:
+        for chance in sorted(usual_chances(by), reverse=True):
+            # Some chances are too large for a design, or none that this draw has.
+            with contextlib.suppress(ArgumentError):
+                if name not in ("triangular", "mangat") and chance >= Fraction(1, 2):
+                    continue
+                design = from_text(_BY_CHANCE[name](chance))
+                if reached(design) <= width:
+                    design.card(by=by)
+                    made.append((by, design))
+                    break
+    if not made:
+        domain = from_text(_BY_CHANCE[name](Fraction(1, 4))).domain
+        least = reached(domain)
+        enough = math.ceil(float(f"{people * (least / width) ** 2:.3g}"))
+        rule = (
+            f"is too small for this number of people: without any protection the interval is "
+            f"{_points(least)} points"
+        )
+        remedy = f"Ask well over {enough:,} people, or allow a wider interval"
+        raise ArgumentError("--width", rule, f"{width:g}", remedy)
+    return sorted(made, key=lambda pair: pair[1].requested)
