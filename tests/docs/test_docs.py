@@ -16,6 +16,7 @@ import pytest
 
 import warner
 from warner.results.recommend import for_a_while
+from warner.results.result_files import COLUMNS
 from warner.studies.schema import (
     ASK,
     ATTRIBUTE,
@@ -143,6 +144,12 @@ def test_the_page_of_study_files_shows_every_key() -> None:
     assert warner.Study.parse(texts[0]).groups
     for table in (STUDY, ATTRIBUTE, ASK, REPEAT, GROUP, JOINT, PUBLIC, COLLECT):
         assert [key for key in table.keys if key not in "\n".join(texts)] == [], table.name
+
+
+def test_the_page_of_columns_has_every_column_of_a_result() -> None:
+    text = (ROOT / "docs" / "result_columns.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", text, flags=re.M)
+    assert rows == list(COLUMNS.items())
 
 
 def test_the_study_in_two_languages_can_be_read() -> None:

@@ -26,7 +26,7 @@ from warner.results.charts import chart
 from warner.results.drawing import save
 from warner.results.estimate import Estimate, estimate
 from warner.results.intervals import share_columns
-from warner.results.named_summaries import table_of_estimates
+from warner.results.result_files import table_of_estimates
 from warner.studies.study import Study
 
 LEVEL, TARGET = 0.95, "respondents"

@@ -15,7 +15,8 @@ from warner.mechanisms import from_header
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
 from warner.results.intervals import share_columns
-from warner.results.named_summaries import Named, estimate_rows, summary_rows
+from warner.results.named_summaries import Named, summary_rows
+from warner.results.result_files import estimate_rows
 from warner.results.shown import (
     SHRUNK,
     about_bands,
@@ -154,7 +155,11 @@ def show_groups(
                 {**with_figures(row), **attribute} for row in band_rows(result, level, target)
             ]
         elif not chosen:
-            own_rows = marked([*map(with_figures, estimate_rows(result, level, target, kind))])
+            own_rows = [
+                {**with_figures(row), "attribute": _with_measure(row)}
+                for row in estimate_rows(result, level, target, kind)
+            ]
+            own_rows = marked(own_rows)
         if not chosen and result.interval_kind(target, kind) == "none":
             own_rows, is_bounded = [{**row, "limits": "none"} for row in own_rows], False
         rows += [{"mark": "", **by, **row, "reports": result.n} for row in own_rows]
@@ -182,6 +187,12 @@ def show_groups(
         if result.doubt:
             notes.append(f"WARNING: {', '.join(map(as_text, key))}: {result.doubt}")
     show(Table(columns, rows, notes))
+
+
+def _with_measure(row: Mapping[str, Any]) -> str:
+    """The attribute of a row, with what the number is where it is not the share of all people."""
+    measure = row["measure"].removeprefix("share").strip()
+    return f"{row['attribute']} ({measure})" if measure else str(row["attribute"])
 
 
 def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,11 +12,10 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
-from warner._core.table import Column, Table
 from warner._core.text import meant
 from warner.domains import Domain
 from warner.results import summaries
-from warner.results.intervals import at_every_look, share_columns, share_row
+from warner.results.intervals import at_every_look
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
 
@@ -175,7 +174,7 @@ def summary_rows(
         numbers = named.of(estimate)
         for i, number in enumerate(numbers):
             low, high = number.interval(level, target, looks, rng=np.random.default_rng(_SEED))
-            axis = f" of coordinate {i}" if len(numbers) > 1 else ""
+            axis = of_coordinate(i, len(numbers))
             whose = "" if estimate.domain.nonresponse is None else ", of those who answered"
             rows.append(
                 {
@@ -188,6 +187,11 @@ def summary_rows(
                 }
             )
     return rows
+
+
+def of_coordinate(position: int, dimension: int) -> str:
+    """What follows the name of a mean of places: which coordinate it is of; "" of numbers."""
+    return f" of coordinate {position}" if dimension > 1 else ""
 
 
 def _one(text: str) -> Named:
@@ -249,106 +253,3 @@ def encoded(column: str, order: list[Any]) -> dict[str, Any]:
         "strokeDash": alt.StrokeDash(field, scale=dashes, legend=None),
         "shape": alt.Shape(field, scale=shapes, title=column),
     }
-
-
-# -----------------------------------------------------------------------------------------------
-# Estimates of several questions as one table, for files.
-
-
-# Which summaries of an estimate stand in the table.
-Summaries = Callable[[Any], Sequence[Named]]
-
-
-def table_of_estimates(
-    estimates: Sequence[Any],
-    level: float,
-    target: str,
-    more_rows: Sequence[dict[str, Any]] = (),
-    kind: str | None = None,
-    summaries: Summaries | None = None,
-) -> Table:
-    """The rows of several estimates, and more rows that were made of them."""
-    rows = [
-        {"n": result.n, **row}
-        for result in estimates
-        for row in estimate_rows(result, level, target, kind, summaries)
-    ]
-    return _table(
-        (), [*rows, *more_rows], level, target, any(result.data.simulated for result in estimates)
-    )
-
-
-def table_of_groups(
-    names: Sequence[str],
-    estimates: Sequence[tuple[Sequence[Any], Any]],
-    level: float,
-    target: str,
-    kind: str | None = None,
-    summaries: Summaries | None = None,
-) -> Table:
-    """The rows of groups, with public columns; a name is of what nobody of it was asked."""
-    taken = {key for column in _columns(level) for key in column.keys}
-    names = [f"{name} (public)" if name in taken else name for name in names]
-    rows = [
-        {**dict(zip(names, key, strict=True)), "n": n, **row}
-        for key, result in estimates
-        for n, row in (
-            [(0, {"attribute": result})]
-            if isinstance(result, str)
-            else ((result.n, r) for r in estimate_rows(result, level, target, kind, summaries))
-        )
-    ]
-    of_groups = [result for _, result in estimates if not isinstance(result, str)]
-    return _table(names, rows, level, target, any(result.data.simulated for result in of_groups))
-
-
-def _columns(level: float) -> list[Column]:
-    settings = [Column(key, unit="number") for key in ("n", "level", "target", "shrunk_from")]
-    return [Column("attribute"), *share_columns(level), *settings]
-
-
-def _table(
-    names: Sequence[str], rows: Sequence[dict[str, Any]], level: float, target: str, simulated: bool
-) -> Table:
-    columns = [*(Column(name) for name in names), *_columns(level)]
-    empty = dict.fromkeys(key for column in columns for key in column.keys)
-    settings = {"level": level, "target": target}
-    return Table(columns, [empty | row | settings for row in rows], simulated=simulated)
-
-
-def estimate_rows(
-    result: Any,
-    level: float,
-    target: str,
-    kind: str | None = None,
-    summaries: Summaries | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Rows of shares, keys, means and summaries, each with its attribute.
-
-    Where nonresponse is a value, the shares of those who answered follow those of all people.
-    """
-    name = result.attribute or ""
-    for row in result.rows(level, target, kind):
-        yield {"attribute": name, "is_share": True, **row}
-    if result.domain.nonresponse is not None and result.fit.probabilities is not None:
-        given = result.answered()
-        looks = at_every_look(kind)
-        yield {"attribute": name, "is_share": True, **given.row(level, target, looks)}
-        for row in given.rows(level, target, looks):
-            yield {"attribute": f"{name} (of those who answered)", "is_share": True, **row}
-    for row in result.key_rows(level, target):
-        yield {"attribute": f"{name} (key)", "is_share": True, **row}
-        limits = np.array([row["mean_low"], row["mean_high"]])
-        mean = share_row(row["value"], row["mean"], limits)
-        about = {"people_about": row["people_about"], "is_share": False}
-        yield {"attribute": f"{name} (mean of key)", **mean, **about}
-    chosen = [] if summaries is None else list(summaries(result))
-    if result.fit.mean is not None and not any(named.kind == "mean" for named in chosen):
-        several = len(result.fit.mean.value) > 1
-        for i, mean_row in enumerate(result.means(level, target, kind)):
-            axis = f" of coordinate {i}" if several else ""
-            about = {"attribute": f"{name} (mean{axis})", "value": "", "is_share": False}
-            yield {**about, **mean_row}
-    for row in summary_rows(result, chosen, level, target, kind):
-        people = {"people_about": row["estimate"] * result.n} if row["is_share"] else {}
-        yield {"attribute": f"{name} ({row['text']})", "value": "", **row, **people}

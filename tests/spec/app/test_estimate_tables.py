@@ -52,11 +52,19 @@ def test_shares_are_shown_of_all_people_and_of_those_who_answered(here_of_missin
     assert re.search(r"[56]\d[.\d]*\s% \(\d.* %\) of all people answered", shown)
     assert re.search(r"mean, of those who answered +1", shown)
     rows = list(csv.DictReader(io.StringIO(Path("e.csv").read_text())))
-    by = {(row["attribute"], row["value"]): row for row in rows}
-    given = float(by["smokes", "(answered)"]["estimate"])
-    assert given + float(by["smokes", "(no answer)"]["estimate"]) == pytest.approx(1)
-    share = float(by["smokes (of those who answered)", "never"]["estimate"])
-    assert share * given == pytest.approx(float(by["smokes", "never"]["estimate"]))
+    by = {(row["attribute"], row["measure"], row["value"]): row for row in rows}
+    given = float(by["smokes", "share", "(answered)"]["estimate"])
+    assert given + float(by["smokes", "share", "(no answer)"]["estimate"]) == pytest.approx(1)
+    share = float(by["smokes", "share of those who answered", "never"]["estimate"])
+    assert share * given == pytest.approx(float(by["smokes", "share", "never"]["estimate"]))
+    run("estimate", "t.json", "--summary", "units=above:1", "-o", "above.csv")
+    (above,) = [
+        row
+        for row in csv.DictReader(Path("above.csv").read_text().splitlines())
+        if row["measure"] == "above:1"
+    ]
+    answered = float(by["units", "share", "(answered)"]["people_about"])
+    assert float(above["people_about"]) == pytest.approx(float(above["estimate"]) * answered)
     smokes, units = json.loads(Path("e.json").read_text())
     assert smokes["answered"]["estimate"] == given and units["answered"]["low"] < 0.6
     assert [row["value"] for row in units["answered"]["shares"]] == [0, 1, 2, 3]
@@ -200,15 +208,17 @@ def test_summaries_stand_in_place_of_shares_on_the_screen_and_beside_them_in_fil
     shown = run("estimate", tally, *args).stdout
     assert "share above 4" in shown and "smokes" in shown and "\nyes " in shown
     rows = list(csv.DictReader(Path("e.csv").read_text().splitlines()))
-    about = {row["attribute"]: row for row in rows}
+    about = {(row["attribute"], row["measure"]): row for row in rows}
     assert len(rows) == 2 + 10 + 2
     by_hand = sum(
-        float(r["estimate"]) for r in rows if r["attribute"] == "age" and int(r["value"]) > 4
+        float(r["estimate"])
+        for r in rows
+        if r["attribute"] == "age" and r["measure"] == "share" and int(r["value"]) > 4
     )
-    assert float(about["age (share above 4)"]["estimate"]) == pytest.approx(by_hand)
+    assert float(about["age", "above:4"]["estimate"]) == pytest.approx(by_hand)
     age = next(e for e in json.loads(Path("e.json").read_text()) if e["attribute"] == "age")
     assert [row["summary"] for row in age["summaries"]] == ["mean", "above:4"]
-    assert age["summaries"][0]["estimate"] == float(about["age (mean)"]["estimate"])
+    assert age["summaries"][0]["estimate"] == float(about["age", "mean"]["estimate"])
 
 
 def test_an_attribute_can_have_summaries_of_its_own(tally: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import warner
@@ -16,6 +17,7 @@ from warner import Study, io
 from warner.errors import StudyError
 from warner.io.public_values import AnswerCopyCheck
 from warner.reports.tally import load_tallies
+from warner.results.result_files import COLUMNS
 
 STUDY = """
 [public.ward]
@@ -108,9 +110,8 @@ def test_one_tally_for_each_group_from_randomize_to_estimates(here: Path) -> Non
         k: v for k, v in alone.items() if k != "attribute"
     }
     csv = run("estimate", "groups.json", "--csv").stdout.splitlines()
-    assert csv[0] == (
-        "ward,visit,attribute,value,estimate,low,high,people_about,n,level,target,shrunk_from"
-    )
+    public = ["ward", "visit"]
+    assert csv[0].split(",") == [*list(COLUMNS)[:1], *public, *list(COLUMNS)[1:]]
     assert len(csv) == 1 + 4 * (2 + 20)
     assert "south" in run("estimate", "groups.json", "-m", "mle").stdout
 
@@ -366,3 +367,26 @@ def test_reports_in_memory_are_grouped_by_declared_values() -> None:
         study.tally(reports, {"street": ["a", "b", "c"]})
     with pytest.raises(warner.errors.ValuesError, match="position 2"):
         study.tally(reports, {"ward": ["south", "north", "east"]})
+
+
+def test_results_have_one_schema_and_parquet_has_its_types(here: Path) -> None:
+    """All columns stand in every file; numbers that no row has are no texts."""
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.csv", "--seed", "1")
+    run("tally", "reports.csv", "--by", "ward,visit", "-o", "groups.json")
+    run("tally", "reports.csv", "-o", "all.json")
+    schemas = []
+    for args in (
+        ("all.json",),
+        ("groups.json", "--by", "ward,visit"),
+        ("groups.json", "--by", "ward,visit", "--pool", "partial"),
+    ):
+        run("estimate", *args, "--only", "smokes", "-o", "r.parquet", "-o", "r.csv")
+        table = pq.read_table("r.parquet")
+        assert table.column_names == Path("r.csv").read_text().splitlines()[0].split(",")
+        schemas.append([field for field in table.schema if field.name in COLUMNS])
+        assert set(table["measure"].to_pylist()) == {"share"}
+        assert set(table["simulated"].to_pylist()) == {"yes"}
+    assert [field.name for field in schemas[0]] == list(COLUMNS)
+    assert schemas[0] == schemas[1] == schemas[2]
+    assert table["status"].to_pylist()[0] == "pooled"
+    assert table.schema.field("shrunk_from").type == pa.float64()

@@ -113,7 +113,7 @@ def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.Monk
     for row, bound in zip(data[0]["shares"], shares, strict=True):
         assert bound["low"] <= row["low"] and row["high"] <= bound["high"]
     run("estimate", "tally.json", "--forged", "1%", "-o", "shares.csv")
-    assert "smokes (if forged)" in Path("shares.csv").read_text(encoding="utf-8")
+    assert "share if forged" in Path("shares.csv").read_text(encoding="utf-8")
     assert (
         "is not a part of the reports"
         in run("estimate", "tally.json", "--forged", "1", ok=False).output

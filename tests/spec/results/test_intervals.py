@@ -51,7 +51,7 @@ from warner.results.intervals import (
     score,
     wald,
 )
-from warner.results.named_summaries import table_of_estimates
+from warner.results.result_files import table_of_estimates
 from warner.results.share_noise import _Levels
 
 SIZE, PEOPLE, RUNS = 4, 2000, 500

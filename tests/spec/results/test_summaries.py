@@ -32,12 +32,8 @@ from warner.domains import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.estimators.base import Fit, LikelihoodData, PosteriorFit
 from warner.results.linear_limits import UnbiasedShares
-from warner.results.named_summaries import (
-    estimate_rows,
-    parse,
-    summary_rows,
-    table_of_estimates,
-)
+from warner.results.named_summaries import parse, summary_rows
+from warner.results.result_files import estimate_rows, table_of_estimates
 
 
 def _result(

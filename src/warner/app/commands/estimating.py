@@ -66,8 +66,9 @@ from warner.results.drawing import FORMATS
 from warner.results.estimate import Estimate, estimate as estimate_groups
 from warner.results.from_tally import POOLS
 from warner.results.intervals import at_every_look, with_plan
-from warner.results.named_summaries import summary_rows, table_of_estimates, table_of_groups
+from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
+from warner.results.result_files import table_of_estimates, table_of_groups
 from warner.results.shown import summaries_shown
 
 if TYPE_CHECKING:
@@ -409,6 +410,9 @@ def estimate(**choices: Any) -> None:
         warner estimate low.json high.json
         warner estimate tally.*.json -o shares.csv
 
+    CSV, Excel and Parquet files have the same columns for shares, groups and summaries. The page
+    "Columns of a result" of the documentation says what each column holds.
+
     Answers that were randomised on paper need no study. TALLY may be a CSV or Excel table of them,
     with a row for each person, with the columns value and count, or with a column of counts for
     each word. --by names the columns of groups.
@@ -552,8 +556,11 @@ def _estimate_shares(request: EstimateRequest) -> None:
             terminal.show(bounds.table(), "")
 
     more_rows = [
-        {"attribute": f"{each.estimate.attribute} ({name})"} | row
-        for name, made in (("tags given back", given_back.values()), ("if forged", forged))
+        {"attribute": each.estimate.attribute, "n": each.estimate.n, "measure": measure} | row
+        for measure, made in (
+            ("share with tags given back", given_back.values()),
+            ("share if forged", forged),
+        )
         for each in made
         for row in each.rows()
     ]
@@ -678,11 +685,6 @@ def _estimate_survey(request: EstimateRequest) -> None:
             else:
                 show_estimate(result, level, target, kind, most=request.top)
 
-    def rows() -> Iterator[dict[str, Any]]:
-        for name, result in results.items():
-            for row in result.rows(level, target, kind):
-                yield {"attribute": name, **row}
-
     request.output.write(
         show,
         lambda: [
@@ -691,7 +693,9 @@ def _estimate_survey(request: EstimateRequest) -> None:
             else _json_of(result, request, summaries_of)
             for name, result in results.items()
         ],
-        lambda: table_of_rows(rows(), any(r.data.simulated for r in results.values()), SHARES),
+        lambda: table_of_estimates(
+            list(results.values()), level, target, (), kind, summaries_of.named
+        ),
     )
 
 
@@ -717,11 +721,14 @@ def _estimate_by(request: EstimateRequest) -> None:
 
     groups, intervals = request.groups(), request.intervals
     results = {
-        name: estimate_groups(
-            _by_time(parts) if request.pool == "path" else parts,
-            attributes=attributes,
-            pool=request.pool,
-            time=request.time,
+        name: replace(
+            estimate_groups(
+                _by_time(parts) if request.pool == "path" else parts,
+                attributes=attributes,
+                pool=request.pool,
+                time=request.time,
+            ),
+            attribute=name,
         )
         for name, parts, attributes in steps(groups, "estimating")
     }
@@ -745,16 +752,16 @@ def _estimate_by(request: EstimateRequest) -> None:
             for name, result in results.items()
         ]
 
-    def rows() -> Iterator[dict[str, Any]]:
-        """A weighted population is a group of its own."""
-        for name, result in results.items():
-            yield from ({"attribute": name, **row} for row in result.rows(*intervals))
-            for row in totals[name].rows(*intervals) if name in totals else ():
-                shares = {key: row[key] for key in ("value", "estimate", "low", "high")}
-                yield {"attribute": name, "group": "all, weighted", **shares}
-
-    is_simulated = any(result.data.simulated for result in results.values())
-    request.output.write(show, data, lambda: table_of_rows(rows(), is_simulated, SHARES))
+    weighted_rows = [
+        {"attribute": name, "n": total.n, "status": "weighted"} | row
+        for name, total in totals.items()
+        for row in total.rows(*intervals)
+    ]
+    request.output.write(
+        show,
+        data,
+        lambda: table_of_estimates(list(results.values()), *intervals, weighted_rows),
+    )
 
 
 def _first_of_two(groups: TalliesOfGroups) -> str | None:

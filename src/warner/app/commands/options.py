@@ -193,8 +193,8 @@ class Output:
     """Where a command writes its result, and in which form."""
 
     paths: tuple[str, ...] = ()  # the files; () for standard output
-    # the form of all of them. Without either, a name that ends in .json, .csv or .xlsx states it,
-    # and everything else is what a terminal shows
+    # the form of all of them. Without either, a name that ends in .json, .csv, .xlsx or .parquet
+    # states it, and everything else is what a terminal shows
     as_json: bool = False
     as_csv: bool = False
     wide: bool = False  # whether lines are as long as they need to be
@@ -217,9 +217,7 @@ class Output:
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
-        ends = (
-            [".json"] if self.as_json else [".csv"] if self.as_csv else [".json", ".csv", ".xlsx"]
-        )
+        ends = [".json"] if self.as_json else [".csv"] if self.as_csv else _ENDINGS
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
         for path in self.paths:
             require_ending(
@@ -227,6 +225,8 @@ class Output:
             )
             if path.lower().endswith(".xlsx"):
                 imported("openpyxl", "an Excel file")
+            elif path.lower().endswith(".parquet"):
+                imported("pyarrow", "a Parquet file")
 
     def write(
         self,
@@ -240,7 +240,7 @@ class Output:
         Args:
             show: prints what a terminal shows.
             data: the result as JSON data.
-            table: the result as a table, for CSV and Excel.
+            table: the result as a table, for CSV, Excel and Parquet.
             paper: the table that people read, for files of LaTeX and Typst; None for no such files.
         """
         for path in self.paths or ("-",):
@@ -249,8 +249,8 @@ class Output:
                 write_text(as_json(data()) + "\n", path)
             elif self.as_csv or ending == "csv":
                 write_text(table().csv(), path)
-            elif ending == "xlsx":
-                write_whole(path, table().xlsx())
+            elif ending in ("xlsx", "parquet"):
+                write_whole(path, table().xlsx() if ending == "xlsx" else table().parquet())
                 say_written(path)
             elif paper is not None and ending in ("tex", "typ"):
                 made = paper().latex() if ending == "tex" else paper().typst()
@@ -266,6 +266,7 @@ class Output:
                         write_text(text.getvalue(), path)
 
 
+_ENDINGS = [".json", ".csv", ".xlsx", ".parquet"]
 _BY_ENDING = "To get both, name a .json and a .csv file with -o"
 
 
@@ -291,9 +292,9 @@ def written(command: Command) -> Command:
             "output_paths",
             metavar="FILE",
             multiple=True,
-            help="Write the result to this file. Its ending, .json, .csv or .xlsx, sets the form; "
-            "otherwise the file has what a terminal shows. May be repeated. Default: standard "
-            "output.",
+            help="Write the result to this file. Its ending, .json, .csv, .xlsx or .parquet, sets "
+            "the form; otherwise the file has what a terminal shows. May be repeated. Default: "
+            "standard output.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),

@@ -41,7 +41,7 @@ from warner.collector.survey_document import draw_of
 from warner.reports.tally import Tally, dump_tallies
 from warner.results.charts import chart
 from warner.results.drawing import save
-from warner.results.named_summaries import table_of_estimates
+from warner.results.result_files import table_of_estimates
 from warner.studies.public import declared
 from warner.studies.study import Study
 

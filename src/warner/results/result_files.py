@@ -1,0 +1,178 @@
+"""Estimates of questions and groups as the rows of a file, always with the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from warner._core.table import Column, Table
+from warner.results.intervals import (
+    DESIGN_EFFECT,
+    at_every_look,
+    share_columns,
+    share_row,
+)
+from warner.results.named_summaries import Named, of_coordinate, summary_rows
+from warner.results.tables import asked_in_words
+
+# The columns of every result in CSV, Excel and Parquet files and in frames, in their order. The
+# public columns of groups stand after the attribute.
+COLUMNS = {
+    "attribute": "The question.",
+    "value": "The answer that the share is of; empty for a mean, a quantile or another summary.",
+    "measure": (
+        "What `estimate` is. `share`: a share of people, from 0 to 1. `mean`, `median`, "
+        "`quantile:0.9`, `above:80` and so on: the summary, as `--summary` names it. "
+        "`share of those who answered`, `share of key`, `mean of key`, "
+        "`share with tags given back` and `share if forged`: what the words say."
+    ),
+    "estimate": "The share, or the number.",
+    "low": "The lower end of the interval.",
+    "high": "The upper end of the interval.",
+    "people_about": (
+        "About how many of the people who reported: the share times their number. Empty for "
+        "numbers, and where some people were not asked all questions."
+    ),
+    "n": "How many reports were counted, of the group in this row or of all people.",
+    "status": (
+        "How the row was estimated. `alone`: from its own reports. `pooled`: drawn towards other "
+        "groups. `no_reports`: nobody of the group was asked. `weighted`: all groups, by the "
+        "numbers of people in the population."
+    ),
+    "level": "How often such intervals hold: 0.95 for 95 % intervals.",
+    "target": "Whom the intervals are for: the `population`, or the `respondents` alone.",
+    "shrunk_from": (
+        "The unbiased estimate, where the estimate was drawn towards the others, out of the "
+        "interval of its own reports. Empty elsewhere, mostly everywhere."
+    ),
+    "design_effect": (
+        "By how much weights and clusters raise the variance of the share. Empty without a survey "
+        "design."
+    ),
+    "simulated": "`yes` for reports that were made with a seed, `no` for people's own.",
+}
+
+# Which summaries of an estimate stand in the table.
+Summaries = Callable[[Any], Sequence[Named]]
+
+
+def table_of_estimates(
+    estimates: Sequence[Any],
+    level: float,
+    target: str,
+    more_rows: Sequence[Mapping[str, Any]] = (),
+    kind: str | None = None,
+    summaries: Summaries | None = None,
+) -> Table:
+    """The rows of several estimates, of all people or of groups, and more rows made of them."""
+    names = dict.fromkeys(name for result in estimates for name in result.names)
+    rows = [
+        row for result in estimates for row in estimate_rows(result, level, target, kind, summaries)
+    ]
+    simulated = any(result.data.simulated for result in estimates)
+    return _table(tuple(names), [*rows, *more_rows], level, target, simulated)
+
+
+def table_of_groups(
+    names: Sequence[str],
+    estimates: Sequence[tuple[Sequence[Any], Any]],
+    level: float,
+    target: str,
+    kind: str | None = None,
+    summaries: Summaries | None = None,
+) -> Table:
+    """The rows of groups, each estimated alone; a name is of what nobody of it was asked."""
+    rows = [
+        {**row, **dict(zip(_public(names), key, strict=True))}
+        for key, result in estimates
+        for row in (
+            [{"attribute": result, "n": 0, "status": "no_reports"}]
+            if isinstance(result, str)
+            else estimate_rows(result, level, target, kind, summaries)
+        )
+    ]
+    of_groups = [result for _, result in estimates if not isinstance(result, str)]
+    return _table(names, rows, level, target, any(result.data.simulated for result in of_groups))
+
+
+def _public(names: Sequence[str]) -> list[str]:
+    """The names of public columns beside the columns of every result."""
+    return [f"{name} (public)" if name in COLUMNS else name for name in names]
+
+
+def _table(
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    level: float,
+    target: str,
+    simulated: bool,
+) -> Table:
+    """Rows as a table with all columns, whatever the rows leave out."""
+    # The units of all columns that hold numbers, for the formats of files.
+    of_shares = [column for column in share_columns(level) if column.unit != "bar"]
+    units = {key: column.unit for column in of_shares for key in column.keys}
+    units |= dict.fromkeys(("n", "level", "shrunk_from"), "number")
+    units[DESIGN_EFFECT.key] = DESIGN_EFFECT.unit
+    first, *others = (Column(name, unit=units.get(name, "text")) for name in COLUMNS)
+    columns = [first, *map(Column, _public(names)), *others]
+    empty = dict.fromkeys(column.key for column in columns)
+    usual = {"measure": "share", "status": "alone"}
+    settings = {"level": level, "target": target, "simulated": "yes" if simulated else "no"}
+    return Table(columns, [empty | usual | row | settings for row in rows], simulated=simulated)
+
+
+def estimate_rows(
+    result: Any,
+    level: float,
+    target: str,
+    kind: str | None = None,
+    summaries: Summaries | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Rows of shares, keys, means and summaries, each with its attribute and measure.
+
+    Where nonresponse is a value, the shares of those who answered follow those of all people.
+    """
+    about = {"attribute": result.attribute or "", "n": result.n}
+
+    def of_shares(row: Mapping[str, Any], measure: str = "share") -> dict[str, Any]:
+        return {**about, "measure": measure, "is_share": True, **row}
+
+    def of_numbers(row: Mapping[str, Any], measure: str) -> dict[str, Any]:
+        return {**about, "value": None, "measure": measure, "is_share": False, **row}
+
+    if result.groups is not None:
+        for row in result.rows(level, target, kind):
+            public = dict(zip(_public(result.names), map(row.pop, result.names), strict=True))
+            n, share = row.pop("reports"), row["estimate"]
+            is_counted = share is not None and not asked_in_words(result.data)
+            people = {"people_about": share * n} if is_counted else {}
+            yield {**of_shares(row), **public, "n": n, **people}
+        return
+    for row in result.rows(level, target, kind):
+        yield of_shares(row)
+    if result.domain.nonresponse is not None and result.fit.probabilities is not None:
+        given = result.answered()
+        looks = at_every_look(kind)
+        yield of_shares(given.row(level, target, looks))
+        for row in given.rows(level, target, looks):
+            yield of_shares(row, "share of those who answered")
+    for row in result.key_rows(level, target):
+        ends = np.array([row.pop("mean_low"), row.pop("mean_high")])
+        mean = share_row(row["value"], row.pop("mean"), ends)
+        yield of_shares({**row, "status": "alone"}, "share of key")
+        yield of_numbers({**mean, "people_about": row["people_about"]}, "mean of key")
+    chosen = [] if summaries is None else list(summaries(result))
+    if result.fit.mean is not None and not any(named.kind == "mean" for named in chosen):
+        means = result.means(level, target, kind)
+        for i, row in enumerate(means):
+            yield of_numbers(row, f"mean{of_coordinate(i, len(means))}")
+    people = result.n if result.domain.nonresponse is None else result.answered().n
+    for named in chosen:
+        numbers = summary_rows(result, [named], level, target, kind)
+        for i, row in enumerate(numbers):
+            measure = f"{named.code}{of_coordinate(i, len(numbers))}"
+            is_counted = named.is_share and not asked_in_words(result.data)
+            count = {"people_about": row["estimate"] * people} if is_counted else {}
+            yield {**of_numbers(row, measure), **count}
