@@ -423,6 +423,7 @@ class Table:
             [*map(row.__getitem__, names), *mark.values()] for row in self.rows
         ]
 
+    @with_hints
     def parquet(self) -> bytes:
         """The data as a Parquet file, with the columns of :meth:`csv` and their types.
 
