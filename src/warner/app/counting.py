@@ -22,7 +22,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.progress import stage
-from warner._core.text import canonical, in_one_line
+from warner._core.text import canonical, in_one_line, visible
 from warner.app.terminal import plural, say
 from warner.app.what_files_hold import add_tallies, as_file, require_study, warn_of_simulation
 from warner.io import data_sets, foreign_files, parquet_format
@@ -50,6 +50,7 @@ class CountRequest:
     keep_reports: bool | None
     allow_equal: bool = False  # whether files may have equal counts
     allow_simulated: bool = False  # whether simulated reports may be added to real ones
+    require_headers: bool = False  # whether files without the header of warner are refused
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -71,7 +72,7 @@ Totals = dict[str | None, dict[str, Tally]]
 
 def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | None) -> Totals:
     """The sum of the tallies of files and data sets."""
-    members = {path: _files(path) for path in dict.fromkeys(paths)}
+    members = {path: files_of(path) for path in dict.fromkeys(paths)}
     _refuse_alike(members)
     _refuse_repeated(paths, members)
     if checkpoint is not None and "-" in members:
@@ -135,6 +136,11 @@ def _count_members(
             if not counted.tallies:  # a file without rows is read again, which costs nothing
                 sums[path].empty.append(file.name)
                 continue
+            if request.require_headers and counted.foreign:
+                rule = "was not written by warner, or was written anew, so it does not say whether "
+                rule += "it is complete" if counted.named else "its reports are of this study"
+                remedy = "Leave the file out, or run without --require-headers"
+                raise FileError(file.name, rule, None, remedy)
             others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
             sums[path].add(file.name, counted)
             if memory is not None and state is not None and not memory.knows(file):
@@ -144,8 +150,8 @@ def _count_members(
     return list(sums.values())
 
 
-def _files(path: str) -> list[DataFile]:
-    """The files of an argument."""
+def files_of(path: str) -> list[DataFile]:
+    """The files of an argument: one file, or all of a folder or a pattern."""
     if not data_sets.is_data_set(path):
         return [DataFile(path)]
     left_out: list[str] = []
@@ -387,7 +393,7 @@ def count_foreign(
         rule = "does not say which group of the study each row is from"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(source.name, rule, None, remedy)
-    grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
+    grouped = {name: declared(plan.public, name, "--by", plan.domains) for name in by or ()}
     opened = foreign_files.open_foreign(path)
     layout, names = plan.layout, list(plan.mechanisms)
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
@@ -484,12 +490,14 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
         report_files = plural(many, "report file", "report files")
         reports = plural(sum(report_counts), "report", "reports")
         beside = f" Also counted: {report_files} of warner with {reports}."
-    say(
-        f"{_few([one.path for one in sums])}: written by another program, "
+    # Also with --quiet: reports of another epsilon would be counted without a word.
+    warning = (
+        f"WARNING: {_few([one.path for one in sums])}: written by another program, "
         f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
         f"mechanisms can send. The {they} not say {made}, so this was not checked.{counted_as}"
         f"{beside}"
     )
+    click.echo(visible(warning), err=True)
 
 
 # -----------------------------------------------------------------------------------------------

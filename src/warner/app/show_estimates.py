@@ -14,7 +14,7 @@ from warner.app.terminal import say, show
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
-from warner.results.intervals import share_columns
+from warner.results.intervals import available_kind, share_columns
 from warner.results.named_summaries import Named, summary_rows
 from warner.results.result_files import estimate_rows
 from warner.results.shown import (
@@ -28,7 +28,13 @@ from warner.results.shown import (
     marked,
     with_figures,
 )
-from warner.results.tables import NO_INTERVALS, about_intervals, counted_in_words, reports_of
+from warner.results.tables import (
+    NO_INTERVALS,
+    about_intervals,
+    counted_in_words,
+    explained,
+    reports_of,
+)
 
 if TYPE_CHECKING:
     from warner.designs import PaperDesign
@@ -137,11 +143,15 @@ def show_groups(
     """Print one table of groups, each estimated alone; a name is of what nobody of it was asked."""
     rows: list[dict[str, Any]] = []
     is_bounded, in_bands = True, dict[str, str]()
+    how: dict[str, list[str]] = {}  # the groups that were computed in the same way
     for key, result in estimates:
         by = {f"by {name}": as_text(value) for name, value in zip(names, key, strict=True)}
         if isinstance(result, str):
             rows.append({**_NOBODY, **by, "attribute": result})
             continue
+        for text in explained(result, available_kind(result, target, kind)):
+            group = ", ".join(map(as_text, key))
+            how.setdefault(f"{result.attribute}: {text}", []).append(group)
         chosen = [] if summaries is None else list(summaries(result))
         in_few = not chosen and kind is None and is_by_bands(result)
         attribute = {"attribute": str(result.attribute)}
@@ -186,7 +196,8 @@ def show_groups(
     for key, result in of_groups:
         if result.doubt:
             notes.append(f"WARNING: {', '.join(map(as_text, key))}: {result.doubt}")
-    show(Table(columns, rows, notes))
+    about = [f"{'; '.join(groups)}: {text}" for text, groups in how.items()]
+    show(Table(columns, rows, notes, explained=about))
 
 
 def _with_measure(row: Mapping[str, Any]) -> str:

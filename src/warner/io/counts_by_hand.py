@@ -20,10 +20,9 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import EmptyError, FileError, ReportError
-from warner._core.extras import pa
 from warner._core.text import look, meant
 from warner.domains import Domain
-from warner.io.public_values import groups_in, indices_of
+from warner.io.public_values import groups_in, indices_of_groups
 from warner.io.read_answers import as_number, has_decimal_comma, table_cells
 from warner.mechanisms import Mechanism
 from warner.reports.public_columns import Groups, group_people
@@ -31,6 +30,7 @@ from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
 VALUE, COUNT, ATTRIBUTE = "value", "count", "attribute"
+PART = "part"  # the column that a result of warner sql has, and a table by hand has not
 _COUNTS = (COUNT, "counts", "n", "people", "freq", "frequency")
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
 # Groups that are no groups: spreadsheets add up their columns.
@@ -104,15 +104,20 @@ class CountsByHand:
         if unknown := [name for name in self.by if name not in public]:
             rule = f"has a column {show(unknown[0])}, which is not a public column of the study"
             remedy = meant(unknown[0], [ATTRIBUTE, *public]) or f"Declare it: [public.{unknown[0]}]"
+            if unknown[0].lower() == PART:
+                remedy = "If it is a result of warner sql, call the column of counts reports again"
             raise FileError(self.path, rule, None, remedy)
         keys = list(dict.fromkeys(line.key for line in self._lines))
         groups = None
         number_of = dict.fromkeys(keys, 0)
         if self.by:
-            columns = {name: pa.array([key[i] for key in keys]) for i, name in enumerate(self.by)}
+            first_lines = {line.key: line.number for line in reversed(self._lines)}
+            lines = [first_lines[key] for key in keys]
             of = {name: public[name] for name in self.by}
-            rule = "holds values that the study does not declare"
-            indices = {n: indices_of(self.path, n, of[n], c, rule=rule) for n, c in columns.items()}
+            indices = {
+                name: indices_of_groups(self.path, name, of[name], [key[i] for key in keys], lines)
+                for i, name in enumerate(self.by)
+            }
             groups = groups_in(of, indices)
             number_of = dict(zip(keys, groups.place.tolist(), strict=True))
         size = 1 if groups is None else len(groups.keys)

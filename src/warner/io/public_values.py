@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +68,34 @@ def indices_of(
         if row is not None:
             problem = f"{path}: {error}"
     raise ReportError(problem)
+
+
+def indices_of_groups(
+    path: str, name: str, domain: Domain, texts: Sequence[str], lines: Sequence[int]
+) -> np.ndarray:
+    """The indices (G,) of a public value of each group in a table of counts.
+
+    A wrong value is named by the first line in ``lines`` that has it.
+    """
+    rule = "holds values that the study does not declare"
+
+    def indices(some: Sequence[str]) -> np.ndarray:
+        return indices_of(path, name, domain, pa.array(some, pa.string()), rule=rule)
+
+    def is_declared(text: str) -> bool:
+        try:
+            indices([text])
+        except ReportError:
+            return False
+        return True
+
+    try:
+        return indices(texts)
+    except ReportError:
+        pass
+    wrong = [line for text, line in zip(texts, lines, strict=True) if not is_declared(text)]
+    where = f"in {len(wrong):,} of {len(texts):,} groups. Look at line {wrong[0]:,} of the table"
+    raise ReportError(f"{path}: column {name!r}", f"{rule}, {where}")
 
 
 def groups_in(columns: Mapping[str, Domain], indices: Mapping[str, np.ndarray]) -> Groups:

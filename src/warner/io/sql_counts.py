@@ -24,11 +24,10 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError
-from warner._core.extras import pa
 from warner.domains import Domain
 from warner.io.counts_by_hand import CountsByHand, as_long, words_of
 from warner.io.csv_format import as_utf8
-from warner.io.public_values import groups_in, indices_of
+from warner.io.public_values import groups_in, indices_of_groups
 from warner.io.read_answers import table_cells
 from warner.io.sql_statements import (
     BY,
@@ -215,6 +214,7 @@ class CountsTable:
 
         if not by:
             return None, {(): 0}
+        first_lines = {row.key: row.line for row in reversed(rows) if row.reports}
         keys = list(dict.fromkeys(row.key for row in rows if row.reports))
         indices = {}
         for i, (name, domain) in enumerate(by.items()):
@@ -224,10 +224,8 @@ class CountsTable:
             if None in texts:
                 rule = f"column {name!r} has rows without a value"
                 raise ReportError(self.path, rule, None, "Leave these rows out of the table")
-            column = pa.array(texts, pa.string())
-            indices[name] = indices_of(
-                self.path, name, domain, column, rule="holds values that the study does not declare"
-            )
+            lines = [first_lines[key] for key in keys]
+            indices[name] = indices_of_groups(self.path, name, domain, texts, lines)
         groups = groups_in(by, indices)
         return groups, dict(zip(keys, groups.place.tolist(), strict=True))
 

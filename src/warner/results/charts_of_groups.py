@@ -221,7 +221,7 @@ def forest(
         f"lines: {100 * differences.level:.4g} % interval of each difference by itself; "
         f"{'the largest first' if largest_first else 'in the order of the groups'}",
         f"filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
-        "comparisons; hollow dots: p is larger",
+        "comparisons. Hollow dots: p is not below it.",
     ]
     if any("low_if_kept" in row for row in rows):
         about.append("thick lines: the interval if everybody gave the same answer both times")
@@ -244,7 +244,7 @@ def forest(
     about += _chosen(panels, most, differences.of == "shares")
     about += [f"people are {differences.drawn}"] if differences.drawn else []
     if differences.simulated:
-        about.append("of simulated reports")
+        about.append("The reports are simulated.")
     scale = _around_0(row for panel in panels.values() for row in panel if row["is_share"])
     drawn = []
     for name, panel_rows in panels.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -139,10 +139,16 @@ def _is_dated(domain: Domain) -> bool:
     return "unit" in domain.spec()
 
 
-def declared(public: Mapping[str, Domain], name: Any, where: str) -> Domain:
-    """The values of a public column that a study declares."""
+def declared(
+    public: Mapping[str, Domain], name: Any, where: str, secret: Collection[str] = ()
+) -> Domain:
+    """The values of a public column that a study declares; ``secret`` are its questions."""
     if isinstance(name, str) and name in public:
         return public[name]
+    if name in secret:
+        rule = "must be public columns, and the answers to this question are secret"
+        remedy = f"Name public columns of the study: {', '.join(public) or 'it has none'}"
+        raise ArgumentError(where, rule, show(name), remedy)
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = "Declare the column in the study: [public.NAME] and its values"
     raise ArgumentError(where, rule, show(name), meant(str(name), public) or remedy)

@@ -528,7 +528,7 @@ class Study(Hinting):
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
         """Public columns with their domains: as values, or of a frame by their names."""
         names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
-        domains = {name: declared(self.public, name, "by") for name in names}
+        domains = {name: declared(self.public, name, "by", self.domains) for name in names}
         if isinstance(by, Mapping):
             return {n: PublicColumn(domains[n], values) for n, values in by.items()}
         if not is_frame:

@@ -86,6 +86,20 @@ def test_files_of_other_programs_are_counted_as_the_study_says(folder: Path) -> 
     }
 
 
+def test_a_file_that_does_not_say_its_study_is_a_warning_or_refused(folder: Path) -> None:
+    """Also with --quiet, because reports of another epsilon would be counted."""
+    pa.parquet.write_table(TABLE, "plain.parquet")
+    counted = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
+    done = run("-q", "tally", "plain.parquet", *counted)
+    assert "WARNING: plain.parquet: written by another program" in done.stderr
+    Path("t.json").unlink()
+    strict = ("--require-headers", "--checkpoint", "c.jsonl")
+    for _ in range(2):
+        done = run("tally", "plain.parquet", *counted, *strict, ok=False)
+        assert "plain.parquet: was not written by warner" in done.stderr
+        assert not Path("t.json").exists()
+
+
 def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: Path) -> None:
     _write(TABLE)
     done = run("tally", "one.parquet", "--study", "study.toml", ok=False)

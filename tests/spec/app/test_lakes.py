@@ -263,7 +263,10 @@ def test_counts_of_a_value_that_is_not_declared_name_the_study(
         query = statement.stdout.rstrip().rstrip(";")
         database.execute(f"COPY ({query}) TO 'counts.csv' (HEADER)")
     said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
-    assert "counts.csv: column 'ward': holds values that the study does not declare." in said
+    assert (
+        "counts.csv: column 'ward': holds values that the study does not declare, in 1 of 1 "
+        "groups. Look at line 3 of the table." in said
+    )
     assert "west" not in said
 
 
@@ -318,3 +321,24 @@ def test_another_encoding_is_told_what_to_do(lake_of_lakes_of_engines: Path, enc
     Path("export.csv").write_bytes(text.encode(encoding))
     said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
     assert "Is it CSV in UTF-8, with the names of the columns in the first line?" in said
+
+
+def test_counts_may_be_a_pattern(lake_of_lakes_of_engines: Path) -> None:
+    import duckdb
+
+    statement = run("sql", "study.toml", "--dialect", "duckdb", "--table", "seen").stdout
+    Path("counts").mkdir()
+    for name, n in (("monday", 300), ("tuesday", 500)):
+        with duckdb.connect() as database:
+            database.register("seen", _reports(n))
+            query = statement.rstrip().rstrip(";")
+            database.execute(f"COPY ({query}) TO 'counts/{name}.csv' (HEADER)")
+    counted = ("--study", "study.toml", "--allow-implausible")
+    run("tally", "--counts", "counts/*.csv", *counted, "--expect-reports", "800", "-o", "a.json")
+    files = ("counts/monday.csv", "counts/tuesday.csv")
+    run("tally", "--counts", *files, *counted, "-o", "b.json")
+    assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
+    text = Path(files[0]).read_text().replace("reports", "count", 1)
+    Path(files[0]).write_text(text)
+    said = run("tally", "--counts", files[0], *counted, "-o", "c.json", ok=False).stderr
+    assert "call the column of counts reports again" in said

@@ -390,3 +390,59 @@ def test_results_have_one_schema_and_parquet_has_its_types(here: Path) -> None:
     assert schemas[0] == schemas[1] == schemas[2]
     assert table["status"].to_pylist()[0] == "pooled"
     assert table.schema.field("shrunk_from").type == pa.float64()
+
+
+def test_summaries_of_groups_stand_in_one_table(here: Path) -> None:
+    """--by and --summary give each group the numbers that its own tally gives."""
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.csv", "--seed", "1")
+    run("tally", "reports.csv", "--by", "ward,visit", "-o", "groups.json")
+    by_ward = ("estimate", "groups.json", "--by", "ward", "--only", "steps")
+    asked = (*by_ward, "--summary", "mean,median,above:5")
+    shown = run(*asked, "-o", "-", "-o", "r.json", "-o", "r.parquet").stdout
+    assert shown.count("median") == 2 == shown.count("share above 5")
+    rows = [r for r in pq.read_table("r.parquet").to_pylist() if r["measure"] != "share"]
+    assert [(r["ward"], r["measure"]) for r in rows] == [
+        (ward, measure) for ward in ("north", "south") for measure in ("mean", "median", "above:5")
+    ]
+    for name, group in load_tallies("groups.json")["steps"].by("ward").items():
+        mean = warner.estimate(group).mean()
+        (row,) = [r for r in rows if r["ward"] == name[0] and r["measure"] == "mean"]
+        assert row["estimate"] == pytest.approx(float(mean))
+        assert (row["low"], row["high"]) == pytest.approx(mean.interval())
+    for options, said in (
+        (("--plot", "p.svg"), "--plot: does not go with --by and --summary"),
+        (("--pool", "partial"), "--pool: does not go with --by and --summary"),
+        (("--compare-groups",), "Name what is compared with --of"),
+    ):
+        assert said in run(*asked, *options, ok=False).stderr
+
+
+def test_a_tally_of_groups_says_how_it_was_computed(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.csv", "--seed", "1")
+    run("tally", "reports.csv", "--by", "ward", "-o", "groups.json")
+    args = ("estimate", "groups.json", "--only", "smokes")
+    assert "Method: " in run(*args, "--explain").stdout
+    assert "Method: " not in run(*args).stdout
+
+
+def test_a_job_is_told_how_many_reports_and_groups_to_expect(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.csv", "--seed", "1")
+    people = len(Path("answers.csv").read_text().splitlines()) - 1
+    expected = ("--expect-reports", str(people), "--expect-groups", "4")
+    counted = ("tally", "reports.csv", "-o", "tally.json")
+    run(*counted, "--by", "ward,visit", *expected)
+    Path("tally.json").unlink()
+    for options, said in (
+        (("--by", "ward", *expected), "--expect-groups: is 4, and 2 were counted"),
+        (("--expect-reports", "7"), f"--expect-reports: is 7, and {people:,} were counted"),
+        (("--expect-groups", "4"), "--expect-groups: needs a tally of groups"),
+    ):
+        assert said in run(*counted, *options, ok=False).stderr
+        assert not Path("tally.json").exists()
+
+
+def test_a_question_is_no_public_column(here: Path) -> None:
+    said = run(
+        "sql", "study.toml", "--dialect", "duckdb", "--table", "t", "--by", "smokes", ok=False
+    ).stderr
+    assert "the answers to this question are secret" in said and "[public." not in said

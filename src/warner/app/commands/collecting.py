@@ -24,7 +24,7 @@ from warner.app.commands.options import (
     smallest_group,
     tally_output,
 )
-from warner.app.counting import CountRequest, column_names, count_all
+from warner.app.counting import CountRequest, column_names, count_all, files_of
 from warner.app.ledger import Ledger
 from warner.app.terminal import plural, say
 from warner.app.what_files_hold import (
@@ -393,6 +393,25 @@ def _spent(study: Study) -> str:
     "the report) and count, or the result of the statement that warner sql prints. May be "
     "repeated. REPORTS are then files of counts too, and all are added.",
 )
+@click.option(
+    "--require-headers",
+    is_flag=True,
+    help="Refuse files without the header and the checksum of warner, which say the study of the "
+    "reports and whether the file is complete. Without this, such files are a warning.",
+)
+@click.option(
+    "--expect-reports",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Refuse to write a tally of more or fewer than N reports.",
+)
+@click.option(
+    "--expect-groups",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Refuse to write a tally of more or fewer than N groups: a week that is missing, for "
+    "example.",
+)
 @smallest_group
 @several_reports
 @additions
@@ -407,6 +426,9 @@ def tally(
     columns: tuple[str, ...],
     checkpoint: str | None,
     counts: tuple[str, ...],
+    require_headers: bool,
+    expect_reports: int | None,
+    expect_groups: int | None,
     smallest_group: int,
     reports_per_person: int | None,
     allow_equal: bool,
@@ -450,6 +472,7 @@ def tally(
         warner tally spark.parquet --study study.toml --column smokes=report -o tally.json
         warner tally lake/ --study study.toml --checkpoint lake.jsonl -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json
+        warner tally lake/ --by week --require-headers --expect-groups 5 -o weeks.json
         warner tally --counts counts.csv --study study.toml -o tally.json
         warner tally --counts monday.csv tuesday.csv --study study.toml -o tally.json
         warner estimate pairs.json --joint sex,age
@@ -464,12 +487,15 @@ def tally(
             "--by": by,
             "--column": columns,
             "--keep-reports": keep_reports,
+            "--require-headers": require_headers,
         }
         wrong = [name for name, given in others.items() if given]
-        counts_read = tallies_of_counts([*counts, *reports], plan, wrong, allow_equal)
+        paths_of_counts = [file.path for path in (*counts, *reports) for file in files_of(path)]
+        counts_read = tallies_of_counts(paths_of_counts, plan, wrong, allow_equal)
         added = add_tallies(counts_read, allow_equal, allow_simulated)
         total = per_person(added, reports_per_person)
         _test(total, allow_implausible)
+        _require_size([total], expect_reports, expect_groups)
         write_tallies(total, output)
         for name, tally in total.items():
             if not isinstance(mechanism := from_header(tally.header), PaperDesign):
@@ -491,7 +517,14 @@ def tally(
         names = list(dict.fromkeys([*(names or ()), *plan.design.columns]))
     refuse_shared_outputs(("--output", output), ("--checkpoint", checkpoint))
     request = CountRequest(
-        plan, column_names(columns), names, ways, keep_reports, allow_equal, allow_simulated
+        plan,
+        column_names(columns),
+        names,
+        ways,
+        keep_reports,
+        allow_equal,
+        allow_simulated,
+        require_headers,
     )
     with warnings.catch_warnings():
         # Groups that are small in one file may be large in all of them, which are told below.
@@ -510,6 +543,7 @@ def tally(
         group: per_person(group_tallies, reports_per_person)
         for group, group_tallies in counted.items()
     }
+    _require_size(totals.values(), expect_reports, expect_groups)
     for group, total in totals.items():
         if plan is not None:  # reports of warner's own files name their mechanism
             _test(total, allow_implausible)
@@ -520,6 +554,24 @@ def tally(
         again = "Name the study again when you run: warner estimate TALLY --study STUDY"
         drawn = f"A tally does not say how people were drawn ({plan.design.text})."
         say(f"{drawn} {again}")
+
+
+def _require_size(
+    totals: Iterable[Mapping[str, Tally]], reports: int | None, groups: int | None
+) -> None:
+    """Refuse tallies with other numbers of reports or groups than somebody expects."""
+    firsts = [next(iter(total.values())) for total in totals]  # all attributes have the same people
+    if groups is not None and not firsts[0].names:
+        remedy = "Add --by, or leave --expect-groups out"
+        raise ArgumentError("--expect-groups", "needs a tally of groups", None, remedy)
+    sizes = {
+        "--expect-reports": (reports, sum(first.n for first in firsts)),
+        "--expect-groups": (groups, len({key for first in firsts for key, _ in first.items()})),
+    }
+    for name, (expected, counted) in sizes.items():
+        if expected is not None and expected != counted:
+            rule = f"is {expected:,}, and {counted:,} were counted, so nothing was written"
+            raise ArgumentError(name, rule, None, "Look for files that are missing or new")
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
@@ -648,6 +700,7 @@ def sql(
     \b
         warner sql study.toml --dialect duckdb --table reports -o count.sql
         duckdb -csv survey.db < count.sql > counts.csv
+        warner tally lake/ --by week --require-headers --expect-groups 5 -o weeks.json
         warner tally --counts counts.csv --study study.toml -o tally.json
     \b
         psql --csv -f count.sql > counts.csv
@@ -669,7 +722,7 @@ def sql(
     plan = _whole(study, Study.load(study))
     names = [] if by is None else [name.strip() for name in by.split(",")]
     for name in names:
-        declared(plan.public, name, "--by")
+        declared(plan.public, name, "--by", plan.domains)
         if names.count(name) > 1:
             raise ArgumentError("--by", "must name each column once", show(name))
     named = column_names(columns)

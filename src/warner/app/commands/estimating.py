@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from warner.studies.study import Study
 
 
+_COMPARED = "--compare-groups --of mean"
 _FILES = "file"  # --by file: a group for each file
 # Options that are of one way to estimate alone, with what they go with.
 _OF_GROUPS = {
@@ -93,7 +94,6 @@ _NOT_OF_GROUPS = (
     "method_name",
     "joint",
     "kind",
-    "summaries",
     "with_reports",
     "background",
     "forged",
@@ -251,6 +251,15 @@ class EstimateRequest:
         for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"does not go with {way}")
+        if self.compare_groups and self.summaries:
+            remedy = "Name what is compared with --of: mean, or 0.5 for the median"
+            raise ArgumentError("--summary", "does not go with --compare-groups", None, remedy)
+        if self.by is not None and self.summaries:
+            for name in ("margins", "plot_path", *([] if self.pool == "none" else ["pool"])):
+                if is_given(name):
+                    remedy = f"Leave one of the two out, or compare groups by {_COMPARED}"
+                    rule = "does not go with --by and --summary"
+                    raise ArgumentError(str(names[name]), rule, None, remedy)
         if self.design is not None:
             for name in ("pool", "time", "margins", "background"):
                 if is_given(name):
@@ -625,6 +634,16 @@ def _estimate_each_group(
             of_group = estimates_of(name, group_parts, chosen, names, request.only)
             results += [(key, result) for result in of_group]
     columns = next(iter(grouped.values()))[0].names
+    _write_groups(columns, results, request, summaries_of)
+
+
+def _write_groups(
+    columns: Sequence[str],
+    results: Sequence[tuple[Key, Estimate | str]],
+    request: EstimateRequest,
+    summaries_of: Wanted,
+) -> None:
+    """Write and print groups that were each estimated alone, with the summaries asked for."""
     shown = (*request.intervals, request.kind)
     summaries_of.check([result for _, result in results if isinstance(result, Estimate)])
     request.output.write(
@@ -669,6 +688,9 @@ def _estimate_survey(request: EstimateRequest) -> None:
     if request.kind is not None and len(flat_results) < len(results):
         rule = "does not go with groups, whose intervals are always score intervals"
         raise ArgumentError("--interval", rule, request.kind)
+    if request.summaries and len(flat_results) < len(results):
+        _write_summaries_of_groups(results, request)
+        return
     summaries_of.check(flat_results)
     level, target, kind = *request.intervals, request.kind
     if len(flat_results) == len(results):
@@ -732,6 +754,9 @@ def _estimate_by(request: EstimateRequest) -> None:
         )
         for name, parts, attributes in steps(groups, "estimating")
     }
+    if request.summaries:
+        _write_summaries_of_groups(results, request)
+        return
     totals = {
         name: weighted(parts, read_margins(request.margins, parts), attributes=attributes)
         for name, parts, attributes in groups
@@ -762,6 +787,17 @@ def _estimate_by(request: EstimateRequest) -> None:
         data,
         lambda: table_of_estimates(list(results.values()), *intervals, weighted_rows),
     )
+
+
+def _write_summaries_of_groups(results: Mapping[str, Estimate], request: EstimateRequest) -> None:
+    """Write and print the summaries of groups that are estimated together, not pooled."""
+    each_group = [
+        (key, replace(result[key], attribute=name) if n else name)
+        for name, result in results.items()
+        for key, n in zip(result.keys, result.sizes, strict=True)
+    ]
+    names = next(iter(results.values())).names
+    _write_groups(names, each_group, request, Wanted.of_options(request.summaries))
 
 
 def _first_of_two(groups: TalliesOfGroups) -> str | None:
