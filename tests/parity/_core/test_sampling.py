@@ -285,3 +285,16 @@ def test_a_seeded_source_repeats_and_the_systems_does_not() -> None:
     a, b = (Source(np.random.default_rng(5)).words(9, np.uint16) for _ in range(2))
     assert a.tolist() == b.tolist()
     assert Source(None).words(64, np.uint8).tolist() != Source(None).words(64, np.uint8).tolist()
+
+
+@pytest.mark.parametrize("of", ["PCG64", "PCG64DXSM", "SFC64", "Philox", "MT19937"])
+def test_words_are_those_of_whole_integers(of: str) -> None:
+    """Rejects raw numbers of the Mersenne twister, whose upper halves are 0."""
+    first, second = (np.random.Generator(getattr(np.random, of)(5)) for _ in range(2))
+    first.integers(0, 9, 3, dtype=np.uint32)  # half a word is left over, which is not used
+    second.integers(0, 9, 3, dtype=np.uint32)
+    source = Source(first)
+    for n in (0, 1, 5):
+        whole = second.integers(0, 2**64 - 1, n, dtype=np.uint64, endpoint=True)
+        assert source.words(n, np.uint64).tolist() == whole.tolist()
+    assert first.integers(0, 9, 3).tolist() == second.integers(0, 9, 3).tolist()
