@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -158,6 +159,7 @@ class Relay:
             after they were made.
         replies: the status of each reply to a report that reached the browser.
         forged: what the headers and the body of a reply to GET become, by its path.
+        certificate: a file of a certificate and its key, with which HTTPS is served; "" for HTTP.
     """
 
     target: str
@@ -167,6 +169,7 @@ class Relay:
     lost_replies: int = 0
     replies: list[int] = field(default_factory=list)
     forged: Callable[[str, Headers, bytes], tuple[Headers, bytes]] | None = None
+    certificate: str = ""
 
     def __post_init__(self) -> None:
         relay = self
@@ -182,7 +185,12 @@ class Relay:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        scheme = "https" if self.certificate else "http"
+        if self.certificate:
+            secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            secure.load_cert_chain(self.certificate)
+            self._server.socket = secure.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_address[1]}/"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def stop(self) -> None:

@@ -15,9 +15,11 @@ import pytest
 from tests.browser._collecting import Headers, Relay, Served
 from tests.browser.conftest import chromium
 from tests.spec.app._command import run
+from warner._core.errors import FileError
 from warner.collector.scripts import integrity, packaged_files
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.collector.verification import Check, verify
+from warner.collector.web.lan import certificate_file
 from warner.studies.study import Study
 
 STUDY = """
@@ -81,6 +83,21 @@ def test_an_honest_survey_passes(checked: Any) -> None:
     checks = checked(draws=60_000)
     assert [name for name, check in checks.items() if not check.holds] == []
     assert len(checks) == 8
+
+
+def test_a_certificate_that_nobody_signed_is_trusted_where_it_is_named(
+    honest: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARNER_CHROMIUM", chromium())
+    own = certificate_file(str(tmp_path / "own.pem"), "127.0.0.1")
+    relay = Relay(honest.url, certificate=own)
+    try:
+        with pytest.raises(FileError, match="add --trust"):
+            _apart(verify, relay.url, honest.study, 2_000)
+        checks = _apart(verify, relay.url, honest.study, 2_000, own)
+    finally:
+        relay.stop()
+    assert all(check.holds for check in checks)
 
 
 _ONE = """

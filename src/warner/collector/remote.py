@@ -95,6 +95,18 @@ def checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def trusting(path: str) -> ssl.SSLContext:
+    """What is needed of HTTPS where the certificates that are trusted are in a file."""
+    try:
+        return ssl.create_default_context(cafile=path)
+    except OSError as error:  # of ssl too
+        rule = "holds no certificate"
+        if isinstance(error, FileNotFoundError):
+            rule = "there is no such file"
+        remedy = "The command warner collect serve --lan makes STUDY.lan.pem beside the study"
+        raise FileError(path, rule, None, remedy) from None
+
+
 @dataclass(frozen=True)
 class Remote:
     """A collector at an address."""
@@ -193,7 +205,7 @@ class Remote:
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
         request = urllib.request.Request(self.url + path, body, headers)
-        https = [urllib.request.HTTPSHandler(context=self._context())] if self.trust else []
+        https = [urllib.request.HTTPSHandler(context=trusting(self.trust))] if self.trust else []
         opener = urllib.request.build_opener(_NoRedirection, *https)
         try:
             with opener.open(request, timeout=60) as answer:
@@ -214,17 +226,6 @@ class Remote:
                 "If the collector was started with --lan, add --trust STUDY.lan.pem"
             )
         raise Later("unreachable", self.url, rule, None, remedy)
-
-    def _context(self) -> ssl.SSLContext:
-        """What is needed of HTTPS where the certificates that are trusted are in a file."""
-        try:
-            return ssl.create_default_context(cafile=self.trust)
-        except OSError as error:  # of ssl too
-            rule = "holds no certificate"
-            if isinstance(error, FileNotFoundError):
-                rule = "there is no such file"
-            remedy = "The command warner collect serve --lan makes STUDY.lan.pem beside the study"
-            raise FileError(str(self.trust), rule, None, remedy) from None
 
     @property
     def _remedy_of_token(self) -> str:

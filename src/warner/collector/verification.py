@@ -24,6 +24,7 @@ from warner._core.errors import FileError, MissingExtraError
 from warner._core.extras import scipy
 from warner.collector.access import new_codes
 from warner.collector.deployment_card import software_version
+from warner.collector.remote import trusting
 from warner.collector.scripts import packaged_files, people_scripts, scripts_digest
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.collector.web.responses import policy
@@ -68,13 +69,17 @@ class Check:
         return not self.violations
 
 
-def verify(url: str, study: Study | None = None, draws: int = 1_000_000) -> list[Check]:
+def verify(
+    url: str, study: Study | None = None, draws: int = 1_000_000, trust: str | None = None
+) -> list[Check]:
     """Check the survey that is served at an address.
 
     Args:
         url: the address of the survey page, with a slash at its end.
         study: the study that is to be served; None: the survey is compared with itself alone.
         draws: how many reports are drawn in the page, in all.
+        trust: a file with a certificate that is trusted, of ``--lan``; None for those of the
+            browser alone.
 
     Returns:
         list[Check], first the page.
@@ -83,7 +88,7 @@ def verify(url: str, study: Study | None = None, draws: int = 1_000_000) -> list
         FileError: there is no survey page at the address.
         MissingExtraError: Playwright or Chromium is not there.
     """
-    with _browsers() as new_browser:
+    with _browsers(trust) as new_browser:
         visits = [_Visit(new_browser(), url, last) for last in (False, True)]
         for visit in visits:
             visit.go()
@@ -108,8 +113,24 @@ def verify(url: str, study: Study | None = None, draws: int = 1_000_000) -> list
 
 
 @contextmanager
-def _browsers() -> Iterator[Any]:
-    """A function that opens browsers that were never used."""
+def _environment(name: str, value: str | None) -> Iterator[None]:
+    """An environment variable with a value within the block; None leaves it as it is."""
+    before = os.environ.get(name)
+    if value is not None:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ.pop(name)
+            os.environ.update({} if before is None else {name: before})
+
+
+@contextmanager
+def _browsers(trust: str | None) -> Iterator[Any]:
+    """A function that opens browsers that were never used, and trust a certificate in a file."""
+    if trust is not None:
+        trusting(trust)  # refused before a browser starts
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -122,7 +143,8 @@ def _browsers() -> Iterator[Any]:
     if chromium is None:
         remedy = "Install Chromium, or name its program in WARNER_CHROMIUM"
         raise MissingExtraError("verify", "needs Chromium", None, remedy)
-    with sync_playwright() as playwright:
+    # Playwright's driver loads all that the page asks for, and reads the variable when it starts.
+    with _environment("NODE_EXTRA_CA_CERTS", trust), sync_playwright() as playwright:
         # The administrator of a container has no sandbox: Chromium would not start.
         arguments = (
             ["--no-sandbox"] if getattr(os, "geteuid", int)() == 0 and os.name == "posix" else []
@@ -174,7 +196,10 @@ class _Visit:
             self.page.goto(self.url)
         except Error as error:
             rule = f"cannot be opened ({error.message.splitlines()[0]})"
-            raise FileError(self.url, rule) from None
+            remedy = None
+            if self.url.startswith("https:"):
+                remedy = "If the collector was started with --lan, add --trust STUDY.lan.pem"
+            raise FileError(self.url, rule, None, remedy) from None
         if "study.json" not in self.loaded:
             self._take("study.json")
         if "study.json" not in self.loaded:

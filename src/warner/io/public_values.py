@@ -16,7 +16,8 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, ValuesError, message
 from warner._core.extras import pa
-from warner.domains import Domain
+from warner._core.text import meant
+from warner.domains import Categorical, Domain
 from warner.reports.public_columns import Groups, Value, groups_of_codes
 
 
@@ -77,10 +78,9 @@ def indices_of_groups(
 
     A wrong value is named by the first line in ``lines`` that has it.
     """
-    rule = "holds values that the study does not declare"
 
     def indices(some: Sequence[str]) -> np.ndarray:
-        return indices_of(path, name, domain, pa.array(some, pa.string()), rule=rule)
+        return indices_of(path, name, domain, pa.array(some, pa.string()))
 
     def is_declared(text: str) -> bool:
         try:
@@ -93,9 +93,14 @@ def indices_of_groups(
         return indices(texts)
     except ReportError:
         pass
-    wrong = [line for text, line in zip(texts, lines, strict=True) if not is_declared(text)]
-    where = f"in {len(wrong):,} of {len(texts):,} groups. Look at line {wrong[0]:,} of the table"
-    raise ReportError(f"{path}: column {name!r}", f"{rule}, {where}")
+    wrong = [i for i, text in enumerate(texts) if not is_declared(text)]
+    where = f"{path}: line {lines[wrong[0]]:,}: column {name!r}"
+    rule = "holds a value that the study does not declare"
+    got = f"such a value in {len(wrong):,} of {len(texts):,} groups"
+    # The value itself is not shown: it is an answer where columns were exchanged.
+    labels = domain.text.labels if isinstance(domain, Categorical) else None
+    remedy = meant(texts[wrong[0]], labels or ()) or f"Correct it, or declare it in [public.{name}]"
+    raise ReportError(where, rule, got, remedy)
 
 
 def groups_in(columns: Mapping[str, Domain], indices: Mapping[str, np.ndarray]) -> Groups:

@@ -367,6 +367,15 @@ def test_a_survey_is_served_only_where_it_says_who_may_answer(
     assert "study.toml: collect.access: must say who may answer." in first
     lines = [line.partition("#")[0].strip() for line in remedy]
     assert lines == ['access = "invited"', 'access = "open"', 'access = "tokens"']
+    Path("paper.toml").write_text(
+        '[attributes.x]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    )
+    on_paper = run("collect", "serve", "paper.toml").stderr
+    assert "is a design for paper" in on_paper and "who may answer" not in on_paper
+    given = run("collect", "status", "https://survey.example.org").stderr
+    assert "STUDY: must be the study file" in given and "with --server" in given
+    unsigned = run("collect", "verify", "https://survey.example.org", "--trust", "study.toml")
+    assert "study.toml: holds no certificate" in unsigned.stderr
     Path("study.toml").write_text(SERVED)
     assert several in run("collect", "serve", "study.toml").stderr
     Path("study.toml").write_text(TEXT + 'access = "invited"\n')

@@ -152,6 +152,9 @@ def test_tables_of_counts_have_groups(tmp_path: Path) -> None:
     tally = warner.reports.tally.load_tallies(tmp_path / "tally.json")["cannabis"]
     assert tally["north"].counts.tolist() == [320, 680]
     assert tally["south"].counts.tolist() == [321, 681]
+    slip = "\n".join(["attribute,value,count,ward", *rows]).replace("south", "suoth")
+    said = _tallied(tmp_path, slip, fails=True)
+    assert "line 2: column 'ward'" in said and "Is 'south' meant?" in said and "suoth" not in said
 
 
 @pytest.mark.parametrize(

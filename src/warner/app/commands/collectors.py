@@ -184,6 +184,15 @@ class Access:
         return self.as_owner("--server", url)
 
 
+trust_option = click.option(
+    "--trust",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Trust the certificate in this file, which no authority has signed, such as "
+    "STUDY.lan.pem, made by serve --lan.",
+)
+
+
 def access_options(command: Command) -> Command:
     """The options of a command that speaks to a collector elsewhere, as its argument ``access``."""
 
@@ -204,13 +213,7 @@ def access_options(command: Command) -> Command:
             metavar="NAME",
             help="The environment variable that contains the owner's token.",
         ),
-        click.option(
-            "--trust",
-            type=click.Path(dir_okay=False),
-            metavar="FILE",
-            help="Trust the certificate in this file, which no authority has signed, such as "
-            "STUDY.lan.pem, made by serve --lan.",
-        ),
+        trust_option,
     )(with_access)  # type: ignore[return-value]
 
 

@@ -39,6 +39,7 @@ from warner.app.commands.collectors import (
     reach_options,
     require_extra,
     store_options,
+    trust_option,
 )
 from warner.app.commands.inviting import invite, issue, make_keys, unused
 from warner.app.commands.options import options, tally_output
@@ -182,11 +183,13 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     from warner.collector.pages.wording import Words, read_words, unread
     from warner.collector.remote import checked_url
     from warner.collector.restarts import Start
+    from warner.collector.survey_document import survey_bytes
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.lan import qr_code, what_people_see
     from warner.collector.web.server import run
     from warner.design.privacy_words import OPEN_TO_ALL
 
+    survey_bytes(study)  # refused before anything is asked for that would not help
     if study.collect.access is None:
         # It decides whether one person can answer twice, so no default decides it.
         rule = "must say who may answer"
@@ -454,8 +457,9 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     show_default=True,
     help="How many reports are drawn in the page, for all questions together.",
 )
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def verify_survey(url: str, path: str | None, draws: int, as_json: bool) -> None:
+def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_json: bool) -> None:
     """Check the survey that runs at URL, as anybody can.
 
     Chromium opens the survey and answers it twice, with different answers. What it would send is
@@ -470,13 +474,14 @@ def verify_survey(url: str, path: str | None, draws: int, as_json: bool) -> None
 
     \b
         warner collect verify https://survey.example.org --study study.toml
+        warner collect verify https://192.0.2.2:8000 --trust study.lan.pem
     """
     from warner.collector.remote import checked_url
     from warner.collector.verification import verify
 
     study = None if path is None else Study.load(path)
     with stage("checking"):
-        checks = verify(f"{checked_url(url)}/", study, draws)
+        checks = verify(f"{checked_url(url)}/", study, draws, trust)
     if as_json:
         rows = [
             {
@@ -574,6 +579,9 @@ def status(
     from warner.collector.status import status_of
     from warner.collector.stores import shown_store, store_at, usual_store
 
+    if "://" in study:
+        rule, remedy = "must be the study file", "Give the address with --server, after STUDY"
+        raise ArgumentError("STUDY", rule, "an address", remedy)
     plan = Study.load(study)
     remote = access.running(server, server, store, ways)
     if remote is not None:
@@ -695,8 +703,9 @@ def push(
             click.echo(_sent(sent, upload.n), err=True)
             raise
     click.echo(
-        f"{plural(sent - start, 'report was', 'reports were')} accepted. A report that had arrived "
-        "before counts once.",
+        f"{plural(sent - start, 'report was', 'reports were')} accepted. Each report counts once, "
+        "even if it was sent before. To see how many people are counted in all, run: warner "
+        f"collect status STUDY --server {remote.url}",
         err=True,
     )
 

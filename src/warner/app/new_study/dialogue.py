@@ -97,7 +97,7 @@ def ask_names(what: str) -> list[str]:
 
 def complete(question: Question, is_public: bool = False) -> Question:
     """The question with what the terminal says of its text and its values, where these lack."""
-    if not is_public and question.text is None:
+    if question.text is None:
         text = ask(f"{question.name}: the question as people read it (Enter: decide later)")
         question = replace(question, text=text or None)
     is_dated = is_public and question.kind == "dates"

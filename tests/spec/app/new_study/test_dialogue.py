@@ -39,6 +39,7 @@ Where do you live?
 age
 public
 w
+How old are you?
 18:99
 units
 
@@ -58,6 +59,7 @@ def test_without_a_file_everything_is_asked() -> None:
     assert "units: is already in the study" in said
     study = Study.load("study.toml")
     assert study.title == "Habits" and list(study.public) == ["age"]
+    assert study.texts.question("age", "en") == "How old are you?"
     assert study.labels == {
         "smokes": "Do you smoke?",
         "units": "Units in a week?",
@@ -69,12 +71,13 @@ def test_without_a_file_everything_is_asked() -> None:
 
 def test_with_a_file_what_is_not_stated_is_asked() -> None:
     Path("a.csv").write_text("smokes,units,ward,day\n" + "no,3,N,2024-05-31\n" * 20)
-    typed = "\nDo you smoke?\nno,yes\n\n0:60\nN,S\n"
+    typed = "\nDo you smoke?\nno,yes\n\n0:60\nIn which ward?\nN,S\n\n"
     asked = ("--secret", "smokes,units", "--public", "ward,day", "--ask")
     run("new", "a.csv", "-o", "study.toml", *asked, text=typed)
     study = Study.load("study.toml")
     assert study.labels == {"smokes": "Do you smoke?", "units": "units"}
     assert study.public["ward"].labels == ["N", "S"]
+    assert study.texts.question("ward", "en") == "In which ward?"
     typed = "smokes\nT\n\n\n"
     run("new", "a.csv", "-o", "later.toml", "--ask", text=typed)
     assert 'values = "TO DECIDE"' in Path("later.toml").read_text()
