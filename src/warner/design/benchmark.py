@@ -488,15 +488,15 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             **dict(candidates(domain, None, None, None, bool(domain.dimension))),
         }
         # A row has the name that its author gave, "GRR" for RandomizedResponse.
-        word, *options = given.split(" ")
-        here = given if given in makers else " ".join([called_here(word) or word, *options])
-        name, *options = here.split(" ")
+        word, _, behind = given.partition(" ")
+        here = given if given in makers else f"{called_here(word) or word} {behind}".strip()
+        name, *pairs = here.split(" ")
         if here not in makers and name in makers:  # "LocalHashing buckets=2"
-            makers[here] = functools.partial(makers[name], **_options(given, options))
+            makers[here] = functools.partial(makers[name], **_options(given, pairs))
         if here not in makers:
-            sentence = known_elsewhere(given)
-            rule = "must be mechanisms" if sentence else f"must be one of {', '.join(makers)}"
-            remedy = sentence.removesuffix(".") if sentence else meant(given, makers)
+            rule, remedy = f"must be one of {', '.join(makers)}", meant(given, makers)
+            if remedy is None and (sentence := known_elsewhere(given)):
+                rule, remedy = "must be mechanisms", sentence.removesuffix(".")
             raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[here]
     if isinstance(given, functools.partial):
@@ -793,9 +793,9 @@ class _Work:
     def _provenance(self) -> Iterator[str]:
         """Sentences on what is needed to repeat the benchmark."""
         yield f"{' '.join(['warner', version_here()]).strip()}, seed {self.seed}, {self.runs} runs"
-        names = {name: type(each) for name, each in self.methods.items()}
-        names |= {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
-        for name, cls in names.items():
+        classes: dict[str, type] = {name: type(each) for name, each in self.methods.items()}
+        classes |= {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
+        for name, cls in classes.items():
             if code := code_of(cls):
                 yield f"own code of {name}: class {cls.__qualname__}, SHA-256 {digest(code)}..."
 

@@ -95,7 +95,7 @@ def alike(numbers: Sequence[float | None], power: int, digits: int) -> list[str]
     if mean and not _LEAST < mean < _LARGEST:
         halves = ["" if each is None else f"{each:.{digits - 1}e}" for each in scaled]
         parts = [half.partition("e") for half in halves]
-        return [rf"${text} \cdot 10^{{{int(place)}}}$" if text else "" for text, _, place in parts]
+        return [rf"${text} \cdot 10^{{{int(tens)}}}$" if text else "" for text, _, tens in parts]
     decimals = digits - 1 - (exponent(mean) if mean else 0)
     if mean and error and error > _LEAST * mean:
         decimals = max(decimals, -exponent(error))
@@ -199,7 +199,7 @@ def chart(
         facets["row"] = _facet(alt, "row", drawn, alt.Row)
     data = inline_data(drawn)
     whole = panel.facet(data=data, **facets) if facets else panel.properties(data=data)
-    if facets.get("columns") and counts[columns] % _PANELS:
+    if columns is not None and not others and counts[columns] % _PANELS:
         # Otherwise the columns of panels that end one row earlier have their axis one row lower.
         whole = whole.resolve_axis(x="independent")
     return styled(whole.properties(title=titled(f"Mean of {rows[0]['runs']} runs", about)))
