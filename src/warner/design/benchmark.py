@@ -26,7 +26,14 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.hashing import next_suitable
-from warner._core.names import FURTHER, LOSSES_ELSEWHERE, called_here, explained, known_elsewhere
+from warner._core.names import (
+    FURTHER,
+    LOSSES_ELSEWHERE,
+    called_here,
+    explained,
+    home_of,
+    known_elsewhere,
+)
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
@@ -495,7 +502,8 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             makers[here] = functools.partial(makers[name], **_options(given, pairs))
         if here not in makers:
             rule, remedy = f"must be one of {', '.join(makers)}", meant(given, makers)
-            if remedy is None and (sentence := known_elsewhere(given)):
+            sentence = None if remedy or home_of(given) else known_elsewhere(given)
+            if sentence is not None:
                 rule, remedy = "must be mechanisms", sentence.removesuffix(".")
             raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[here]
