@@ -143,9 +143,26 @@ warner_estimate <- function(tally = NULL, ...) {
   result("estimate", tidied(below(lapply(json, rows_of_estimate))), json)
 }
 
+# The first levels of factors that are not the first in the alphabet, as COLUMN=VALUE.
+first_levels <- function(data, formula) {
+  right <- if (length(formula) == 3) all.vars(formula[[3]]) else character()
+  named <- Filter(function(name) is.factor(data[[name]]), intersect(right, names(data)))
+  first <- vapply(named, function(name) levels(droplevels(data[[name]]))[1], "")
+  alphabetical <- vapply(named, function(name) {
+    sort(levels(droplevels(data[[name]])), method = "radix")[1]
+  }, "")
+  paste(named, first, sep = "=")[first != alphabetical]
+}
+
 warner_regress <- function(reports, formula, ...) {
+  options <- list(...)
+  if (is.data.frame(reports)) {
+    first <- tryCatch(first_levels(reports, stats::as.formula(formula)), error = function(e) character())
+    columns <- function(texts) sub("=.*", "", texts)
+    options$reference <- c(options$reference, first[!columns(first) %in% columns(options$reference)])
+  }
   if (inherits(formula, "formula")) formula <- paste(deparse(formula, 500L), collapse = " ")
-  json <- run("regress", reports, list(...), formula)
+  json <- run("regress", reports, options, formula)
   if (length(json$correlations)) {
     pairs <- c(first = "first", term = "second", BOUNDS, std.error = "error")
     return(result("regress", tidied(frame(json$correlations, pairs)), json))
@@ -157,13 +174,16 @@ warner_regress <- function(reports, formula, ...) {
   result("regress", tidied(coefficients), json)
 }
 
-warner_plan <- function(study, ...) {
+warner_plan <- function(study = NULL, ...) {
   json <- run("plan", study, list(...))
   draft <- c(term = "mechanism", epsilon = "epsilon", share.width = "share_width",
              mean.width = "mean_width", people = "people")
   ranked <- c(term = "mechanism", error = "error", people = "people", influence = "influence",
               default.error = "default_error")
+  designed <- c(term = "design", epsilon = "epsilon", share = "share", width = "width",
+                people.for.width = "people_for_width", people = "people", power = "power")
   frames <- Map(function(name, each) {
+    if (!is.null(each$design)) return(frame(list(each), designed, attribute = name))
     if (is.null(each$offers)) return(frame(each$results, ranked, attribute = name))
     offers <- frame(each$offers, draft, attribute = name)
     offers$proposed <- offers$epsilon == each$best$epsilon & offers$term == each$best$mechanism

@@ -20,7 +20,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import EmptyError, FileError, ReportError
-from warner._core.text import look, meant
+from warner._core.text import look, meant, nearest
 from warner.domains import Domain
 from warner.io.public_values import groups_in, indices_of_groups
 from warner.io.read_answers import as_number, has_decimal_comma, table_cells
@@ -500,6 +500,11 @@ def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) ->
     """
     written = [text for text in others if text]
     if len(written) <= _MOST_LEFT_OUT * people:
+        # The card is no secret: its word that is nearest says nothing more of what stands there.
+        card = [*mechanism.report_words, *mechanism.reads_as]
+        near = {nearest(text, card) for text in written}
+        if len(near) == 1 and None not in near and len(written) == len(others):
+            return f"Is {near.pop()!r} meant? Correct it, or leave these people out"
         return "Leave these people out"
     different, words = len(set(written)), mechanism.report_words
     what, codes_instead = "one other value", "it is a code, write its word instead"

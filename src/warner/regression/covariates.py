@@ -150,7 +150,7 @@ class FormulaDesign(Design):
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
         except Exception:
             pass
-        raise ArgumentError("formula", problem, repr(formula), "For example 'age + ward'")
+        raise ArgumentError("formula", problem, repr(formula), _remedy_of(formula))
 
     def matrix(self, covariates: Any) -> FloatArray:
         columns = columns_of(covariates)
@@ -162,6 +162,29 @@ class FormulaDesign(Design):
             pass
         rule = "must have the columns and values of the regression, and finite numbers in every row"
         raise ArgumentError("covariates", rule)
+
+
+# How R and Stata choose the label to compare with: relevel(ward, ref = "A"), ib2.ward.
+_RELEVELLED = re.compile(
+    r"(?:relevel|factor)\(\s*`?(\w+)(?:[^)]*?ref\s*=\s*['\"]([^'\"]+))?|\bi[bn0-9]*[.](\w+)"
+)
+
+
+def _remedy_of(formula: str) -> str:
+    """What to write instead of a formula that cannot be read.
+
+    >>> _remedy_of("age + relevel(ward, ref='A')")
+    "Write ward alone, and choose its label to compare with by --reference ward=A, in Python \
+by baselines={'ward': 'A'}"
+    """
+    relevelled = _RELEVELLED.search(formula)
+    if relevelled is None:
+        return "For example 'age + ward'"
+    name, label = relevelled[1] or relevelled[3], relevelled[2] or "VALUE"
+    return (
+        f"Write {name} alone, and choose its label to compare with by --reference {name}={label}, "
+        f"in Python by baselines={{{name!r}: {label!r}}}"
+    )
 
 
 def _made(

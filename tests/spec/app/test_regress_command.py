@@ -123,6 +123,10 @@ def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
 def test_words_from_paper_are_regressed(here: Path) -> None:
     rows = rows_of("all.csv", "said ~ age", "--design", "crosswise:1/4")
     assert [row["covariate"] for row in rows] == ["Intercept", "age"]
+    cards = '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    cards += '[attributes.later]\nvalues = ["no", "yes"]\ndesign = "warner:2/3"\n'
+    (here / "cards.toml").write_text(cards)
+    assert rows_of("all.csv", "said ~ age", "--study", "cards.toml") == rows
     predictor = rows_of("all.csv", "income ~ said + age", "--design", "said=crosswise:1/4")
     assert predictor[1]["covariate"] == "said[T.yes]"
     table = (here / "all.csv").read_text().split("\n", 1)

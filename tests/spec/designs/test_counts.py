@@ -494,6 +494,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
         ([*_PEOPLE, [9, "old", ""]], [], "something else in 1 of 1,501 rows, first in line 1,502"),
         ([*_PEOPLE, [9, "old", "?"]], [], "first in line 1,502. Leave these people out"),
+        ([*_PEOPLE, [9, "old", "smae"]], [], "first in line 1,502. Is 'same' meant? Correct it"),
         (
             _ONE_TWO,
             [],

@@ -346,6 +346,8 @@ def test_interactions_functions_and_no_intercept() -> None:
         ("height", "must name columns, which are age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),
         ("age +", "cannot be read"),
+        ("relevel(ward, ref='A')", "choose its label to compare with by --reference ward=A"),
+        ("age + i.ward", "choose its label to compare with by --reference ward=VALUE"),
         ("np.log(age - 50)", "finite numbers in every row|does not fit"),
         ("age + I(2 * age)", "are collinear"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,7 @@ from warner.designs import (
 )
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
 from warner.io.counts_by_hand import remedy_of_words, written_alike
+from warner.io.formats import report_format
 from warner.io.read_answers import other_columns, read_columns
 from warner.io.stated_headers import listed_codes
 from warner.regression.answer import regress as regress_answer
@@ -156,10 +158,12 @@ def regress(
         warner regress reports.parquet "smokes ~ age" --random school
         warner regress reports.parquet "smokes + drinks + income" --correlation
 
-    With --design, REPORTS is a table of what people said on paper.
+    With --design, or a study whose questions have a design, REPORTS may be a table of what people
+    said on paper.
 
     \b
         warner regress said.csv "smokes ~ age" --design crosswise:1/4
+        warner regress said.csv "smokes ~ age" --study study.toml
         warner regress said.csv "smokes ~ age" --design cheating:1/4,3/4 --group card
 
     If people were drawn in clusters, from strata or with unequal weights, standard errors are
@@ -174,8 +178,9 @@ def regress(
     drawn = design_of(weights, cluster, strata, plan)
     if group is not None and not said_by:
         raise ArgumentError("--group", "needs --design", repr(group))
-    if said_by:
-        people = _of_paper(reports, formula, said_by, group, (hidden, random), drawn)
+    designs = _designs(formula, said_by) if said_by else _designs_of(plan, reports)
+    if designs:
+        people = _of_paper(reports, formula, designs, group, (hidden, random), drawn)
     else:
         people = _of_reports(reports, plan)
     if drawn is not None:
@@ -333,13 +338,12 @@ def _of_reports(reports: str, plan: Study | None) -> _People:
 def _of_paper(
     path: str,
     formula: str,
-    stated: tuple[str, ...],
+    designs: Mapping[str, PaperDesign | LatentClasses],
     group: str | None,
     further: tuple[str | None, ...],
     drawn: SurveyDesign | None,
 ) -> _People:
     """The people of a table of words that they said on paper."""
-    designs = _designs(formula, stated)
     texts = [text for text in (formula, *further) if text]
     needed = set(words_of(" ".join(texts)))
     needed |= set(() if drawn is None else drawn.columns)
@@ -445,6 +449,21 @@ def _sides(formula: str) -> tuple[str, str]:
     left, _, right = (side.strip() for side in formula.partition("~"))
     names = names_of_sum(left) or ()
     return names[0] if len(names) == 1 else left, right
+
+
+def _designs_of(plan: Study | None, path: str) -> dict[str, PaperDesign | LatentClasses]:
+    """The designs of the questions of a study that a table of words has columns of."""
+    if plan is None or plan.groups:
+        return {}
+    with contextlib.suppress(ArgumentError):  # a format of tables alone, such as Excel
+        if report_format(path).read_ends(path)[0]:
+            return {}
+    names = other_columns(path, [], plan.mechanisms)
+    return {
+        name: mechanism
+        for name, mechanism in plan.mechanisms.items()
+        if isinstance(mechanism, PaperDesign) and name in names
+    }
 
 
 def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | LatentClasses]:
