@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,9 @@ from warner._core.errors import ArgumentError
 from warner.app.terminal import say
 from warner.app.what_files_hold import as_file, read_or_count, tallies_together
 from warner.reports.tally import Tally
+
+if TYPE_CHECKING:
+    from warner.io.counts_by_hand import Said
 
 _OF_ONE = (
     "warner:5/6, forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, kuk:4/5,1/5 or "
@@ -54,7 +58,13 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             "table of what people said as TALLY. NAME=DESIGN also names the question. Designs: "
             f"{_OF_ONE}{more} See warner.designs.",
         )
-        return design(counts(command))
+        missing = click.option(
+            "--drop-missing",
+            is_flag=True,
+            help="With --design and a table with a row for each person: leave out people without "
+            "an answer, such as NA. The command says how many they are.",
+        )
+        return design(counts(missing(command)))
 
     return with_options
 
@@ -66,6 +76,7 @@ class OnPaper:
     given: str | None
     counts: tuple[str, ...]
     not_groups: tuple[str, ...] = ()  # columns that say how people were drawn, and make no groups
+    drop_missing: bool = False  # whether people without an answer are left out
 
     @property
     def name(self) -> str | None:
@@ -107,6 +118,9 @@ class OnPaper:
             rule = f"needs --counts, the numbers of people who said {words}"
             remedy = "Or give a table of these numbers, such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
+        if self.drop_missing and (self.given is None or self.counts or self.is_of_groups):
+            rule = "needs a design with one card for everybody, and a table of people"
+            raise ArgumentError("--drop-missing", rule, None, "Leave it out")
         if len(self.counts) > 1 and not self.is_of_groups:
             rule, got = "must be given once for this design", f"{len(self.counts)} times"
             raise ArgumentError("--counts", rule, got)
@@ -146,15 +160,30 @@ class OnPaper:
 
         design = from_text(self.design)
         with as_file(path) as near:
-            column, tally, is_coded = read_said(near, design, self.name, by or [])
-        if is_coded:
+            said = read_said(near, design, self.name, by or [], self.drop_missing)
+        column, tally = said.question, said.tally
+        if said.is_coded:
             say(f"{path}: {listed_codes(design.report_words)}.")
+        if self.drop_missing:
+            say(f"{path}: {self._left_out(said, by or [])}.")
         if by is None:
             tally = tally.total()
         elif groups := [name for name in by if name not in self.not_groups]:
             for sentence in doubtful_groups(tally.by(*groups)):
                 say(f"{path}: {sentence}")
         return {column or self.name or design.text: tally}
+
+    def _left_out(self, said: Said, by: Sequence[str]) -> str:
+        """How many people are left out, of all and of each group."""
+        groups: Counter[str] = Counter()
+        for key, people in said.left_out.items():
+            named = zip(by, key, strict=True)
+            groups[", ".join(v or "no entry" for n, v in named if n not in self.not_groups)] += (
+                people
+            )
+        text = f"{groups.total():,} of {said.people:,} people have no answer and are left out"
+        listed = "; ".join(f"{name}: {people:,}" for name, people in groups.items() if name)
+        return f"{text} ({listed})" if listed else text
 
     def counts_of_groups(
         self, files: Sequence[str], words: Sequence[Sequence[str]], group: str | None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from warner._core.errors import EmptyError, FileError, ReportError
 from warner._core.text import look, meant, nearest
 from warner.domains import Domain
 from warner.io.public_values import groups_in, indices_of_groups
-from warner.io.read_answers import as_number, has_decimal_comma, table_cells
+from warner.io.read_answers import MISSING, as_number, has_decimal_comma, table_cells
 from warner.mechanisms import Mechanism
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.tally import Tally
@@ -270,15 +271,23 @@ class Said(NamedTuple):
         question: its name; None where the table does not say it.
         tally: of groups where there are public columns, whose values are taken as they are.
         is_coded: whether words are written as their codes, 0 and 1.
+        people: of the table, with those who are left out; of a table of counts, those counted.
+        left_out: {public values: people without an answer}, who are in no tally.
     """
 
     question: str | None
     tally: Tally
     is_coded: bool
+    people: int
+    left_out: Mapping[tuple[str, ...], int]
 
 
 def read_said(
-    path: str, mechanism: Mechanism, name: str | None = None, by: Sequence[str] = ()
+    path: str,
+    mechanism: Mechanism,
+    name: str | None = None,
+    by: Sequence[str] = (),
+    drop_missing: bool = False,
 ) -> Said:
     """The tally of a table of what people said on paper, without a study.
 
@@ -289,6 +298,7 @@ def read_said(
         name: of the question: the column of what people said, or one of those in the column
             ``attribute``; None for the only one.
         by: the public columns of a table of people. All further columns of counts are public.
+        drop_missing: whether people of whom a table has no answer are left out.
 
     Raises:
         EmptyError: a table of nobody.
@@ -302,8 +312,11 @@ def read_said(
     words = [*mechanism.report_words, *mechanism.reads_as]
     counted = as_long(path, names, lines, words_of([mechanism]))
     question: str | None
+    left_out: Counter[tuple[str, ...]] = Counter()
     if counted is None:
-        question, rows = _of_people(path, names, lines, mechanism, words, name, by)
+        question, rows, left_out = _of_people(
+            path, names, lines, mechanism, words, name, by, drop_missing
+        )
         public, column_of = list(by), names.index(question)
         said = [cells[column_of] for _, cells in lines]
     else:
@@ -340,7 +353,8 @@ def read_said(
     if groups is not None:  # whom a tally has people of
         groups = Groups(groups.columns, groups.keys, np.arange(size))
     is_coded = all(word.strip().isdecimal() for word in said) and not words[0].isdecimal()
-    return Said(question, Tally(mechanism.header, counts, groups), is_coded)
+    people = int(table.sum()) + left_out.total()
+    return Said(question, Tally(mechanism.header, counts, groups), is_coded, people, left_out)
 
 
 def _code(where: str, mechanism: Mechanism, word: str) -> int:
@@ -363,8 +377,11 @@ def _of_people(
     words: Sequence[str],
     name: str | None,
     by: Sequence[str],
-) -> tuple[str, list[_Row]]:
-    """What each person said, where a table has a row for each: the question, and the rows."""
+    drop_missing: bool,
+) -> tuple[str, list[_Row], Counter[tuple[str, ...]]]:
+    """What each person said, where a table has a row for each: the question, the rows, and how many
+    people without an answer are left out, by their public values.
+    """
     for column in (*by, *([] if name is None else [name])):
         if column not in names:
             rule = f"has no column {show(column)}"
@@ -393,23 +410,27 @@ def _of_people(
             remedy = f"Choose one: --design {likely[0]}=DESIGN"
         raise FileError(path, rule, ", ".join(map(show, likely)) or None, remedy)
     question = likely[0] if name is None else name
-    if None in codes[question]:
-        lacking, first = codes[question].count(None), codes[question].index(None)
+    public, column_of = [names.index(column) for column in by], names.index(question)
+    left_out: Counter[tuple[str, ...]] = Counter()
+    rows: list[_Row] = []
+    unread: list[tuple[int, str]] = []  # the line, and what stands there
+    for (number, cells), code in zip(lines, codes[question], strict=True):
+        key, text = tuple(cells[i].strip() for i in public), cells[column_of].strip()
+        if code is not None:
+            rows.append((number, code, 1, key))
+        elif drop_missing and text in MISSING:
+            left_out[key] += 1
+        else:
+            unread.append((number, text))
+    if unread:
         rule = f"must have what people said, {listed}, in every row"
-        got = f"something else in {lacking:,} of {len(lines):,} rows"
-        got += f", first in line {lines[first][0]:,}"
-        cells_of = [cells[names.index(question)] for _, cells in lines]
-        others = [
-            look(c) for c, code in zip(cells_of, codes[question], strict=True) if code is None
-        ]
-        remedy = remedy_of_words(others, len(lines), mechanism)
+        got = f"something else in {len(unread):,} of {len(lines):,} rows"
+        got += f", first in line {unread[0][0]:,}"
+        remedy = "To leave out the people without an answer, add --drop-missing"
+        if any(text not in MISSING for _, text in unread):
+            remedy = remedy_of_words([look(text) for _, text in unread], len(lines), mechanism)
         raise FileError(f"{path}: column {question!r}", rule, got, remedy)
-    public = [names.index(column) for column in by]
-    return question, [
-        (number, code, 1, tuple(cells[i].strip() for i in public))
-        for (number, cells), code in zip(lines, codes[question], strict=True)
-        if code is not None
-    ]
+    return question, rows, left_out
 
 
 def read_said_in_groups(

@@ -425,7 +425,7 @@ Kind = Literal["labels", "integers", "numbers", "dates", "cells", "booleans"]
 # A kind is that of at least 9 in 10 answers. So one unusual answer does not change what is said of
 # a column, unless the column is at the border already.
 _MOST = 0.9
-_MISSING = ["", "#N/A", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "-", "."]
+MISSING = ["", "#N/A", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "-", "."]
 _WHOLE = "(0|[1-9][0-9]{0,17})"  # 007 is a label
 _PATTERNS: dict[Kind, str] = {
     "integers": f"^-?{_WHOLE}([.]0{{0,2}})?$",
@@ -669,7 +669,7 @@ def _answered(column: pa.Array) -> pa.Array:
     """The texts of a column without spaces around them, of those who answered."""
 
     texts = pc.utf8_trim_whitespace(pc.drop_null(column))
-    return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(_MISSING, texts.type))))
+    return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(MISSING, texts.type))))
 
 
 def _matches(texts: pa.Array, pattern: str) -> int:
@@ -699,7 +699,7 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
 
     present = pc.drop_null(column)
     if _kind_of_type(column) is None:
-        listed = pc.is_in(pc.utf8_trim_whitespace(present), value_set=pa.array(_MISSING))
+        listed = pc.is_in(pc.utf8_trim_whitespace(present), value_set=pa.array(MISSING))
         present = present.filter(pc.invert(listed))
     elif not pa.types.is_boolean(present.type):
         present = _as_texts(present)

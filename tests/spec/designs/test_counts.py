@@ -356,6 +356,22 @@ def test_chances_are_found_for_a_wanted_interval() -> None:
         assert found["die"]["design"] == f"{name}:{at_die}"
 
 
+def test_people_without_an_answer_are_left_out_and_counted(tmp_path: Path) -> None:
+    rows = [*_PEOPLE, [9, "50+", ""], [9, "18-29", "NA"], [9, "50+", "-"]]
+    table = _table(tmp_path / "people.csv", rows)
+    options = ("--design", "said=crosswise:1/4", "--by", "age")
+    assert "add --drop-missing" in run("estimate", table, *options, ok=False).stderr
+    whole = run("estimate", _table(tmp_path / "whole.csv", _PEOPLE), *options, "--csv").stdout
+    left = run("estimate", table, *options, "--drop-missing", "--csv")
+    assert left.stdout == whole
+    assert "3 of 1,503 people have no answer and are left out (50+: 2; 18-29: 1)" in left.stderr
+    typo = _table(tmp_path / "typo.csv", [*rows, [9, "50+", "smae"]])
+    said = run("estimate", typo, *options, "--drop-missing", ok=False).stderr
+    assert "something else in 1 of 1,504 rows, first in line 1,505. Is 'same' meant?" in said
+    counts = ("--design", "crosswise:1/4", "--counts", "same=680,different=320")
+    assert "a table of people" in run("estimate", *counts, "--drop-missing", ok=False).stderr
+
+
 def test_a_difference_is_planned_for_the_sizes_of_its_groups() -> None:
     options = ("--design", "crosswise:1/4", "--share", "0.2", "--difference", "0.1")
     equal = run("plan", *options, "--people", "800").stdout

@@ -161,6 +161,7 @@ class EstimateRequest:
     strata: str | None
     on_paper: str | None
     counts: tuple[str, ...]
+    drop_missing: bool
     group: str | None
 
     @cached_property
@@ -210,7 +211,8 @@ class EstimateRequest:
         """What people said on paper."""
         by = [] if self.by in (None, _FILES) else names_in(self.by)
         drawn = () if self.design is None else self.design.columns
-        return OnPaper(self.on_paper, self.counts, tuple(n for n in drawn if n not in by))
+        not_groups = tuple(n for n in drawn if n not in by)
+        return OnPaper(self.on_paper, self.counts, not_groups, self.drop_missing)
 
     @property
     def columns(self) -> list[str] | None:

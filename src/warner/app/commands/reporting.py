@@ -120,6 +120,7 @@ def report(
     output: str,
     study: str | None,
     on_paper: str | None,
+    drop_missing: bool,
     counts: tuple[str, ...],
     title: str | None,
     date: str | None,
@@ -162,7 +163,7 @@ def report(
     design = design_of(weights, cluster, strata, loaded)
     columns = names_in(by)
     drawn = () if design is None else tuple(n for n in design.columns if n not in columns)
-    paper = OnPaper(on_paper, counts, drawn)
+    paper = OnPaper(on_paper, counts, drawn, drop_missing=drop_missing)
     paper.check(bool(tallies))
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
