@@ -132,15 +132,15 @@ def _show_doubt(result: Estimate) -> None:
         show(f"WARNING: {result.doubt}")
 
 
-def show_groups(
+def groups_shown(
     names: Sequence[str],
     estimates: Sequence[tuple[Sequence[Any], Estimate | str]],
     level: float,
     target: str,
     kind: str | None = None,
     summaries: Callable[[Estimate], Sequence[Named]] | None = None,
-) -> None:
-    """Print one table of groups, each estimated alone; a name is of what nobody of it was asked."""
+) -> Table:
+    """The table of groups, each estimated alone; a name is of what nobody of it was asked."""
     rows: list[dict[str, Any]] = []
     is_bounded, in_bands = True, dict[str, str]()
     how: dict[str, list[str]] = {}  # the groups that were computed in the same way
@@ -197,7 +197,7 @@ def show_groups(
         if result.doubt:
             notes.append(f"WARNING: {', '.join(map(as_text, key))}: {result.doubt}")
     about = [f"{'; '.join(groups)}: {text}" for text, groups in how.items()]
-    show(Table(columns, rows, notes, explained=about))
+    return Table(columns, rows, notes, explained=about)
 
 
 def _with_measure(row: Mapping[str, Any]) -> str:

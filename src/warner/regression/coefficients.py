@@ -346,10 +346,12 @@ class Coefficients(Tabular):
 
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""
+        has_clusters = self.survey is not None and self.survey.design.cluster is not None
+        units = "clusters" if has_clusters else "people"
         source = {
             "observed": "the observed information",
             "sandwich": "the sandwich formula, which is right even if the model is wrong",
-            "linearised": "the sums over clusters, which are right even if the model is wrong",
+            "linearised": f"the sums over {units}, which are right even if the model is wrong",
         }[self.errors]
         drawn = "" if self.survey is None else f", {self.survey.text}"
         return [

@@ -120,6 +120,31 @@ def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:
     assert "Differences by" not in Path("all.html").read_text()
 
 
+def test_weighted_results_say_so(here: Path) -> None:
+    """Rejects headings and pictures that look like those of people drawn one by one."""
+    only = ["estimate", "t.json", "--weights", "w", "--by", "sex", "--only", "smokes"]
+    shown = run(*only, "--title", "Smoking", "--plot", "g.json", "--plot", "g.svg", "-o", "g.tex")
+    assert Path("g.svg").exists() and "Written: g.json" in shown.output
+    picture = json.loads(Path("g.json").read_text())
+    title = picture["title"]
+    assert title["text"] == ["Smoking"] and "weighted by w;" in " ".join(title["subtitle"])
+    assert [panel["title"]["text"] for panel in picture["vconcat"]] == [["yes"]]
+    table = Path("g.tex").read_text()
+    assert "weighted by w\n" in table and r"\begin{tabular}" in table
+    assert "2 groups, 240 reports, weighted by w\n" in run(*only).stdout
+    assert "reference, weighted by w\n" in run(*only, "--compare-groups").stdout
+    run(*only, "--compare-groups", "--plot", "d.json", "-o", "d.tex")
+    assert "people are weighted by w" in Path("d.json").read_text()
+    assert "smokes: The group minus the reference" in Path("d.tex").read_text()
+    again = run(*only, "--plot", "g.svg", "--plot", "./g.svg", ok=False)
+    assert "must not be written to the same file" in again.output
+    regression = run("regress", "r.parquet", "smokes ~ sex", "--weights", "w").stdout
+    assert "the sums over people" in " ".join(regression.split())
+    run("regress", "r.parquet", "smokes ~ sex", "--weights", "w", "-o", "r.tex")
+    article = Path("r.tex").read_text()
+    assert "yes & sex: m &" in article and "~times" not in article
+
+
 def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
     shown = run("regress", "r.parquet", "smokes ~ sex", "--study", "s.toml").stdout
     assert "24 clusters in 2 strata" in " ".join(shown.split())

@@ -11,6 +11,7 @@ import click
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
+from warner._core.table import Table
 from warner.app import terminal
 from warner.app.commands.options import (
     SHARES,
@@ -43,10 +44,10 @@ from warner.app.requested import (
     were_asked,
 )
 from warner.app.show_estimates import (
+    groups_shown,
     show_differences,
     show_estimate,
     show_group_estimates,
-    show_groups,
     show_items,
     show_redistributed,
     show_sources,
@@ -57,6 +58,7 @@ from warner.app.what_files_hold import (
     group_and_file,
     read_groups,
     read_margins,
+    refuse_shared_outputs,
     say_written,
     warn_of_simulation,
 )
@@ -146,7 +148,7 @@ class EstimateRequest:
     kind: str | None
     summaries: tuple[str, ...]
     output: Output
-    plot_path: str | None
+    plot_paths: tuple[str, ...]
     with_reports: bool
     top: int | None
     title: str | None
@@ -189,7 +191,7 @@ class EstimateRequest:
 
     def draw(self, results: Mapping[str, Estimate | Differences]) -> None:
         """Write the picture of the groups of one question, or of their differences."""
-        if self.plot_path is None:
+        if not self.plot_paths:
             return
         if len(results) > 1:
             rule = "shows one attribute at a time"
@@ -197,14 +199,15 @@ class EstimateRequest:
         ((name, result),) = results.items()
         question, labels = self.texts(name)
         named = question or name
-        if isinstance(result, Estimate):
-            level, target = self.intervals
-            result = replace(result, attribute=named)
-            options = None, level, target, self.top, self.title, None, False, labels
-            result.plot(self.plot_path, *options)
-        else:
-            result.plot(self.plot_path, self.top, self.title or named, labels=labels)
-        say_written(self.plot_path)
+        for path in self.plot_paths:
+            if isinstance(result, Estimate):
+                level, target = self.intervals
+                shown = replace(result, attribute=named)
+                options = None, level, target, self.top, self.title, None, False, labels
+                shown.plot(path, *options)
+            else:
+                result.plot(path, self.top, self.title or named, labels=labels)
+            say_written(path)
 
     @property
     def paper(self) -> OnPaper:
@@ -274,7 +277,7 @@ class EstimateRequest:
             for name in (
                 "kind",
                 "summaries",
-                "plot_path",
+                "plot_paths",
                 "background",
                 "target",
                 *_OF_TABLES,
@@ -289,11 +292,13 @@ class EstimateRequest:
                     rule = "does not go with --design and --counts"
                     raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)
         for name in ("title", "with_reports", *(["top"] if way else [])):
-            if is_given(name) and self.plot_path is None:
+            if is_given(name) and not self.plot_paths:
                 raise ArgumentError(str(names[name]), "needs --plot")
         inputs = [group_and_file(text)[1] if way else text for text in self.tallies]
         margins = [self.margins] if self.margins else []
-        self.output.check(*inputs, *margins, plot=self.plot_path)
+        for path in self.plot_paths or (None,):
+            self.output.check(*inputs, *margins, plot=path)
+        refuse_shared_outputs(*(("--plot", path) for path in self.plot_paths))
 
     def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
         """The groups of the questions that are asked for, and the attributes of each."""
@@ -379,11 +384,12 @@ class EstimateRequest:
 @written
 @click.option(
     "--plot",
-    "plot_path",
+    "plot_paths",
     metavar="FILE",
+    multiple=True,
     help=f"Draw the shares, or with --compare-groups the differences: {FORMATS}. A page (.html) "
     "also has a table of the numbers. With --study, questions and answers are shown by their "
-    "texts.",
+    "texts. May be repeated.",
 )
 @click.option(
     "--with-reports",
@@ -459,6 +465,8 @@ def estimate(**choices: Any) -> None:
         warner tally reports.parquet --by w,school,region -o tally.json
         warner estimate tally.json --weights w --cluster school --strata region
 
+    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst.
+
     With --summary, numbers are shown by summaries, such as the mean, in place of their shares.
     Files get both.
 
@@ -506,6 +514,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
         lambda: terminal.show(result.table(level)),
         lambda: result.to_json(level),
         lambda: result.table(level),
+        lambda: [result.table(level)],
     )
 
 
@@ -553,8 +562,8 @@ def _estimate_shares(request: EstimateRequest) -> None:
     def show() -> None:
         for i, result in enumerate(estimates):
             question = ticked.get(str(result.attribute))
-            if summaries := summaries_of.named(result):
-                terminal.show(summaries_shown(result, summaries, level, target, kind))
+            if summaries_of.named(result):
+                terminal.show(_table_of(result, request, summaries_of))
             elif question is None:
                 parts = flat.get(str(result.attribute))
                 show_estimate(result, level, target, kind, parts, request.top)
@@ -580,6 +589,10 @@ def _estimate_shares(request: EstimateRequest) -> None:
         show,
         data,
         lambda: table_of_estimates(estimates, level, target, more_rows, kind, summaries_of.named),
+        lambda: [
+            *(_table_of(result, request, summaries_of) for result in estimates),
+            *(bounds.table() for bounds in forged),
+        ],
     )
 
 
@@ -587,7 +600,7 @@ def _draw_shares(
     estimates: Sequence[Estimate], request: EstimateRequest, kind: str | None = None
 ) -> None:
     """Write the picture of the shares of all people, with one panel for each question."""
-    if request.plot_path is None:
+    if not request.plot_paths:
         return
     from warner.results.charts import chart, numbers, received
     from warner.results.drawing import save
@@ -604,15 +617,16 @@ def _draw_shares(
         numbers(each.table(level, target, kind), None, received(each) if reports else None, answers)
         for each, answers in zip(named, labels, strict=True)
     ]
-    save(picture, request.plot_path, tables)
-    say_written(request.plot_path)
+    for path in request.plot_paths:
+        save(picture, path, tables)
+        say_written(path)
 
 
 def _estimate_each_group(
     grouped: Mapping[str, Sequence[Tally]], request: EstimateRequest, summaries_of: Wanted
 ) -> None:
     """Write and print the estimates of the groups of all attributes, each group alone."""
-    if request.plot_path is not None:
+    if request.plot_paths:
         by = ",".join(next(iter(grouped.values()))[0].names)
         rule = "does not go with groups that are each estimated by themselves"
         raise ArgumentError("--plot", rule, None, f"Add --by {by}")
@@ -649,7 +663,7 @@ def _write_groups(
     shown = (*request.intervals, request.kind)
     summaries_of.check([result for _, result in results if isinstance(result, Estimate)])
     request.output.write(
-        lambda: show_groups(columns, results, *shown, summaries_of.named),
+        lambda: terminal.show(groups_shown(columns, results, *shown, summaries_of.named)),
         lambda: [
             {"group": dict(zip(columns, key, strict=True))}
             | (
@@ -660,6 +674,7 @@ def _write_groups(
             for key, result in results
         ],
         lambda: table_of_groups(columns, results, *shown, summaries_of.named),
+        lambda: [groups_shown(columns, results, *shown, summaries_of.named)],
     )
 
 
@@ -704,8 +719,8 @@ def _estimate_survey(request: EstimateRequest) -> None:
         for name, result in results.items():
             if result.names:
                 show_group_estimates(name, result, level, target)
-            elif summaries := summaries_of.named(result):
-                terminal.show(summaries_shown(result, summaries, level, target, kind))
+            elif summaries_of.named(result):
+                terminal.show(_table_of(result, request, summaries_of))
             else:
                 show_estimate(result, level, target, kind, most=request.top)
 
@@ -720,6 +735,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
         lambda: table_of_estimates(
             list(results.values()), level, target, (), kind, summaries_of.named
         ),
+        lambda: [_table_of(result, request, summaries_of) for result in results.values()],
     )
 
 
@@ -730,6 +746,14 @@ def _parts_by_group(parts: Sequence[Tally]) -> Iterator[tuple[Key, list[Tally]]]
         for key, tally in tally_of_file.items():
             tallies.setdefault(key, []).append(tally)
     yield from steps(list(tallies.items()), "estimating groups")
+
+
+def _table_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> Table:
+    """An estimate as a table for people, or the summaries that were asked for."""
+    shown = (*request.intervals, request.kind)
+    if not result.names and (summaries := summaries_of.named(result)):
+        return summaries_shown(result, summaries, *shown)
+    return result.table(*shown)
 
 
 def _json_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> dict[str, Any]:
@@ -788,6 +812,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         show,
         data,
         lambda: table_of_estimates(list(results.values()), *intervals, weighted_rows),
+        lambda: [each.table(*intervals) for each in (*results.values(), *totals.values())],
     )
 
 
@@ -839,6 +864,10 @@ def _compare_groups(request: EstimateRequest) -> None:
         show,
         lambda: [{"attribute": name, **result.to_json()} for name, result in results.items()],
         lambda: table_of_rows(rows, is_simulated, SHARES),
+        lambda: [
+            replace(result.table(), title=f"{name}: {result.table().title}")
+            for name, result in results.items()
+        ],
     )
 
 

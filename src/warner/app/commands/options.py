@@ -233,7 +233,7 @@ class Output:
         show: Callable[[], object],
         data: Callable[[], Any],
         table: Callable[[], Table],
-        paper: Callable[[], Table] | None = None,
+        paper: Callable[[], Sequence[Table]] | None = None,
     ) -> None:
         """Write the result to all files.
 
@@ -241,7 +241,7 @@ class Output:
             show: prints what a terminal shows.
             data: the result as JSON data.
             table: the result as a table, for CSV, Excel and Parquet.
-            paper: the table that people read, for files of LaTeX and Typst; None for no such files.
+            paper: the tables that people read, for LaTeX and Typst; None for no such files.
         """
         for path in self.paths or ("-",):
             ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""
@@ -253,8 +253,8 @@ class Output:
                 write_whole(path, table().xlsx() if ending == "xlsx" else table().parquet())
                 say_written(path)
             elif paper is not None and ending in ("tex", "typ"):
-                made = paper().latex() if ending == "tex" else paper().typst()
-                write_text(f"{made.rstrip()}\n", path)
+                made = [each.latex() if ending == "tex" else each.typst() for each in paper()]
+                write_text("\n\n".join(text.rstrip() for text in made) + "\n", path)
             else:
                 with shown_with(self.wide, self.explain):
                     if path == "-":

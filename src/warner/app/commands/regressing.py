@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ import numpy as np
 from warner import io as files
 from warner._core.errors import ArgumentError, ReportError
 from warner._core.survey_design import SurveyDesign
+from warner._core.table import Table
 from warner._core.text import look, meant
 from warner.app.commands.options import (
     Output,
@@ -256,8 +258,24 @@ def regress(
         lambda: show(title, result.table(level)),
         lambda: {"attribute": title, **result.to_json(level)},
         lambda: table_of_rows(result.rows(level), result.simulated),
-        lambda: result.table(level),
+        lambda: [_for_article(result.table(level))],
     )
+
+
+def _for_article(table: Table) -> Table:
+    """The same table without names of code: ``region: South`` for ``region[T.South]``."""
+
+    def named(covariate: str) -> str:
+        products = re.sub(r":(?! )(?![^\[]*\])", " x ", covariate)
+        return re.sub(r"\[T\.([^\]]*)\]", r": \1", products)
+
+    rows = [
+        {**row, **({"covariate": named(row["covariate"])} if "covariate" in row else {})}
+        for row in table.rows
+    ]
+    # The title says what is so many times as large.
+    columns = [replace(c, unit="number") if c.unit == "times" else c for c in table.columns]
+    return replace(table, columns=columns, rows=rows)
 
 
 @dataclass(frozen=True)
