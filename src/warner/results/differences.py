@@ -185,6 +185,7 @@ class Compared:
     high: float
     p: float
     is_share: bool = False
+    error: float | None = None  # the standard error of a - b, where the interval is made of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +239,8 @@ class Differences(Tabular):
             (of shares; else ``"mean"``, ``"mean of those who answered"`` where nonresponse is a
             value, the quantile or the band), ``"is_share"``, ``"estimate"`` and
             ``"reference_estimate"``, ``"difference"``, ``"low"``, ``"high"``, ``"p"`` and
-            ``"p_holm"``.
+            ``"p_holm"``. Where intervals are made of it, ``"error"`` is the standard error of the
+            difference.
         """
         return [dict(row) for row in self._rows]
 
@@ -509,6 +511,7 @@ def compare_groups(
                 "estimate": compared.a,
                 "reference_estimate": compared.b,
                 "difference": compared.a - compared.b,
+                **({} if compared.error is None else {"error": compared.error}),
                 "low": compared.low,
                 "high": compared.high,
                 "p": compared.p,
@@ -780,7 +783,7 @@ def _wald(
     d, z = a - b, normal_quantile(level, degrees)
     low, high = np.clip([d - z * sd, d + z * sd], *limits)
     p = p_of_difference(d, sd, degrees)
-    return Compared(a, b, float(low), float(high), p)
+    return Compared(a, b, float(low), float(high), p, error=float(sd))
 
 
 def p_of_difference(d: float, sd: float, degrees: float) -> float:

@@ -94,6 +94,11 @@ def test_groups_of_any_column_are_estimated_and_compared(here: Path) -> None:
     tally = warner.reports.tally.load_tallies("t.json")["smokes"]
     same = warner.compare_groups(tally, weights="w", cluster="school", strata="region")
     assert found["differences"] == same.rows()
+    table = run("estimate", "t.json", *BY, "--by", "sex", "--compare-groups", "--csv").stdout
+    (row,) = [r for r in csv.DictReader(table.splitlines()) if r["value"] == "yes"]
+    d, low, high, error = (float(row[key]) for key in ("difference", "low", "high", "error"))
+    # Student's t with at most 22 degrees of freedom
+    assert 1.96 < (high - d) / error < 2.6 and np.isclose(high - d, d - low)
 
 
 def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:

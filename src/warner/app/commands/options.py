@@ -334,7 +334,8 @@ def table_of_rows(
     return Table(columns, [{**header, **row} for row in listed], simulated=is_simulated)
 
 
-SHARES = ("estimate", "reference_estimate", "low", "high", "difference")  # of rows of shares
+# of rows of shares
+SHARES = ("estimate", "reference_estimate", "low", "high", "difference", "error")
 
 
 def as_json(data: Any) -> str:
