@@ -440,8 +440,11 @@ class _ForeignSource(FrameSource):
         if row is None:
             return f"{self._file.path}: {text}"
         where = f"{self._file.path}: line {row + 2:,}"
-        numbers = [name for name, domain in self._by.items() if holds_integers(domain)]
-        names = [name for name in numbers if name in self._file.names]
+        names = [
+            name
+            for name, domain in self._by.items()
+            if domain is not None and holds_integers(domain) and name in self._file.names
+        ]
         cells = ", ".join(f"CAST({column_in_sql(name)} AS VARCHAR)" for name in names)
         with connection() as database:
             query = f"SELECT {cells or 0} FROM {self._file._table} LIMIT 1 OFFSET {row}"

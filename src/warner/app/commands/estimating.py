@@ -812,7 +812,10 @@ def _estimate_by(request: EstimateRequest) -> None:
         show,
         data,
         lambda: table_of_estimates(list(results.values()), *intervals, weighted_rows),
-        lambda: [each.table(*intervals) for each in (*results.values(), *totals.values())],
+        lambda: [
+            *(result.table(*intervals) for result in results.values()),
+            *(total.table(*intervals) for total in totals.values()),
+        ],
     )
 
 

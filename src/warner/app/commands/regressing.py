@@ -14,7 +14,7 @@ import numpy as np
 from warner import io as files
 from warner._core.errors import ArgumentError, ReportError
 from warner._core.survey_design import SurveyDesign
-from warner._core.table import Table
+from warner._core.table import Column, Table
 from warner._core.text import look, meant
 from warner.app.commands.options import (
     Output,
@@ -274,7 +274,12 @@ def _for_article(table: Table) -> Table:
         for row in table.rows
     ]
     # The title says what is so many times as large.
-    columns = [replace(c, unit="number") if c.unit == "times" else c for c in table.columns]
+    columns = [
+        replace(column, unit="number")
+        if isinstance(column, Column) and column.unit == "times"
+        else column
+        for column in table.columns
+    ]
     return replace(table, columns=columns, rows=rows)
 
 
