@@ -72,17 +72,17 @@ def indices_of(
 
 
 def indices_of_groups(
-    path: str, name: str, domain: Domain, texts: Sequence[str], lines: Sequence[int]
+    path: str, name: str, domain: Domain, texts: Sequence[str | None], lines: Sequence[int]
 ) -> np.ndarray:
     """The indices (G,) of a public value of each group in a table of counts.
 
     A wrong value is named by the first line in ``lines`` that has it.
     """
 
-    def indices(some: Sequence[str]) -> np.ndarray:
+    def indices(some: Sequence[str | None]) -> np.ndarray:
         return indices_of(path, name, domain, pa.array(some, pa.string()))
 
-    def is_declared(text: str) -> bool:
+    def is_declared(text: str | None) -> bool:
         try:
             indices([text])
         except ReportError:
@@ -99,7 +99,10 @@ def indices_of_groups(
     got = f"such a value in {len(wrong):,} of {len(texts):,} groups"
     # The value itself is not shown: it is an answer where columns were exchanged.
     labels = domain.text.labels if isinstance(domain, Categorical) else None
-    remedy = meant(texts[wrong[0]], labels or ()) or f"Correct it, or declare it in [public.{name}]"
+    remedy = (
+        meant(texts[wrong[0]] or "", labels or ())
+        or f"Correct it, or declare it in [public.{name}]"
+    )
     raise ReportError(where, rule, got, remedy)
 
 

@@ -120,7 +120,8 @@ def _table(
     empty = dict.fromkeys(column.key for column in columns)
     usual = {"measure": "share", "status": "alone"}
     settings = {"level": level, "target": target, "simulated": "yes" if simulated else "no"}
-    return Table(columns, [empty | usual | row | settings for row in rows], simulated=simulated)
+    listed = [{**empty, **usual, **row, **settings} for row in rows]
+    return Table(columns, listed, simulated=simulated)
 
 
 def estimate_rows(
