@@ -24,7 +24,13 @@ from warner.channels import HiddenAmongChannel, LikelihoodOperator, SupportChann
 from warner.domains import Domain
 from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.mechanisms.device_program import number, program
-from warner.privacy.report_laws import OneHotBits, TwoProbabilities, UnsupportedLikelihood
+from warner.privacy.report_laws import (
+    OneHotBits,
+    TwoProbabilities,
+    UnsupportedLikelihood,
+    common_denominator,
+    fractions,
+)
 from warner.reports.counting import unique_rows
 from warner.reports.schema import BitVector
 
@@ -212,11 +218,12 @@ def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarra
     Shapes: patterns (m, K), chance (K, K) -> (m, K).
     """
     table = np.empty((len(patterns), chance.shape[1]), dtype=object)
+    masses, whole = common_denominator(chance)
     # Pr(y | x) = product over j of chance[j, x] if bit j of y is 1, else 1 - chance[j, x]
     for x in range(chance.shape[1]):
-        bits = np.where(patterns == 1, chance[:, x], 1 - chance[:, x])
+        bits = np.where(patterns == 1, masses[:, x], whole - masses[:, x])
         table[:, x] = np.multiply.reduce(bits, axis=1)
-    return table
+    return fractions(table, whole ** len(chance))
 
 
 # -----------------------------------------------------------------------------------------------

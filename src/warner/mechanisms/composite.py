@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import groupby
 from math import prod
 from typing import Any, ClassVar, Self
@@ -28,7 +27,7 @@ from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout, marginal
 from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.guarantees import Guarantee, compose, side_by_side
-from warner.privacy.report_laws import IndependentReports
+from warner.privacy.report_laws import IndependentReports, common_denominator, fractions
 from warner.reports.counting import unique_rows
 from warner.reports.product_schema import ProductSchema, affordable_ways, attribute_names, table_of
 from warner.reports.reports import Reports, columns_of
@@ -333,14 +332,16 @@ class PerAttribute(Combined):
         return columns
 
     def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
-        out = np.full((1, 1), Fraction(1), dtype=object)
+        joint, total = np.ones((1, 1), dtype=object), 1
         for table in tables:
-            out = (
-                np.multiply.outer(out, table)
+            masses, whole = common_denominator(table)
+            joint = (
+                np.multiply.outer(joint, masses)
                 .transpose(0, 2, 1, 3)
-                .reshape(len(out) * len(table), -1)
+                .reshape(len(joint) * len(masses), -1)
             )
-        return out
+            total *= whole
+        return fractions(joint, total)
 
     def _program(self) -> dict[str, Any]:
         parts = self.parts.items()

@@ -177,7 +177,9 @@ def floats(masses: np.ndarray, total: int) -> np.ndarray:
 
 def fractions(masses: np.ndarray, total: int) -> np.ndarray:
     """Integer masses over ``total`` as exact probabilities: an object array of Fractions."""
-    out: np.ndarray = np.vectorize(lambda v: Fraction(v, total), otypes=[object])(masses)
+    # Few masses of a table differ, and each fraction is reduced by a common divisor.
+    reduced = {mass: Fraction(mass, total) for mass in set(masses.ravel().tolist())}
+    out: np.ndarray = np.vectorize(reduced.__getitem__, otypes=[object])(masses)
     return out
 
 
