@@ -163,11 +163,14 @@ def _upper_fraction(a: np.ndarray, x: np.ndarray, front: np.ndarray) -> np.ndarr
     b = x + 1 - a
     d = 1 / b
     c, fraction = np.full_like(x, 1e300), d
+    unfinished = np.ones(x.shape, dtype=bool)
     for n in range(1, _MOST_STEPS):
         factor, b = n * (a - n), b + 2
         d, c = 1 / (factor * d + b), b + factor / c
         fraction = fraction * (c * d)
-        if (np.abs(c * d - 1) <= 4 * _PRECISION).all():
+        # Once is enough: of many elements, rounding lifts some above the limit at every step.
+        unfinished &= np.abs(c * d - 1) > 4 * _PRECISION
+        if not unfinished.any():
             break
     return np.asarray(1 - front * fraction)
 

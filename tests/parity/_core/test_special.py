@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from scipy import special, stats
 
+from warner._core import special as _special
 from warner._core.special import (
     bdtr,
     bdtrc,
@@ -40,6 +43,21 @@ def test_gamma_from_tiny_shapes_to_large_ones() -> None:
     a = np.array([0.05, 0.5, 1.0, 4.0, 12.0, 15.9, 16.0, 50.0, 300.0])[:, None]
     x = np.concatenate([[0.0], np.geomspace(1e-8, 1e6, 300), [np.inf]])
     np.testing.assert_allclose(gammainc(a, x), special.gammainc(a, x), rtol=1e-11, atol=1e-14)
+
+
+def test_gamma_of_many_points_takes_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a fraction that goes on until all points are within rounding at the same step."""
+    steps = []
+
+    def counted(*ends: int) -> Iterator[int]:
+        for step in range(*ends):
+            steps.append(step)
+            yield step
+
+    monkeypatch.setattr(_special, "range", counted, raising=False)
+    a, x = np.array([0.1, 0.2, 1.7, 5.0, 9.9])[:, None], np.geomspace(1.2, 50, 3000)
+    np.testing.assert_allclose(gammainc(a, x), special.gammainc(a, x), rtol=1e-13)
+    assert max(steps) < 300
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 1000, 10**6, 10**9])
