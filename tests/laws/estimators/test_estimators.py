@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,16 @@ from warner.estimators import Estimator, Status
 from warner.estimators.base import WHOLE, LikelihoodData
 from warner.results.from_tally import likelihood_data
 
+TRUTH = np.array([0.6, 0.3, 0.1, 0.0])
+
+
+@cache
+def _tally(name: str) -> warner.Tally:
+    """The tally of 20,000 people, which every estimator reads."""
+    mechanism = MECHANISMS[name](warner.Integers(0, 3), 2.0)
+    rng = np.random.default_rng(7)
+    return mechanism.tally(mechanism.randomize(rng.choice(4, 20_000, p=TRUTH), rng))
+
 
 @pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -28,10 +40,7 @@ from warner.results.from_tally import likelihood_data
 def test_every_estimator_runs_on_every_mechanism(
     name: str, estimator: warner.estimators.Estimator
 ) -> None:
-    mechanism = MECHANISMS[name](warner.Integers(0, 3), 2.0)
-    theta = np.array([0.6, 0.3, 0.1, 0.0])
-    rng = np.random.default_rng(7)
-    tally = mechanism.tally(mechanism.randomize(rng.choice(4, 20_000, p=theta), rng))
+    tally = _tally(name)
     if isinstance(estimator, warner.estimators.Observed) and name == "MatrixMechanism":
         refused(
             ArgumentError, "as many different reports as values", warner.estimate, tally, estimator
@@ -72,7 +81,7 @@ def test_every_estimator_runs_on_every_mechanism(
                 assert str(result.unique).startswith("not unique")
             return
         assert result.probabilities == pytest.approx(
-            theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.08
+            TRUTH, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.08
         )
     if name == "StochasticRounding":
         assert not result.has_intervals
@@ -226,7 +235,7 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
         warner.Inversion | warner.MaximumLikelihood | warner.estimators.literature.MixtureReduction,
     ):
         assert result.probabilities == pytest.approx(
-            theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
+            TRUTH, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
         )
     bounds = result.interval()
     assert (bounds[:, 0] <= bounds[:, 1]).all()
