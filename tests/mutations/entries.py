@@ -100,6 +100,20 @@ MUTATIONS = [
         "rows from a temporary file stay in the order in which they came, within a bucket",
         _ORDERS,
     ),
+    Mutation(
+        "_core/sampling.py",
+        "if isinstance(bits, _OF_WORDS):",
+        "if True:",
+        "words of the Mersenne twister have 32 bits",
+        _SAMPLING,
+    ),
+    Mutation(
+        "_core/special.py",
+        "unfinished &= np.abs",
+        "unfinished = np.abs",
+        "gamma probabilities of many points take ten thousand steps",
+        ("parity/_core/test_special.py",),
+    ),
     # The laws of the simplest mechanism, and of any matrix.
     Mutation(
         "mechanisms/direct.py",
