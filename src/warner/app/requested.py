@@ -84,7 +84,9 @@ def asked_groups(
 ) -> Iterator[tuple[str, TalliesOfGroups, list[str] | None]]:
     """What to estimate or to compare of groups of people, as :func:`asked_tallies` says it."""
     firsts = {
-        name: parts if isinstance(parts, Tally) else next(iter(parts.values()))
+        name: parts
+        if isinstance(parts, Tally)
+        else next(iter(parts.values() if isinstance(parts, Mapping) else parts))
         for name, parts in groups.items()
     }
     questions = {name: dict(_each_question(name, first)) for name, first in firsts.items()}

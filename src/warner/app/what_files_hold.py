@@ -37,6 +37,7 @@ from warner.reports.tally import (
     require_same_origin,
     save_tallies,
 )
+from warner.results.from_tally import by_mechanism
 
 if TYPE_CHECKING:
     from warner.studies.study import Study
@@ -420,8 +421,7 @@ def read_groups(
     together = tallies_together(files, read, len(files) > 1, simulated, implausible)
     flat, grouped = apart(together)
     if grouped:
-        sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
-        return {name: tally.by(*by) if by else tally for name, tally in sums.items()}
+        return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
     if by:
         names_by = ",".join(by)
         remedy = f"Count again with warner tally --by {names_by}, or warner collect pull --by"
@@ -456,8 +456,10 @@ def group_and_file(text: str) -> tuple[str, str]:
 
 def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, float]]:
     """The margins of a population in a CSV file with the columns column,value,number."""
-    columns = tuple(getattr(groups, "names", ("group",)))
-    values = {column: {str(key[i]): key[i] for key in groups} for i, column in enumerate(columns)}
+    tallies = [groups] if isinstance(groups, Tally | Mapping) else groups
+    columns = tuple(getattr(tallies[0], "names", ("group",)))
+    keys = [key for of_mechanism in tallies for key in of_mechanism]
+    values = {column: {str(key[i]): key[i] for key in keys} for i, column in enumerate(columns)}
     with open(path, newline="", encoding="utf-8-sig") as file:
         rows = list(csv.reader(file))
     header = [name.strip().lower() for name in rows[0]] if rows else []

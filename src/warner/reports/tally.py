@@ -961,8 +961,8 @@ def _added(parts: Sequence[tuple[Counted, np.ndarray]], groups: int) -> Counted:
     return Counted(first.kind, table, sizes)
 
 
-TalliesOfGroups = Tally | Mapping[Any, Tally]
-"""A tally by public columns, or {public values: tally}."""
+TalliesOfGroups = Tally | Mapping[Any, Tally] | Sequence[Tally]
+"""A tally by public columns, several by the same columns, or {public values: tally}."""
 
 
 def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> None:

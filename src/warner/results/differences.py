@@ -53,7 +53,7 @@ from warner.estimators.base import LikelihoodData
 from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, group_table
-from warner.results.from_tally import GroupTable, likelihood_data, side_by_side
+from warner.results.from_tally import GroupTable, is_of_groups, likelihood_data, side_by_side
 from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.named_summaries import Named, bands, bands_of, has_bands, parse, summary_rows
 from warner.results.recommend import recommended_fit
@@ -173,6 +173,31 @@ class Sample:
         least = 1 / (self.data.n + 1)
         shares = project(self.shares)
         return np.asarray((1 - least) * shares + least / shares.size)
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralGroups(Sample):
+    """The people of several groups, each of which counts as often as it has people.
+
+    An inversion of all their reports together would give a group of surer reports more weight.
+    """
+
+    groups: tuple[Sample, ...] = ()
+
+    @classmethod
+    def together(cls, groups: Sequence[Sample]) -> SeveralGroups:
+        """The people of some groups, under the name of all others."""
+        data = side_by_side([group.data for group in groups])
+        shares = sum(group.data.n / data.n * group.shares for group in groups)
+        return cls(REST, data, np.asarray(shares), groups[0].target, groups=tuple(groups))
+
+    def variances(self) -> np.ndarray:
+        """The variance (K,) of each unbiased estimate."""
+        return np.asarray(sum(s.variances() * (s.data.n / self.data.n) ** 2 for s in self.groups))
+
+    def covariance(self) -> np.ndarray:
+        """The covariance (K, K) of the unbiased estimates."""
+        return np.asarray(sum(s.covariance() * (s.data.n / self.data.n) ** 2 for s in self.groups))
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,8 +451,8 @@ def compare_groups(
 
     Args:
         a, b: two estimates of one domain, whose mechanisms and budgets may differ. Or ``a`` is a
-            mapping {public values: tally} of groups, or what ``estimate`` made of it, and ``b`` is
-            None.
+            mapping {public values: tally} of groups, a tally by public columns or several by the
+            same ones, or what ``estimate`` made of these, and ``b`` is None.
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together.
         of: ``"shares"`` of all values; for numbers ``"mean"``, ``"median"``, q in (0, 1) for a
@@ -479,7 +504,8 @@ def compare_groups(
         raise ArgumentError(
             "by", "can be used only with a survey design", show(by), "Leave by= out"
         )
-    if isinstance(a, Mapping | Tally | GroupTable) or getattr(a, "groups", None) is not None:
+    is_table = isinstance(a, Tally | GroupTable) or getattr(a, "groups", None) is not None
+    if is_table or is_of_groups(a):
         if b is not None:
             rule = "can be used only to compare two estimates, not counts or groups"
             remedy = "Compare estimate(a) with estimate(b), or name one group of a by reference="
@@ -628,6 +654,11 @@ def _others(table: GroupTable, g: int, target: str) -> Sample:
     if table.cells is not None:
         rest = table.cells.data_of(np.array([key != table.keys[g] for key in table.cells.keys]))
         return Sample.of(REST, rest, target)
+    if len(table.mechanisms) > 1:
+        alone = [(i, data) for i, data in enumerate(table.parts) if i != g and data is not None]
+        return SeveralGroups.together(
+            [Sample(table.labels[i], data, table.shares[i], target) for i, data in alone]
+        )
     n = whole.n - inside.n
     shares = (whole.n * whole.channel.invert(whole.weights) - inside.n * table.shares[g]) / n
     if not has_bands(table.domain):  # only the unbiased estimates are needed

@@ -23,7 +23,14 @@ from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_a
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results.from_tally import POOLS, GroupTable, likelihood_data, possible_values, tested
+from warner.results.from_tally import (
+    POOLS,
+    GroupTable,
+    is_of_groups,
+    likelihood_data,
+    possible_values,
+    tested,
+)
 from warner.results.recommend import (
     advice,
     advice_to_keep_reports,
@@ -921,7 +928,8 @@ def estimate(
     Args:
         tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
             mechanisms or budgets on one domain are estimated from together. A tally by public
-            columns, or a mapping {public values: tally}, gives the estimates of its groups.
+            columns, several by the same columns, or a mapping {public values: tally}, gives the
+            estimates of its groups.
         method: an estimator such as ``MaximumLikelihood()``, or its name on the command line,
             such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`. Pooled groups take none.
@@ -996,6 +1004,8 @@ def estimate(
     if hasattr(tally, "columns") and not isinstance(tally, Tally):
         rule, remedy = "must be a tally", "Count reports first: mechanism.tally(reports)"
         raise ArgumentTypeError("tally", rule, kind_of(tally), remedy)
+    if not isinstance(tally, Tally | Mapping) and isinstance(tally, Iterable):
+        tally = [*tally]
     named = None if method is None else estimator_of(method)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None:
@@ -1013,11 +1023,10 @@ def estimate(
         return replace(result, attribute=_name_of(attributes), plausibility=plausible)
     if by is not None:
         rule = "can be used only with a survey design"
-        grouped = isinstance(tally, Mapping) or (isinstance(tally, Tally) and bool(tally.columns))
         remedy = f"Count by these columns: mechanism.tally(reports, by={{{by!r}: values}})"
-        remedy = "Leave it out: the tally is in groups already" if grouped else remedy
+        remedy = "Leave it out: the tally is in groups already" if is_of_groups(tally) else remedy
         raise ArgumentTypeError("by", rule, show(by), remedy)
-    if isinstance(tally, Mapping) or (isinstance(tally, Tally) and tally.columns):
+    if is_of_groups(tally):
         if values is not None:
             rule = "cannot be chosen where there are groups"
             raise ArgumentError("values", rule, None, "Estimate each group by itself")
@@ -1027,9 +1036,9 @@ def estimate(
         if given is not None:
             rule = "needs a tally by public columns, or a dict {public values: tally}"
             raise ArgumentTypeError(name, rule)
-    tallies = tally if isinstance(tally, Tally) or not isinstance(tally, Iterable) else [*tally]
-    data = likelihood_data(tallies, attributes)
-    plausible = tested(tallies, data)
+    assert not isinstance(tally, Mapping)  # which is of groups
+    data = likelihood_data(tally, attributes)
+    plausible = tested(tally, data)
     result = _warned(_of_one(data, named, values), named)
     return replace(result, attribute=_name_of(attributes), plausibility=plausible)
 

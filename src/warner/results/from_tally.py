@@ -24,7 +24,7 @@ from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.estimators.plausibility import Plausibility, plausibility_of_data
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.public_columns import Groups
+from warner.reports.public_columns import Groups, Key, order_of, require_same_columns
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
 from warner.reports.tally_kinds import BitSums, BlockTables, DistinctReports, require_different
@@ -165,6 +165,44 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
 
 def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> LikelihoodData:
     """The data of tallies of one or more mechanisms."""
+    totals = by_mechanism(tallies)
+    # A mechanism that nobody used is skipped. If all are empty, the first raises its own error.
+    used = [total for total in totals if total.n > 0] or totals
+    if not used:
+        raise EmptyError("tallies", "must not be empty")
+    return side_by_side([likelihood_data(total, attributes) for total in used])
+
+
+def by_mechanism(tallies: Iterable[Tally], by: Sequence[str] = ()) -> list[Tally]:
+    """The sum of the tallies of each mechanism and budget, in groups by some public columns."""
+    listed = _listed(tallies)
+    require_same_origin([tally.simulated for tally in listed], "tallies")
+    sums = [merge([listed[i] for i in places]) for places in _alike(listed)]
+    return [tally.by(*by) for tally in sums] if by else sums
+
+
+def by_group(tallies: Sequence[Tally]) -> dict[Key, list[Tally]]:
+    """The tallies of each group of people, of tallies by the same public columns."""
+    columns = tallies[0].columns
+    for tally in tallies[1:]:
+        require_same_columns(columns, tally.columns)
+    keys = list(dict.fromkeys(chain.from_iterable(tallies)))
+    groups: dict[Key, list[Tally]] = {keys[i]: [] for i in order_of(columns, keys).tolist()}
+    for tally in tallies:
+        for key, of_group in tally.items():
+            groups[key].append(of_group)
+    return groups
+
+
+def is_of_groups(tally: Any) -> bool:
+    """Whether something is a tally by public columns, several of them, or a mapping."""
+    listed = tally if isinstance(tally, list | tuple) else [tally]
+    by_column = any(isinstance(each, Tally) and each.columns for each in listed)
+    return isinstance(tally, Mapping) or by_column
+
+
+def _listed(tallies: Iterable[Tally]) -> list[Tally]:
+    """The tallies as a list, refused where there is anything else."""
     if not isinstance(tallies, Iterable) or isinstance(tallies, Reports):
         raise ArgumentTypeError(
             "tally",
@@ -172,8 +210,8 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
             kind(tallies),
             "Make one with mechanism.tally(reports)",
         )
-    groups: dict[str, list[Tally]] = {}
-    for tally in tallies:
+    listed = list(tallies)
+    for tally in listed:
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(
                 "tallies",
@@ -181,30 +219,34 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
                 kind(tally),
                 "Make one with mechanism.tally(reports)",
             )
+    return listed
+
+
+def _alike(tallies: Sequence[Tally]) -> list[list[int]]:
+    """The positions of the tallies that can be added, of each mechanism and budget."""
+    alike: dict[str, list[int]] = {}
+    last, text = None, ""
+    for i, tally in enumerate(tallies):
         # Reports that are kept while they are few are summed beside those that were not kept.
         is_kept = isinstance(tally.kind, DistinctReports) and tally.kind.while_few
-        kind_of_sum = BitSums() if is_kept else tally.kind
-        groups.setdefault(canonical([tally.header, kind_of_sum.name]), []).append(tally)
-    require_same_origin([t.simulated for group in groups.values() for t in group], "tallies")
-    totals = [merge(group) for group in groups.values()]
-    # A mechanism that nobody used is skipped. If all are empty, the first raises its own error.
-    used = [total for total in totals if total.n > 0] or totals
-    parts = [likelihood_data(total, attributes) for total in used]
-    if not parts:
-        raise EmptyError("tallies", "must not be empty")
-    if len(parts) == 1:
-        return parts[0]
-    if len({data.domain.digest for data in parts}) > 1:
-        raise MismatchError(
-            "tallies", "have different domains", None, "Estimate each domain separately"
-        )
-    return side_by_side(parts)
+        what = tally.header, (BitSums() if is_kept else tally.kind).name
+        # Groups share one header, whose text takes long where there are many values.
+        if what != last:
+            last, text = what, canonical([*what])
+        alike.setdefault(text, []).append(i)
+    return list(alike.values())
 
 
 def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
     """The reports of different people on one domain, whatever the mechanisms."""
     from warner.channels import stacked
 
+    if len(parts) == 1:
+        return parts[0]
+    if len({data.domain.digest for data in parts}) > 1:
+        raise MismatchError(
+            "tallies", "have different domains", None, "Estimate each domain separately"
+        )
     # Of drawn questions each tally is a stack by itself: all groups stand side by side.
     groups_of = [data.channel.split_groups(data.weights, data.n) for data in parts]
     channels, each, people = zip(*chain.from_iterable(groups_of), strict=True)
@@ -219,15 +261,13 @@ def side_by_side(parts: Sequence[LikelihoodData]) -> LikelihoodData:
 # The reports of several groups as arrays: group sizes, unbiased estimates, and their noise.
 
 
-Key = tuple[Any, ...]
-
 # The columns of tables of groups. A public column of such a name is called otherwise.
 RESERVED = ("value", "estimate", "low", "high", "reports", "status", "attribute", "weight")
 
 
 @dataclass(frozen=True, eq=False)
 class GroupTable:
-    """The reports of G groups about one question, which one mechanism randomised.
+    """The reports of G groups about one question, which one or several mechanisms randomised.
 
     Attributes:
         names, keys: the public columns, and their values in each group.
@@ -235,7 +275,7 @@ class GroupTable:
         shares: (G, K) the unbiased estimates; 0 for a group without reports.
         whole, parts: the data of all groups together, and of each; None without reports.
         plausibility: how plausible the reports of all groups together are.
-        mechanism: that of the reports.
+        mechanisms: those of the reports.
         cells: of a survey with a design, what the groups were made of.
     """
 
@@ -246,7 +286,7 @@ class GroupTable:
     whole: LikelihoodData
     parts: tuple[LikelihoodData | None, ...]
     plausibility: Plausibility
-    mechanism: Mechanism
+    mechanisms: tuple[Mechanism, ...]
     cells: SurveyCells | None = None
 
     def __repr__(self) -> str:
@@ -279,23 +319,34 @@ class GroupTable:
     def of(
         cls, groups: Any, attributes: Sequence[str] | None = None, only: str | None = None
     ) -> GroupTable:
-        """The table of a mapping from public values to tallies."""
-        tallies, keys = _tallies_of(groups)
+        """The table of a mapping from public values to tallies, or of tallies by public columns."""
+        cells, keys = _tallies_of(groups)
         names = _names_of(groups, len(keys[0]), only)
-        if not any(tally.n for tally in tallies):
+        listed = [(g, tally) for g, of_group in enumerate(cells) for tally in of_group]
+        totals, wholes = [], []
+        each: list[list[LikelihoodData]] = [[] for _ in keys]
+        for places in _alike([tally for _, tally in listed]):
+            alike = [listed[i][1] for i in places]
+            if (total := _total(alike)).n == 0:
+                continue
+            totals.append(total)
+            wholes.append(likelihood_data(total, attributes))
+            of_groups = _parts(alike, total, wholes[-1], attributes)
+            for i, data in zip(places, of_groups, strict=True):
+                each[listed[i][0]] += [] if data is None else [data]
+        if not totals:
             rule = "must have at least one report in some group"
             raise EmptyError("groups", rule, None, "Tally the reports by group")
-        total = _total(tallies)
-        whole = likelihood_data(total, attributes)
-        plausible = tested(total, whole, "groups")
-        parts = _parts(tallies, total, whole, attributes)
+        whole = side_by_side(wholes)
+        plausible = tested(totals, whole, "groups")
+        parts = [side_by_side(of_group) if of_group else None for of_group in each]
         # Of blocks of questions, the people who were asked some of these.
-        sizes = np.array([0 if each is None else each.n for each in parts], dtype=np.int64)
+        sizes = np.array([0 if data is None else data.n for data in parts], dtype=np.int64)
         shares = np.zeros((len(keys), whole.domain.size))
         filled = np.flatnonzero(sizes)
         shares[filled] = _inverted([parts[g] for g in filled])
-        mechanism = from_header(total.header)
-        return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, mechanism)
+        mechanisms = tuple(from_header(total.header) for total in totals)
+        return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, mechanisms)
 
     @classmethod
     def surveyed(
@@ -318,10 +369,8 @@ class GroupTable:
         sizes = np.array([data.n for data in parts])
         shares = np.stack([data.channel.invert(data.weights) for data in parts])
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
-        mechanism = from_header(cells.tally.header)
-        return cls(
-            cells.by, keys, sizes, shares, whole, parts, cells.plausibility, mechanism, cells
-        )
+        used = (from_header(cells.tally.header),)
+        return cls(cells.by, keys, sizes, shares, whole, parts, cells.plausibility, used, cells)
 
     def position(self, key: Any) -> int | None:
         """The position of a group, by its public values or their text; None without one."""
@@ -386,6 +435,9 @@ class SurveyCells:
         attributes: Sequence[str] | None,
     ) -> SurveyCells:
         """The cells of a tally by the public columns of a design, and by those of groups."""
+        if is_of_groups(tally) and isinstance(tally, list | tuple):
+            rule = "of different mechanisms or epsilons cannot be weighted together"
+            raise MismatchError("tallies", rule, survey.text, "Estimate each tally on its own")
         if not isinstance(tally, Tally):
             rule = "must be one tally by the public columns of the survey design"
             remedy = "Count the reports by them: mechanism.tally(reports, by={...})"
@@ -474,8 +526,11 @@ def _plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
-    """The tallies of a mapping, and its keys as tuples of one length."""
+def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
+    """The tallies of each group, one for each mechanism, and the keys as tuples of one length."""
+    if isinstance(groups, list | tuple) and is_of_groups(groups):
+        of_groups = by_group(by_mechanism(groups))
+        return list(of_groups.values()), tuple(of_groups)
     if isinstance(groups, Tally) and not groups.columns:
         rule, remedy = (
             "must be counted by public columns",
@@ -499,29 +554,19 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
     first = tallies[0]
     require_same_origin([t.simulated for t in tallies], "groups")
     for key, tally in zip(keys, tallies, strict=True):
-        alike = tally.header == first.header and tally.kind == first.kind
-        if not alike or (tally.rows is None and tally.counts.shape != first.counts.shape):
-            rule = "must all have reports of the same mechanism, epsilon and domain"
-            remedy = "Compare estimates of different mechanisms by compare_groups(a, b)"
-            raise MismatchError("groups", rule, _unlike(keys[0], first, key, tally), remedy)
+        if tally.header.get("domain") != first.header.get("domain"):
+            rule = "must all be of one question, with the same values"
+            got = f"other values in {label(key)} than in {label(keys[0])}"
+            raise MismatchError("groups", rule, got, "Estimate each question on its own")
     if not isinstance(groups, Tally):  # groups of one tally are of different reports
         require_different(keys, tallies)
-    return tallies, keys
-
-
-def _unlike(key: Key, ours: Tally, other: Key, theirs: Tally) -> str:
-    """How the reports of two groups differ, in words."""
-    for name, entry in ours.header.items():
-        if (other_entry := theirs.header.get(name)) != entry:
-            plain = _plain(entry) and _plain(other_entry)
-            values = f"{entry} in {label(key)} and {other_entry} in {label(other)}" if plain else ""
-            return f"another {name}: {values}" if plain else f"another {name} in {label(other)}"
-    return f"{ours.kind} in {label(key)} and {theirs.kind} in {label(other)}"
+    return [[tally] for tally in tallies], keys
 
 
 def _names_of(groups: Any, width: int, only: str | None) -> tuple[str, ...]:
     """The names of the public columns, apart from those of other columns of a table."""
-    names = tuple(map(str, getattr(groups, "names", ())))
+    first = groups[0] if isinstance(groups, list | tuple) else groups
+    names = tuple(map(str, getattr(first, "names", ())))
     if len(names) == width:
         return tuple(f"{name} (public)" if name in RESERVED else name for name in names)
     if isinstance(only, str) and only and only not in RESERVED and width == 1:

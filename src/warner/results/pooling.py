@@ -495,17 +495,21 @@ class GroupAxis:
         """
         from warner.mechanisms import Permanent
 
-        mechanism, reports = self.table.mechanism, max(self.rounds, self.table.per_person)
-        if isinstance(mechanism, Permanent) and reports > 1:
-            return mechanism.of_values()
-        return compose([mechanism.guarantee] * reports)
+        reports = max(self.rounds, self.table.per_person)
+        spent = [
+            mechanism.of_values()
+            if isinstance(mechanism, Permanent) and reports > 1
+            else compose([mechanism.guarantee] * reports)
+            for mechanism in self.table.mechanisms
+        ]
+        return max(spent, key=lambda guarantee: guarantee.total)
 
     @property
     def spent_text(self) -> str:
         """What a person who reported at every time has spent, in words."""
         from warner.mechanisms import Permanent
 
-        mechanism = self.table.mechanism
+        mechanism = self.table.mechanisms[0]  # the only one of groups in time
         if isinstance(mechanism, Permanent):
             stays = mechanism.of_rounds(self.rounds).epsilon
             return (
@@ -623,6 +627,10 @@ def chosen_pool(
             remedy = "Leave pool= and time= out"
             raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
         return "none"
+    if len(table.mechanisms) > 1 and (pool in ("partial", "path") or time is not None):
+        rule = "needs reports of one mechanism and one epsilon"
+        remedy = "Leave it out: each group is then estimated by itself"
+        raise ArgumentError("pool" if time is None else "time", rule, None, remedy)
     if method is not None and pool in ("partial", "path"):
         rule = "cannot be chosen for pooled groups"
         raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")

@@ -12,6 +12,7 @@ import numpy as np
 from warner._core.checks import choice, confidence_level
 from warner._core.table import Column, Table, as_text
 from warner._core.text import lead, visible
+from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
 from warner.metrics import project
@@ -113,11 +114,17 @@ def asked_in_words(data: LikelihoodData) -> str:
     return f"{people} asked {words}, {some}"
 
 
+def has_paper(channel: LikelihoodOperator) -> bool:
+    """Whether some of the people randomised their answers themselves."""
+    return any(of_people.is_on_paper for of_people in channel.groups())
+
+
 def about_paper(result: Any) -> list[str]:
     """What is to be said of shares that a design for paper gave; [] of others."""
-    if not result.data.channel.is_on_paper:
+    channel = result.data.channel
+    if not has_paper(channel):
         return []
-    if result.groups is not None:
+    if result.groups is not None or not channel.is_on_paper:
         return [FOLLOWED]
     unbiased = result.data.channel.invert(result.data.weights)
     outside = int(np.argmin(unbiased))

@@ -31,6 +31,7 @@ from warner import (
     estimate,
     weighted,
 )
+from warner.designs import ForcedResponse
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner.reports.tally_kinds import Counted
 from warner.results.pooling import kept_mean, project_rows, time_as_number
@@ -166,13 +167,13 @@ def test_other_times_are_refused(value: Any) -> None:
 
 def test_bad_groups_are_refused() -> None:
     groups: dict[Any, Any] = dict(drawn(8, [10, 20]))
-    other = RandomizedResponse(Integers(0, 3), 1.0)
+    other = RandomizedResponse(Integers(0, 4), 1.0)
     cases: list[tuple[Any, type[Exception], str]] = [
         ({}, EmptyError, "must not be empty"),
         (drawn(8, [0, 0]), EmptyError, "at least one report"),
         ({"a": 3}, ArgumentTypeError, "Tally objects"),
         ({**groups, ("z", 1): groups["a",]}, ArgumentError, "several lengths"),
-        ({**groups, ("z",): drawn(1, [5], other)["a",]}, MismatchError, "the same mechanism"),
+        ({**groups, ("z",): drawn(1, [5], other)["a",]}, MismatchError, "the same values"),
         (
             {**groups, ("z",): MECHANISM.tally(MECHANISM.randomize([0, 1]))},
             MismatchError,
@@ -331,16 +332,116 @@ def test_groups_of_one_grouped_tally_are_different() -> None:
     refused(ArgumentError, "one tally in", estimate, {1: groups["n"], 2: groups["n"]})
 
 
-@pytest.mark.parametrize(
-    "other, words",
-    [
-        (RandomizedResponse(LABELS, 2.0), "another epsilon: 1.0 in 1 and 2.0 in 2"),
-        (RandomizedResponse(Categorical(["a", "b", "c", "d"]), 1.0), "another domain in 2"),
-        (HadamardResponse(LABELS, 1.0), "another mechanism: RandomizedResponse in 1 and Hadamard"),
-    ],
-)
-def test_groups_of_different_mechanisms_are_named(other: Any, words: str) -> None:
-    refused(MismatchError, words, estimate, {1: _tally(), 2: _tally(other)})
+def test_groups_of_different_questions_are_named() -> None:
+    other = _tally(RandomizedResponse(Categorical(["a", "b", "c", "d"]), 1.0))
+    refused(MismatchError, "other values in 2 than in 1", estimate, {1: _tally(), 2: other})
+
+
+@pytest.mark.parametrize("other", [RandomizedResponse(LABELS, 2.0), HadamardResponse(LABELS, 1.0)])
+def test_groups_of_different_mechanisms_have_their_own_estimates(other: Any) -> None:
+    one, two = _tally(), _tally(other)
+    both = estimate({1: one, 2: two})
+    assert (both[1].probabilities == estimate(one).probabilities).all()
+    assert (both[2].probabilities == estimate(two).probabilities).all()
+    rows = compare_groups({1: one, 2: two}).rows()
+    same = compare_groups(estimate(one), estimate(two), names=("1", "2")).rows()
+    assert rows == same
+
+
+# One question that some people answered on a phone and others on paper, by ward.
+
+ANSWERS = Categorical(["no", "yes"])
+PHONE, PAPER = RandomizedResponse(ANSWERS, 1.0), ForcedResponse("1/6", "1/6")
+# Reports of "no" and of "yes"; nobody of the east was asked on a phone.
+ON_PHONES = {"north": (70, 50), "south": (40, 80)}
+ON_PAPER = {"north": (20, 10), "south": (10, 25), "east": (30, 15)}
+
+
+def _by_ward(mechanism: Any, counts: Mapping[str, tuple[int, int]]) -> Tally:
+    reports = [code for pair in counts.values() for code in np.repeat([0, 1], pair).tolist()]
+    wards = [ward for ward, pair in counts.items() for _ in range(sum(pair))]
+    return mechanism.tally(mechanism.reports(reports), {"ward": wards})
+
+
+def _by_hand(ward: str) -> tuple[float, float, int]:
+    """The unbiased share of yes, its variance and the people, of the reports of both."""
+    parts = []
+    for mechanism, counts in ((PHONE, ON_PHONES), (PAPER, ON_PAPER)):
+        if ward in counts:
+            (no, yes), law = counts[ward], mechanism.channel().dense()
+            low, high = law[1]
+            share = (yes / (no + yes) - low) / (high - low)
+            parts.append((no + yes, low, high, share))
+    # The weight of each is that of its precision where both answers are equally common.
+    precision = np.array(
+        [n * (high - low) ** 2 / ((low + high) / 2 * (1 - (low + high) / 2))
+         for n, low, high, _ in parts]
+    )  # fmt: skip
+    weights = precision / precision.sum()
+    people = sum(n for n, *_ in parts)
+    share = float(sum(w * s for w, (*_, s) in zip(weights, parts, strict=True)))
+    near = (1 - 1 / (people + 1)) * min(max(share, 0.0), 1.0) + 0.5 / (people + 1)
+    variance = 0.0
+    for w, (n, low, high, _) in zip(weights, parts, strict=True):
+        chance = low + (high - low) * near
+        variance += w**2 * chance * (1 - chance) / (high - low) ** 2 / n
+    return share, float(variance), people
+
+
+def test_groups_of_two_mechanisms_have_the_likelihood_of_all_their_reports() -> None:
+    both = estimate([_by_ward(PHONE, ON_PHONES), _by_ward(PAPER, ON_PAPER)], "mle")
+    assert list(both) == [("east",), ("north",), ("south",)]
+    shares = np.linspace(0, 1, 100_001)
+    for ward in ON_PAPER:
+        likelihood = np.zeros(shares.size)
+        for mechanism, counts in ((PHONE, ON_PHONES), (PAPER, ON_PAPER)):
+            law = mechanism.channel().dense()
+            for report, people in enumerate(counts.get(ward, (0, 0))):
+                likelihood += people * np.log(
+                    law[report, 0] * (1 - shares) + law[report, 1] * shares
+                )
+        assert both[ward].probabilities[1] == pytest.approx(shares[likelihood.argmax()], abs=2e-5)
+        assert both[ward].n == sum(ON_PAPER[ward]) + sum(ON_PHONES.get(ward, ()))
+
+
+def test_differences_of_groups_of_two_mechanisms_add_the_variances_of_both() -> None:
+    tallies = [_by_ward(PHONE, ON_PHONES), _by_ward(PAPER, ON_PAPER)]
+    hand = {ward: _by_hand(ward) for ward in ON_PAPER}
+
+    def half(*variances: float) -> float:
+        return 1.959964 * math.sqrt(sum(variances))
+
+    row = compare_groups(tallies, reference="north").rows()[3]
+    assert (row["group"], row["value"]) == ("south", "yes")
+    assert row["difference"] == pytest.approx(hand["south"][0] - hand["north"][0])
+    expected = half(hand["south"][1], hand["north"][1])
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(expected, rel=1e-6)
+    # All others together: each ward counts as often as it has people, however sure its reports.
+    row = compare_groups(tallies).rows()[1]
+    (north, of_north, n), (south, of_south, m) = hand["north"], hand["south"]
+    assert (row["group"], row["value"]) == ("east", "yes")
+    assert row["reference_estimate"] == pytest.approx((n * north + m * south) / (n + m))
+    rest = (n**2 * of_north + m**2 * of_south) / (n + m) ** 2
+    expected = half(hand["east"][1], rest)
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(expected, rel=1e-6)
+
+
+def test_tallies_of_one_mechanism_by_groups_are_their_sum() -> None:
+    one, two = _by_ward(PHONE, ON_PHONES), _by_ward(PHONE, ON_PAPER)
+    assert estimate([one, two]).rows() == estimate(one + two).rows()
+    assert compare_groups([one, two]).rows() == compare_groups(one + two).rows()
+    margins = {"ward": {"north": 2, "south": 1, "east": 1}}
+    assert weighted([one, two], margins).rows() == weighted(one + two, margins).rows()
+
+
+def test_what_needs_one_mechanism_says_so() -> None:
+    phones, papers = _by_ward(PHONE, ON_PHONES), _by_ward(PAPER, ON_PAPER)
+    needs_one = "needs reports of one mechanism and one epsilon. Leave it out"
+    refused(ArgumentError, needs_one, estimate, [phones, papers], pool="partial")
+    refused(ArgumentError, needs_one, estimate, [phones, papers], time="ward")
+    refused(MismatchError, "different columns", estimate, [phones, papers.total()])
+    words = "cannot be weighted together"
+    refused(MismatchError, words, estimate, [phones, papers], cluster="ward")
 
 
 def test_a_table_of_groups_shows_no_arrays() -> None:

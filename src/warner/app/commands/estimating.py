@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,7 @@ from warner.app.show_estimates import (
 from warner.app.what_files_hold import (
     apart,
     group_and_file,
+    one_or_all,
     read_groups,
     read_margins,
     refuse_shared_outputs,
@@ -66,7 +67,7 @@ from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.drawing import FORMATS
 from warner.results.estimate import Estimate, estimate as estimate_groups
-from warner.results.from_tally import POOLS
+from warner.results.from_tally import POOLS, by_group, by_mechanism
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
@@ -234,6 +235,10 @@ class EstimateRequest:
         """The tallies of a file."""
         return self.paper.read(path, self.columns)
 
+    def read_total(self, path: str) -> dict[str, Tally]:
+        """The tallies of all people of a file, which is a group."""
+        return {name: tally.total() for name, tally in self.read(path).items()}
+
     @property
     def intervals(self) -> tuple[float, str]:
         """The coverage of the intervals, and for whom they are."""
@@ -304,7 +309,10 @@ class EstimateRequest:
         """The groups of the questions that are asked for, and the attributes of each."""
         by = [] if self.by == _FILES or self.design is not None else names_in(self.by)
         allowed = self.allow_simulated, by, self.allow_implausible
-        groups = read_groups(self.tallies, *allowed, self.read)
+        each_file = self.by == _FILES and len(self.tallies) > 1
+        read = self.read_total if each_file else self.read
+        groups = read_groups(self.tallies, *allowed, read)
+        show_sources({n: parts for n, parts in groups.items() if isinstance(parts, list)})
         return that_were_asked(asked_groups(groups, self.only))[0]
 
 
@@ -421,7 +429,7 @@ def estimate(**choices: Any) -> None:
     TALLY is a tally file or a report file. Default: -, a tally on standard input.
 
     Several files must be from different people. Their budgets and mechanisms may differ, but the
-    values must be the same.
+    values must be the same. --by file --compare-groups says whether the files differ.
 
     \b
         warner estimate low.json high.json
@@ -643,7 +651,7 @@ def _estimate_each_group(
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
     for name, parts, names in wished:
         anybody = were_asked(parts, names)  # else the estimate says why there is none
-        for key, group_parts in _parts_by_group(parts):
+        for key, group_parts in steps(list(by_group(parts).items()), "estimating groups"):
             if anybody and not were_asked(group_parts, names):
                 results.append((key, name))
                 continue
@@ -689,7 +697,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
     results = {
         name: replace(
             estimate_groups(
-                sum(parts[1:], start=parts[0]),
+                one_or_all(by_mechanism(parts)),
                 chosen,
                 attributes,
                 by=None if request.by is None else names_in(request.by),
@@ -737,15 +745,6 @@ def _estimate_survey(request: EstimateRequest) -> None:
         ),
         lambda: [_table_of(result, request, summaries_of) for result in results.values()],
     )
-
-
-def _parts_by_group(parts: Sequence[Tally]) -> Iterator[tuple[Key, list[Tally]]]:
-    """The tallies of each group of people in all files."""
-    tallies: dict[Key, list[Tally]] = {}
-    for tally_of_file in parts:
-        for key, tally in tally_of_file.items():
-            tallies.setdefault(key, []).append(tally)
-    yield from steps(list(tallies.items()), "estimating groups")
 
 
 def _table_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> Table:
@@ -832,7 +831,9 @@ def _write_summaries_of_groups(results: Mapping[str, Estimate], request: Estimat
 
 def _first_of_two(groups: TalliesOfGroups) -> str | None:
     """The first of two files, so that a change from "before" to "after" has its sign."""
-    return next(iter(groups)) if not isinstance(groups, Tally) and len(groups) == 2 else None
+    if isinstance(groups, Mapping) and len(groups) == 2:
+        return next(iter(groups))
+    return None
 
 
 def _compare_groups(request: EstimateRequest) -> None:
@@ -876,7 +877,7 @@ def _compare_groups(request: EstimateRequest) -> None:
 
 def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:
     """Groups whose names are numbers, with these numbers; public columns have their own values."""
-    if isinstance(parts, Tally):
+    if not isinstance(parts, Mapping):
         return parts
     try:
         return {(_number(key[0]),): tally for key, tally in parts.items()}

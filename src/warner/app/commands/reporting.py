@@ -50,7 +50,7 @@ from warner.domains import Items
 from warner.estimators import Estimator
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.tally import Tally
-from warner.results.from_tally import label
+from warner.results.from_tally import by_group, by_mechanism, label
 from warner.results.recommend import method
 from warner.studies.study import Study
 
@@ -190,6 +190,8 @@ def report(
             rule = "needs a tally of groups, made by warner tally --by"
             raise ArgumentError(option, rule, given)
     chosen = None if method_name is None else method(method_name)
+    used: dict[str, list[Tally]]
+    groups: dict[str, list[Tally]]
     used, groups = _without_groups(grouped, columns, design) if grouped else (flat, {})
     if by is None:
         _refuse_tiny_groups(groups)
@@ -233,12 +235,13 @@ def _public_columns(
     return dict.fromkeys([*([] if stated is None else stated.public), *tallied])
 
 
-def _refuse_tiny_groups(groups: Mapping[str, Tally]) -> None:
+def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:
     """Refuse groups that nobody named, and most of which are of a few people, as by a weight."""
-    for tally in groups.values():
-        tiny = int((tally.sizes < _FEW_PEOPLE).sum())
-        if tiny > max(_MANY_GROUPS, tally.n_groups / 2):
-            rule = f"would compare {tally.n_groups:,} groups by {', '.join(tally.names)}"
+    for tallies in groups.values():
+        sizes = [sum(tally.n for tally in of_group) for of_group in by_group(tallies).values()]
+        tiny = sum(size < _FEW_PEOPLE for size in sizes)
+        if tiny > max(_MANY_GROUPS, len(sizes) / 2):
+            rule = f"would compare {len(sizes):,} groups by {', '.join(tallies[0].names)}"
             got = f"{tiny:,} groups of fewer than {_FEW_PEOPLE} people"
             remedy = (
                 "Name the columns of groups, such as --by region, and weights by --weights NAME"
@@ -246,15 +249,16 @@ def _refuse_tiny_groups(groups: Mapping[str, Tally]) -> None:
             raise ArgumentError("TALLY", rule, got, remedy)
 
 
-def _check_reference(reference: str, groups: Mapping[str, Tally]) -> None:
+def _check_reference(reference: str, groups: Mapping[str, Sequence[Tally]]) -> None:
     """Refuse a reference that is no group."""
-    names = list(dict.fromkeys(label(key) for tally in groups.values() for key in tally))
+    listed = [tally for tallies in groups.values() for tally in tallies]
+    names = list(dict.fromkeys(label(key) for tally in listed for key in tally))
     if reference not in names:
         shown = "; ".join(names[:_SHOWN]) + ("; ..." if len(names) > _SHOWN else "")
         rule = f"must be one of the groups {shown}"
         columns = [
             name
-            for tally in groups.values()
+            for tally in listed
             for key in tally
             if isinstance(key, tuple)
             for name, value in zip(tally.names, key, strict=True)
@@ -313,26 +317,30 @@ def _dropped(study: Study) -> tuple[str, ...]:
 
 def _without_groups(
     grouped: Mapping[str, Sequence[Tally]], columns: Sequence[str], design: SurveyDesign | None
-) -> tuple[dict[str, list[Tally]], dict[str, Tally]]:
+) -> tuple[dict[str, list[Tally]], dict[str, list[Tally]]]:
     """The tallies of all people, and the groups that are compared.
 
     People of a survey stay apart by the columns of its design, which make no groups.
     """
-    sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
+    sums = {name: by_mechanism(parts) for name, parts in grouped.items()}
     if design is None:
-        groups = {name: tally.by(*columns) if columns else tally for name, tally in sums.items()}
-        return {name: [tally.total()] for name, tally in sums.items()}, groups
+        groups = {
+            name: [tally.by(*columns) for tally in of] if columns else of
+            for name, of in sums.items()
+        }
+        return {name: [tally.total() for tally in of] for name, of in groups.items()}, groups
     own = {
-        name: columns or [column for column in tally.names if column not in design.columns]
-        for name, tally in sums.items()
+        name: columns or [column for column in of[0].names if column not in design.columns]
+        for name, of in sums.items()
     }
-    groups = {name: tally.by(*own[name]) for name, tally in sums.items() if own[name]}
-    return {name: [tally] for name, tally in sums.items()}, groups
+    return sums, {
+        name: [tally.by(*own[name]) for tally in of] for name, of in sums.items() if own[name]
+    }
 
 
 def _questions(
     tallies: Mapping[str, Sequence[Tally]],
-    groups: Mapping[str, Tally],
+    groups: Mapping[str, Sequence[Tally]],
     chosen: Estimator | None,
     only: tuple[str, ...],
     joint: tuple[str, ...],
@@ -367,8 +375,8 @@ def _questions(
             inner = None if not inside else tuple(names or (str(result.attribute),))
             is_item = ticks and result.attribute in inside
             of = owner if is_item else ""
-            of_groups = groups.get(owner)
             cells = None if settings.design is None else parts[0]
+            of_groups = groups.get(owner, ())
             questions.append(Question(result, settings, of_groups, inner, shown, of, cells))
     return questions, nobody
 

@@ -15,7 +15,14 @@ from warner._core.errors import MethodWarning, WarnerError
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Table
-from warner._core.text import decimals_of_percent, lead, percent, percent_interval, visible
+from warner._core.text import (
+    canonical,
+    decimals_of_percent,
+    lead,
+    percent,
+    percent_interval,
+    visible,
+)
 from warner.app.report.content import (
     Block,
     Points,
@@ -35,6 +42,7 @@ from warner.app.report.content import (
 from warner.app.requested import Wanted, were_asked
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
+from warner.app.what_files_hold import one_or_all
 from warner.design.privacy_words import (
     OPEN_TO_ALL,
     Strength,
@@ -51,10 +59,10 @@ from warner.estimators import Estimator
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
-from warner.reports.tally import TalliesOfGroups, Tally
+from warner.reports.tally import Tally
 from warner.results.differences import Differences, compare_groups, sentence
 from warner.results.estimate import Estimate, estimate
-from warner.results.from_tally import label
+from warner.results.from_tally import by_group, label
 from warner.results.named_summaries import Named, has_bands, summary_rows
 from warner.results.shown import figures_of
 from warner.results.tables import (
@@ -63,6 +71,7 @@ from warner.results.tables import (
     NO_INTERVALS,
     asked_in_words,
     design_effect_in_words,
+    has_paper,
     index_of_yes,
     name_of,
     tells_nothing,
@@ -101,8 +110,7 @@ class Question:
 
     estimate: Estimate  # of all people
     settings: Settings  # how results are shown
-    # {public values: tally} where the tally has groups, else None
-    groups: TalliesOfGroups | None = None
+    groups: Sequence[Tally] = ()  # by public columns, one of each mechanism; () without groups
     # for tallies of several attributes, the one that is asked for; else None
     attributes: tuple[str, ...] | None = None
     shows_nonresponse: bool = False  # whether a report can show that its sender gave no answer
@@ -346,38 +354,46 @@ class Question:
 
     @property
     def _has_groups(self) -> bool:
-        return self.groups is not None and len(self.groups) > 1
+        return len(self._each_group) > 1
+
+    @cached_property
+    def _each_group(self) -> dict[Any, list[Tally]]:
+        """The tallies of each group of people, one of each mechanism."""
+        return by_group(self.groups) if self.groups else {}
 
     @property
     def columns(self) -> str:
         """The public columns that make the groups."""
-        return ", ".join(visible(name) for name in getattr(self.groups, "names", ("group",)))
+        return ", ".join(visible(name) for name in self.groups[0].names)
 
     @cached_property
-    def _asked_groups(self) -> list[tuple[Any, Tally]]:
+    def _asked_groups(self) -> dict[Any, list[Tally]]:
         """The groups that have reports on this question."""
-        assert self.groups is not None
         names = None if self.attributes is None else list(self.attributes)
-        return [
-            (key, tally)
-            for key, tally in self.groups.items()
-            if tally.n and were_asked(tally, names)
-        ]
+        return {
+            key: tallies
+            for key, tallies in self._each_group.items()
+            if any(tally.n for tally in tallies) and were_asked(tallies, names)
+        }
 
     @cached_property
     def _rows_by_group(self) -> dict[str, list[tuple[str, int, Row]]]:
         """{answer or summary: the name, the people and the row of each group that is shown}."""
-        listed = self._asked_groups
+        listed = list(self._asked_groups.items())
         if len(listed) > _MOST_GROUPS:
-            least = sorted((tally.n for _, tally in listed), reverse=True)[_MOST_GROUPS - 1]
-            listed = [group for group in listed if group[1].n >= least][:_MOST_GROUPS]
+            sizes = {key: sum(tally.n for tally in tallies) for key, tallies in listed}
+            least = sorted(sizes.values(), reverse=True)[_MOST_GROUPS - 1]
+            listed = [group for group in listed if sizes[group[0]] >= least][:_MOST_GROUPS]
         level, target = self.settings.level, self.settings.target
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MethodWarning)
             if self.cells is None:
                 alone = [
-                    (label(key), estimate(tally, self.settings.method, self.attributes))
-                    for key, tally in steps(listed, "estimating groups")
+                    (
+                        label(key),
+                        estimate(one_or_all(tallies), self.settings.method, self.attributes),
+                    )
+                    for key, tallies in steps(listed, "estimating groups")
                 ]
             else:
                 of_all = estimate(self.cells, self.settings.method, self.attributes, **self._survey)
@@ -402,19 +418,17 @@ class Question:
 
     def _by_group(self) -> list[Block]:
         """The tables of all groups, each estimated from its own reports."""
-        assert self.groups is not None
         columns, tables, asked = self.columns, self._rows_by_group, self._asked_groups
         blocks: list[Block] = [
             "Each group was estimated from its own reports alone. Smaller groups have wider "
             "intervals."
         ]
-        if len(asked) < len(self.groups):
-            present = [key for key, _ in asked]
-            nobody = [visible(label(key)) for key in self.groups if key not in present]
+        if len(asked) < len(self._each_group):
+            nobody = [visible(label(key)) for key in self._each_group if key not in asked]
             blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")
         if len(asked) > _MOST_GROUPS:
             blocks.append(
-                f"Of {len(self.groups):,} groups, the {_MOST_GROUPS} with the most people "
+                f"Of {len(self._each_group):,} groups, the {_MOST_GROUPS} with the most people "
                 "are shown."
             )
         level = self.settings.level
@@ -433,7 +447,7 @@ class Question:
         """How people were drawn, and the columns of groups, as estimates take them."""
         if self.settings.design is None:
             return {}
-        return {**self.settings.design.roles, "by": tuple(getattr(self.groups, "names", ()))}
+        return {**self.settings.design.roles, "by": self.groups[0].names if self.groups else ()}
 
     def answers(self) -> list[tuple[int, str]]:
         """The answers that tables by group are about: of two "yes", of many the commonest."""
@@ -454,14 +468,13 @@ class Question:
     @cached_property
     def _compared(self) -> Differences | str:
         """The differences of the groups, or a sentence that says why there are none."""
-        assert self.groups is not None
         if self._keys:
             return "Differences are not tested for keys with values."
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         try:
             return compare_groups(
-                self.groups if self.cells is None else self.cells,
+                one_or_all(self.groups) if self.cells is None else self.cells,
                 reference=self.settings.reference,
                 of=of,
                 level=self.settings.level,
@@ -608,6 +621,11 @@ _SIMULATED = (
     "Simulation. These reports were made with a seed, and whoever knows it can undo the "
     "randomisation. They protect nobody, and the numbers are only a trial."
 )
+_IN_SEVERAL_WAYS = (
+    "Answers to one question were randomised in several ways, and the surer reports count more. "
+    "This supposes that the people of each way have the same shares, within each group that is "
+    "shown and for all people together."
+)
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
     "The intervals of shares assume that neighbouring numbers are about equally frequent, except "
@@ -707,6 +725,11 @@ def _hidden(source: Source) -> Strength:
     return least if all(g.sensitive is None for g in promised) else max(least, Strength.WEAK)
 
 
+def _has_several_ways(source: Source) -> bool:
+    """Whether the answers to one question were randomised by several mechanisms or budgets."""
+    return any(len({canonical(t.header) for t in parts}) > 1 for parts in source.tallies.values())
+
+
 def _is_randomized(source: Source) -> bool:
     """Whether no question has an infinite epsilon."""
     return all(math.isfinite(promised.total) for promised in _guarantees(source))
@@ -714,7 +737,6 @@ def _is_randomized(source: Source) -> bool:
 
 def _privacy(source: Source, settings: Settings) -> Section:
     """What a report tells of a person: each question, all together, and all rounds."""
-    files = _mechanisms(source)
     most = "nearly everything" if _hidden(source) is Strength.NONE else "a lot"
     blocks: list[Block] = [
         "The answers of each person were randomised: chance kept or changed them. The results, "
@@ -729,19 +751,33 @@ def _privacy(source: Source, settings: Settings) -> Section:
     ]
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
         blocks.append("They would be true of reports made without a seed.")
-    texts: dict[str, list[str]] = {}
-    for mechanisms in files:
-        for of_all, (whole, _) in mechanisms.items():
+    texts: dict[str, dict[str, tuple[int, bool]]] = {}  # {text: {question: reports, on paper}}
+    for of_all, parts in source.tallies.items():
+        for tally in parts:
+            whole = from_header(tally.header)
             if isinstance(whole, OneOf | HiddenQuestion):
-                blocks.append(about_draw(whole, visible(settings.labels.get(of_all, of_all))))
+                draw = about_draw(whole, visible(settings.labels.get(of_all, of_all)))
+                blocks += [draw] if draw not in blocks else []
             for name, mechanism in _questions_of(of_all, whole):
-                sentences = " ".join(of_mechanism(mechanism))
-                names = texts.setdefault(sentences, [])
+                reports = texts.setdefault(" ".join(of_mechanism(mechanism)), {})
                 heading = visible(settings.labels.get(name, name))
-                if heading not in names:
-                    names.append(heading)
-    blocks.append(Points(tuple(_of_questions(names, text) for text, names in texts.items())))
-    blocks += _totals(files, source.rounds)
+                before, _ = reports.get(heading, (0, False))
+                reports[heading] = before + tally.n, mechanism.is_on_paper
+    listed = [heading for reports in texts.values() for heading in reports]
+    points = [
+        lead(
+            " / ".join(
+                f"{heading} ({n:,} reports{' on paper' * on_paper})"
+                if listed.count(heading) > 1
+                else heading
+                for heading, (n, on_paper) in reports.items()
+            )
+        )
+        + f" {text}"
+        for text, reports in texts.items()
+    ]
+    blocks.append(Points(tuple(points)))
+    blocks += _totals(_mechanisms(source), source.rounds)
     if source.public:
         blocks.append(about_public([visible(name) for name in source.public]))
     if source.is_open:
@@ -754,11 +790,6 @@ def _questions_of(name: str, mechanism: Mechanism) -> list[tuple[str, Mechanism]
     if isinstance(mechanism, OneOf) and max(map(len, mechanism.blocks)) == 1:
         return list(mechanism.parts.items())
     return [(name, mechanism)]
-
-
-def _of_questions(names: Sequence[str], text: str) -> str:
-    """Sentences with the questions that they are about."""
-    return f"{lead(' / '.join(names))} {text}"
 
 
 def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -> list[Block]:
@@ -839,7 +870,8 @@ def _meaning(source: Source, settings: Settings) -> Section:
             if dropped
             else []
         ),
-        *([FOLLOWED] if any(q.estimate.data.channel.is_on_paper for q in source.questions) else []),
+        *([FOLLOWED] if any(has_paper(q.estimate.data.channel) for q in source.questions) else []),
+        *([_IN_SEVERAL_WAYS] if _has_several_ways(source) else []),
         "An interval that begins at 0 does not show that nobody gives this answer.",
         "Two intervals that overlap do not show that two groups are alike. Differences have "
         "intervals of their own.",
@@ -880,12 +912,17 @@ def _method(source: Source, settings: Settings) -> Section:
         if _is_randomized(source)
         else "For questions with a finite epsilon, the answers"
     )
-    on_paper = all(mechanism.is_on_paper for _, mechanism, _ in each)
+    on_paper = {mechanism.is_on_paper for _, mechanism, _ in each}
     how = (
         f"{who} of each person were randomised before they were counted (local differential "
         "privacy). Epsilon was computed exactly, from the whole numbers with which devices draw"
     )
-    if on_paper:
+    if on_paper == {True, False}:
+        how += (
+            ". On paper people randomised their answers themselves, with a card, and epsilon "
+            "follows from the chances on the card"
+        )
+    elif on_paper == {True}:
         how = (
             "People randomised their answers themselves, with a card (randomised response). The "
             "epsilon follows from the chances on the card"
