@@ -14,10 +14,11 @@ from tests.spec.app._command import run
 from tests.spec.results._tallies import MECHANISM, SHARES, drawn
 from warner import Categorical, RandomizedResponse, Study, compare_groups, estimate, weighted
 from warner.app.what_files_hold import read_groups as groups_in_files
+from warner.designs import ForcedResponse
 from warner.errors import ArgumentError, FileError, StudyError, ValuesError
 from warner.io import ReportWriter, open_reports, tally_file, write_reports
 from warner.io.read_answers import read_groups
-from warner.reports.tally import load_tallies
+from warner.reports.tally import load_tallies, save_tallies
 
 STUDY = """
 budget = 3.0
@@ -543,6 +544,53 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
     assert "needs a tally by groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
+
+
+def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    phone = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    paper = ForcedResponse("1/6", "1/6")
+    tallies = []
+    for name, mechanism, counts in (
+        ("phones", phone, (220, 180, 180, 220)),
+        ("paper", paper, (120, 80, 84, 116)),
+    ):
+        wards = np.repeat(["North", "North", "South", "South"], counts).tolist()
+        reports = mechanism.reports(np.repeat([0, 1, 0, 1], counts).tolist())
+        tallies.append(mechanism.tally(reports, {"ward": wards}))
+        save_tallies({"tested": tallies[-1]}, f"{name}.json")
+    files = ("phones.json", "paper.json")
+
+    shown = run("estimate", *files, "--by", "ward", "-o", "by.json", "--plot", "by.svg")
+    assert "800 of RandomizedResponse at epsilon 1, 400 of ForcedResponse" in shown.stderr
+    (by,) = json.loads(Path("by.json").read_text())
+    assert by["shares"] == json.loads(json.dumps(estimate(tallies).rows()))
+    (each,) = json.loads(run("estimate", *files, "--json").stdout)[:1]
+    assert each["shares"][1]["estimate"] == by["shares"][1]["estimate"]
+    differences = ("--by", "ward", "--compare-groups", "--json", "--plot", "differences.svg")
+    (compared,) = json.loads(run("estimate", *files, *differences).stdout)
+    assert compared["differences"] == json.loads(json.dumps(compare_groups(tallies).rows()))
+    # The files as groups: whether the people of both ways have the same shares.
+    (ways,) = json.loads(run("estimate", *files, "--by", "file", "--json").stdout)
+    assert [row["group"] for row in ways["shares"]] == ["phones"] * 2 + ["paper"] * 2
+    Path("census.csv").write_text("value,number\nNorth,30\nSouth,10\n")
+    shown = run("estimate", *files, "--by", "ward", "--margins", "census.csv")
+    assert "weighted by ward: every margin is met" in shown.output
+
+    # What the hints name is not refused.
+    refused = run("estimate", *files, "--plot", "a.svg", ok=False).stderr
+    assert "Add --by ward" in refused
+    assert "run warner report" in run("estimate", *files).output
+    run("report", *files, "-o", "page.html", "--reference", "North")
+    page = Path("page.html").read_text()
+    assert "tested (800 reports):" in page and "at most 73.2" in page
+    assert "tested (400 reports on paper):" in page and "at most 83.4" in page
+    assert "compared with North" in page
+    assert "randomised in several ways" in page and "followed the card" in page
+    pooled = run("estimate", *files, "--by", "ward", "--pool", "partial", ok=False).stderr
+    assert "needs reports of one mechanism and one epsilon" in pooled
 
 
 def test_a_question_has_one_number_in_every_command(here_of_groups_of_people: Path) -> None:
