@@ -37,7 +37,6 @@ from warner.reports.tally import (
     require_same_origin,
     save_tallies,
 )
-from warner.results.from_tally import by_mechanism
 
 if TYPE_CHECKING:
     from warner.studies.study import Study
@@ -414,6 +413,8 @@ def read_groups(
     read: Callable[[str], dict[str, Tally]] = read_or_count,
 ) -> dict[str, TalliesOfGroups]:
     """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``."""
+    from warner.results.from_tally import by_mechanism
+
     # Files of tallies of groups are added; else each is a group, NAME=FILE or named by the file.
     named = [group_and_file(path) for path in paths]
     files = [file for _, file in named]

@@ -562,16 +562,7 @@ class Tally(Hinting):
             return NotImplemented
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
-        if self.round != other.round and None not in (self.round, other.round):
-            rule = (
-                f"of rounds {self.round} and {other.round} are of the same people, so their sum "
-                "would count each person twice"
-            )
-            remedy = (
-                "Estimate each round by itself, or compare two rounds with "
-                "compare_groups(same_people=True)"
-            )
-            raise MismatchError("tallies", rule, None, remedy)
+        require_one_round([self.round, other.round])
         if bool(self.columns) != bool(other.columns):
             rule = "with and without groups cannot be added"
             remedy = "Tally both with the same groups, or use the total() of the one with groups"
@@ -1072,6 +1063,21 @@ def require_same_origin(simulated: Iterable[bool], name: str) -> None:
             "Leave the simulation out, or mark all as simulated: tally.marked(), --allow-simulated"
         )
         raise MismatchError(name, rule, None, remedy)
+
+
+def require_one_round(rounds: Iterable[int | None]) -> None:
+    """Refuse tallies of several rounds, which are of the same people."""
+    first, *others = dict.fromkeys(number for number in rounds if number is not None) or [None]
+    if others:
+        rule = (
+            f"of rounds {first} and {others[0]} are of the same people, so their sum would count "
+            "each person twice"
+        )
+        remedy = (
+            "Estimate each round by itself, or compare two rounds with "
+            "compare_groups(same_people=True)"
+        )
+        raise MismatchError("tallies", rule, None, remedy)
 
 
 _NAMED = {"mechanism": "the mechanism", "version": "version", "requested": "epsilon"}

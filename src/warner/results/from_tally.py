@@ -26,7 +26,7 @@ from warner.estimators.plausibility import Plausibility, plausibility_of_data
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Groups, Key, order_of, require_same_columns
 from warner.reports.reports import Reports
-from warner.reports.tally import Tally, merge, require_same_origin
+from warner.reports.tally import Tally, merge, require_one_round, require_same_origin
 from warner.reports.tally_kinds import BitSums, BlockTables, DistinctReports, require_different
 
 if TYPE_CHECKING:
@@ -177,6 +177,7 @@ def by_mechanism(tallies: Iterable[Tally], by: Sequence[str] = ()) -> list[Tally
     """The sum of the tallies of each mechanism and budget, in groups by some public columns."""
     listed = _listed(tallies)
     require_same_origin([tally.simulated for tally in listed], "tallies")
+    require_one_round(tally.round for tally in listed)
     sums = [merge([listed[i] for i in places]) for places in _alike(listed)]
     return [tally.by(*by) for tally in sums] if by else sums
 
@@ -435,9 +436,12 @@ class SurveyCells:
         attributes: Sequence[str] | None,
     ) -> SurveyCells:
         """The cells of a tally by the public columns of a design, and by those of groups."""
-        if is_of_groups(tally) and isinstance(tally, list | tuple):
-            rule = "of different mechanisms or epsilons cannot be weighted together"
-            raise MismatchError("tallies", rule, survey.text, "Estimate each tally on its own")
+        if isinstance(tally, list | tuple) and is_of_groups(tally):
+            sums = by_mechanism(tally)
+            tally = sums[0]
+            if len(sums) > 1:
+                rule = "of different mechanisms or epsilons cannot be weighted together"
+                raise MismatchError("tallies", rule, survey.text, "Estimate each tally on its own")
         if not isinstance(tally, Tally):
             rule = "must be one tally by the public columns of the survey design"
             remedy = "Count the reports by them: mechanism.tally(reports, by={...})"

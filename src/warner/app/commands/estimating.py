@@ -829,7 +829,7 @@ def _write_summaries_of_groups(results: Mapping[str, Estimate], request: Estimat
     _write_groups(names, each_group, request, Wanted.of_options(request.summaries))
 
 
-def _first_of_two(groups: TalliesOfGroups) -> str | None:
+def _first_of_two(groups: TalliesOfGroups) -> Any:
     """The first of two files, so that a change from "before" to "after" has its sign."""
     if isinstance(groups, Mapping) and len(groups) == 2:
         return next(iter(groups))
