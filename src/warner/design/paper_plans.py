@@ -154,7 +154,8 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
     if len(planned) > _MOST_DRAWN:
         rule = f"shows at most {_MOST_DRAWN} designs"
         raise ArgumentError("--plot", rule, f"{len(planned)} designs")
-    direct = expected_loss(domain, _theta(domain, first.share), 1, "l2") * first.design_effect
+    theta = [1 - first.share, first.share]  # of two answers, the only ones with a width
+    direct = expected_loss(domain, theta, 1, "l2") * first.design_effect
     rows = [
         {"line": each.design.text, "people": people, "width": each.width(people)}
         for each in planned
