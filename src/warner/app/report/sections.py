@@ -418,15 +418,15 @@ class Question:
 
     def _by_group(self) -> list[Block]:
         """The tables of all groups, each estimated from its own reports."""
-        columns, tables, asked = self.columns, self._rows_by_group, self._asked_groups
+        columns, tables, groups = self.columns, self._rows_by_group, self._asked_groups
         blocks: list[Block] = [
             "Each group was estimated from its own reports alone. Smaller groups have wider "
             "intervals."
         ]
-        if len(asked) < len(self._each_group):
-            nobody = [visible(label(key)) for key in self._each_group if key not in asked]
+        if len(groups) < len(self._each_group):
+            nobody = [visible(label(key)) for key in self._each_group if key not in groups]
             blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")
-        if len(asked) > _MOST_GROUPS:
+        if len(groups) > _MOST_GROUPS:
             blocks.append(
                 f"Of {len(self._each_group):,} groups, the {_MOST_GROUPS} with the most people "
                 "are shown."

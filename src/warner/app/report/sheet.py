@@ -176,11 +176,11 @@ def _code(design: PaperDesign, box: str) -> int:
 
 def _about_people(study: Study, language: str) -> list[Section]:
     """The public columns, which nothing protects."""
-    asked = [name for name in study.public if name not in _columns_of_office(study)]
-    if not asked:
+    columns = [name for name in study.public if name not in _columns_of_office(study)]
+    if not columns:
         return []
     blocks: list[Block] = ["These answers are not hidden: they are counted as you give them."]
-    for name in asked:
+    for name in columns:
         blocks.append(study.texts.question(name, language))
         if _has_boxes(study.public[name]):
             labels = study.texts.answers(name, language)
