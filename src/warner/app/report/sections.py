@@ -346,7 +346,9 @@ class Question:
         if not self._has_groups:
             return []
         compared = self._compared
-        differences = [compared] if isinstance(compared, str) else _differences(compared, self)
+        differences: list[Block] = [compared] if isinstance(compared, str) else []
+        if isinstance(compared, Differences):
+            differences = _differences(compared, self)
         return [
             Section(f"By {self.columns}", tuple(self._by_group())),
             Section(f"Differences by {self.columns}", tuple(differences)),
