@@ -804,8 +804,8 @@ class _Work:
         classes: dict[str, type] = {name: type(each) for name, each in self.methods.items()}
         classes |= {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
         for name, cls in classes.items():
-            if code := code_of(cls):
-                yield f"own code of {name}: class {cls.__qualname__}, SHA-256 {digest(code)}..."
+            if not is_of_package(cls):
+                yield f"own code of {name}: class {cls.__qualname__}"
 
 
 @dataclass(frozen=True)
