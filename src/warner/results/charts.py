@@ -202,7 +202,7 @@ def _in_words(method: str) -> str:
     >>> _in_words("MaximumLikelihood()"), _in_words("Inversion(constraint='norm-sub')")
     ('maximum likelihood', "inversion (constraint='norm-sub')")
     """
-    named = lambda found: re.sub("(?<=[a-z])(?=[A-Z])", " ", found[1]).lower() + " ("
+    named = lambda match: re.sub("(?<=[a-z])(?=[A-Z])", " ", match[1]).lower() + " ("
     words = re.sub(r"([A-Z]\w+)\(", named, method).replace("bayes", "Bayes")
     return words.replace(" ()", "")
 

@@ -329,12 +329,14 @@ def _without_groups(
             for name, of in sums.items()
         }
         return {name: [tally.total() for tally in of] for name, of in groups.items()}, groups
-    own = {
+    columns_of = {
         name: columns or [column for column in of[0].names if column not in design.columns]
         for name, of in sums.items()
     }
     return sums, {
-        name: [tally.by(*own[name]) for tally in of] for name, of in sums.items() if own[name]
+        name: [tally.by(*columns_of[name]) for tally in of]
+        for name, of in sums.items()
+        if columns_of[name]
     }
 
 
