@@ -218,13 +218,13 @@ def forest(
         shown = map(_shown_value, differences.domain.labels)
         texts = dict(zip(shown, labels, strict=True))
     about = [
-        f"lines: {100 * differences.level:.4g} % interval of each difference by itself; "
-        f"{'the largest first' if largest_first else 'in the order of the groups'}",
-        f"filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
+        f"Lines: {100 * differences.level:.4g} % interval of each difference by itself; "
+        f"{'the largest first' if largest_first else 'in the order of the groups'}.",
+        f"Filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
         "comparisons. Hollow dots: p is not below it.",
     ]
     if any("low_if_kept" in row for row in rows):
-        about.append("thick lines: the interval if everybody gave the same answer both times")
+        about.append("Thick lines: the interval if everybody gave the same answer both times.")
     for row in rows:
         row["name"] = _shown_value(row["value"])
     domain = differences.domain
