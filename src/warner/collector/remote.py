@@ -138,8 +138,20 @@ class Remote:
         return layout
 
     def tally(self, by: str | None = None) -> bytes:
-        """The owner's tally file."""
-        return self._ask("/live/tally.json" + ("" if by is None else f"?by={quote(by, safe='')}"))
+        """The owner's tally file; of a survey that was just closed once it is estimated."""
+        path = "/live/tally.json" + ("" if by is None else f"?by={quote(by, safe='')}")
+        for attempt in range(TRIES):
+            try:
+                return self._ask(path)
+            except Refused as refused:
+                if refused.name != "no_estimate_yet" or self.status().survey != "closed":
+                    raise
+                unfinished = refused
+            self.sleep(0.5 * 2**attempt)
+        raise unfinished.with_remedy(
+            "The survey is closed, and its result is being computed. Run the command again in a "
+            "minute"
+        )
 
     def send(self, body: bytes) -> int:
         """Send a batch of reports until it is accepted."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from warner.results.drawing import (
 )
 from warner.results.intervals import available_kind
 from warner.results.solution import Solution
-from warner.results.tables import counted_in_words, rows
+from warner.results.tables import counted_in_words, index_of_yes, rows
 
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
@@ -51,8 +51,17 @@ _SERIES = {"truth": "truth", "reports": "the reports that name the value"}
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
 
 
+@dataclass(frozen=True)
+class Questions:
+    """Questions with two answers each, as rows of one panel: of each the share of "yes"."""
+
+    attribute: str | None  # what stands above the panel
+    noun: str  # what one of them is called, such as "item"
+    estimates: Mapping[str, Solution]  # by the names of the rows
+
+
 def chart(
-    estimates: Sequence[Solution],
+    estimates: Sequence[Solution | Questions],
     truth: Sequence[Any] | None = None,
     level: float = 0.95,
     target: str = "population",
@@ -70,7 +79,8 @@ def chart(
     Of more than 60 labels the 20 largest shares are drawn, and the others together. Their intervals
     hold for all values at once, and so for those chosen.
     """
-    for i, e in enumerate(estimates):
+    alone = [[*e.estimates.values()] if isinstance(e, Questions) else [e] for e in estimates]
+    for i, e in ((i, e) for i, each in enumerate(alone) for e in each):
         if e.fit.probabilities is None:
             rule = "needs shares, and only a mean was estimated"
             remedy = "Estimate with another method"
@@ -86,17 +96,22 @@ def chart(
     if top is not None:
         top = integer("top", top, 1)
     single = len(estimates) == 1
-    panels = [
-        _panel(
-            e if title is None or not single else replace(e, attribute=title),
-            None if truth is None else truth[i],
-            IntervalOptions(level, target, kind),
-            top,
-            received(e) if reports else None,
-            None if labels is None else labels[i],
+    panels, options = [], IntervalOptions(level, target, kind)
+    for i, one in enumerate(estimates):
+        shown = one if title is None or not single else replace(one, attribute=title)
+        if isinstance(shown, Questions):
+            panels.append(_panel_of_questions(shown, options, top, reports))
+            continue
+        panels.append(
+            _panel(
+                shown,
+                None if truth is None else truth[i],
+                options,
+                top,
+                received(e) if reports else None,
+                None if labels is None else labels[i],
+            )
         )
-        for i, e in enumerate(estimates)
-    ]
     return page(panels, None if single else title)
 
 
@@ -173,13 +188,37 @@ def _panel(
     return _dots(estimate, shares, options, None)
 
 
+def _panel_of_questions(
+    questions: Questions, options: IntervalOptions, top: int | None, reports: bool
+) -> Any:
+    """The panel of several questions, with the share of "yes" of each, or of the last answer."""
+    data = []
+    for name, estimate in questions.estimates.items():
+        yes = index_of_yes(estimate.domain)
+        row = rows(estimate, options.level, options.target, options.kind)[yes]
+        answer = as_text(row["value"])
+        row["value"] = name if answer.casefold() in ("yes", "true") else f"{name}: {answer}"
+        data.append(row | ({"reports": float(received(estimate)[yes])} if reports else {}))
+    about = f" about each {questions.noun}"
+    if top is not None and top < len(data):
+        about += f", the {top} largest of {len(data):,} {questions.noun}s"
+        data = sorted(data, key=lambda row: -row["estimate"])[:top]
+    most = max(questions.estimates.values(), key=lambda estimate: estimate.n)
+    return _dots(replace(most, attribute=questions.attribute), data, options, None, about)
+
+
 def _bounded(estimate: Solution, options: IntervalOptions) -> bool:
     """Whether the shares have intervals."""
     return available_kind(estimate, options.target, options.kind) != "none"
 
 
 def _title(
-    estimate: Solution, caption: str, options: IntervalOptions, shown: str, more: str = ""
+    estimate: Solution,
+    caption: str,
+    options: IntervalOptions,
+    shown: str,
+    more: str = "",
+    about_each: str = "",
 ) -> Any:
     """The title and caption of a panel; ``shown`` names the marks that are intervals."""
     kind = available_kind(estimate, options.target, options.kind)
@@ -192,7 +231,9 @@ def _title(
         about = "no intervals: different shares can give the same reports"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
-    lines = [f"{counted_in_words(estimate)}{people}; {_in_words(estimate.method)}", caption, about]
+    counted = counted_in_words(estimate)
+    counted = f"up to {counted}{about_each}" if about_each else counted
+    lines = [f"{counted}{people}; {_in_words(estimate.method)}", caption, about]
     return titled(estimate.attribute or "estimated shares", lines)
 
 
@@ -208,7 +249,11 @@ def _in_words(method: str) -> str:
 
 
 def _dots(
-    estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions, top: int | None
+    estimate: Solution,
+    rows: list[dict[str, Any]],
+    options: IntervalOptions,
+    top: int | None,
+    about_each: str = "",
 ) -> Any:
     """A row for each value with a dot, its interval, and a tick for the truth.
 
@@ -264,7 +309,9 @@ def _dots(
         caption += ", upright ticks: truth"
     height = step([row["value"] for row in data], 34 if is_against else 20)
     return alt.layer(*layers).properties(
-        title=_title(estimate, caption, options, "lines" if is_against else "bars", more),
+        title=_title(
+            estimate, caption, options, "lines" if is_against else "bars", more, about_each
+        ),
         width=WIDTH,
         height=height,
     )

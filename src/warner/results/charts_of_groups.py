@@ -228,7 +228,7 @@ def forest(
     for row in rows:
         row["name"] = _shown_value(row["value"])
     domain = differences.domain
-    if differences.of == "shares" and domain.size == 2:
+    if differences.of == "shares" and domain.size == 2 and differences.noun == "value":
         drawn_value = _shown_value(domain.labels[index_of_yes(domain)])
         rows = [row for row in rows if row["name"] == drawn_value]
     is_one_pair = len({(row["group"], row["reference"]) for row in rows}) == 1
@@ -241,7 +241,7 @@ def forest(
         elif len({each["reference"] for each in rows}) > 1:
             row["label"] = f"{row['group']} less {row['reference']}"
         panels.setdefault(panel, []).append(row)
-    about += _chosen(panels, most, differences.of == "shares")
+    about += _chosen(panels, most, differences.of == "shares", differences.noun)
     about += [f"people are {differences.drawn}"] if differences.drawn else []
     if differences.simulated:
         about.append("The reports are simulated.")
@@ -254,13 +254,15 @@ def forest(
     return page(drawn, titled(title or "Differences between groups", about))
 
 
-def _chosen(panels: dict[str, list[dict[str, Any]]], most: int, is_of_shares: bool) -> list[str]:
+def _chosen(
+    panels: dict[str, list[dict[str, Any]]], most: int, is_of_shares: bool, noun: str
+) -> list[str]:
     """Leave out the smallest differences of many, and say so."""
     about, choice = [], "the intervals do not allow for this choice"
     if is_of_shares and len(panels) > MOST_PANELS:
         furthest = {name: max(_size(row) for row in panels[name]) for name in panels}
         about.append(
-            f"the {MOST_PANELS} of {len(panels):,} values with the largest differences; {choice}"
+            f"the {MOST_PANELS} of {len(panels):,} {noun}s with the largest differences; {choice}"
         )
         for name in sorted(panels, key=lambda name: -furthest[name])[MOST_PANELS:]:
             del panels[name]

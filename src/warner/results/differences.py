@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
 from warner._core.text import decimals_of_number, outwards
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
-from warner.domains import Domain
+from warner.domains import Categorical, Domain
 from warner.estimators.base import LikelihoodData
 from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
@@ -60,7 +61,7 @@ from warner.results.recommend import recommended_fit
 from warner.results.share_noise import covariance_of, student, variances_of
 from warner.results.solution import Solution, positions
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
-from warner.results.tables import rows as rows_of_shares
+from warner.results.tables import index_of_yes, rows as rows_of_shares
 
 if TYPE_CHECKING:
     from warner.results.pooling import Coordinates
@@ -226,7 +227,8 @@ class Differences(Tabular):
         of: ``"shares"``, ``"numbers"``, ``"mean"`` or the quantile's q.
         level: the coverage of each interval.
         target: ``"population"`` or ``"respondents"``.
-        test: the test that all groups that are compared have the same shares.
+        test: the test that all groups that are compared have the same shares; None for several
+            questions in one table.
         left_out: groups of fewer than two reports, of which nothing is compared.
         simulated: whether the reports were made with a generator that can be repeated.
         drawn: how people were drawn, such as "weighted by w"; "" where they were drawn one by one.
@@ -245,16 +247,18 @@ class Differences(Tabular):
     of: str | float
     level: float
     target: str
-    test: WaldTest
+    test: WaldTest | None
     domain: Domain
     _rows: tuple[dict[str, Any], ...]
     _way: str
     left_out: tuple[str, ...] = ()
     simulated: bool = False
     drawn: str = ""
+    noun: str = "value"  # of a row; of several questions in one table "question" or "item"
 
     def __repr__(self) -> str:
-        return f"Differences(of={self.of!r}, rows={len(self._rows)}, p={self.test.p_value:.2g})"
+        p = "" if self.test is None else f", p={self.test.p_value:.2g}"
+        return f"Differences(of={self.of!r}, rows={len(self._rows)}{p})"
 
     def rows(self) -> list[dict[str, Any]]:
         """The differences as plain data.
@@ -277,8 +281,12 @@ class Differences(Tabular):
         of_rounds = self._rows and "low_if_kept" in self._rows[0]
         ends = ("low_if_kept", "high_if_kept")
         alike = [Column("alike", "if all answered alike", points, ends=ends)] if of_rounds else []
+        pairs = {(row["group"], row["reference"]) for row in self._rows}
+        # One pair stands in the title, so that many questions have room for both p-values.
+        is_one_pair = self.test is None and len(pairs) == 1
         columns = [
-            *(Column(key) for key in ("group", "reference", "value")),
+            *(Column(key) for key in ("group", "reference") if not is_one_pair),
+            Column("value", self.noun),
             Column("estimate", unit=share),
             Column("reference_estimate", "of reference", share),
             Column("difference", unit=points),
@@ -299,10 +307,11 @@ class Differences(Tabular):
                 for row in rows
             ]
         notes = [_ROUNDS if of_rounds else "", self._about_bounds, self._about_left_out]
-        notes.append(self.test.text)
+        notes.append(self.about_test)
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
-        title = f"The group minus the reference{mark}"
+        of_pair = "The difference {} minus {}".format(*pairs.pop()) if is_one_pair else None
+        title = f"{of_pair or 'The group minus the reference'}{mark}"
         return Table(columns, rows, notes, title, self.simulated)
 
     @property
@@ -313,6 +322,16 @@ class Differences(Tabular):
         ends = [row[key] for row in self._rows for key in ("estimate", "reference_estimate")]
         beyond = min(ends, default=0.0) < 0 or max(ends, default=0.0) > 1
         return _BEYOND if beyond else ""
+
+    @property
+    def about_test(self) -> str:
+        """The test in words; of several questions, which answers stand in the table."""
+        if self.test is not None:
+            return self.test.text
+        return (
+            f'Of two answers, the table has "yes", or else the last one. p (Holm) allows for the '
+            f"comparisons of all {self.domain.size} {self.noun}s."
+        )
 
     @property
     def _about_left_out(self) -> str:
@@ -377,7 +396,7 @@ class Differences(Tabular):
             lines.append(self._about_left_out)
         if self.simulated:
             lines.append("The reports are simulated.")
-        return "\n".join([*lines, self.test.text])
+        return "\n".join([*lines, self.about_test])
 
     def to_json(self) -> dict[str, Any]:
         """The differences as JSON data."""
@@ -392,7 +411,7 @@ class Differences(Tabular):
             "correction": "holm",
             "left_out": list(self.left_out),
             "differences": self.rows(),
-            "test": self.test.to_json(),
+            "test": None if self.test is None else self.test.to_json(),
             "text": self.text.split("\n"),
         }
 
@@ -551,15 +570,53 @@ def compare_groups(
             row |= {"low_if_kept": compared.low, "high_if_kept": compared.high}
     # Of two values, one share is 1 less the other: both rows are one comparison.
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
-    corrected = holm(np.array([row["p"] for row in rows[::alike]]))
-    for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
-        row["p_holm"] = row["p"] if abs(p - row["p"]) <= _SAME_P * p else float(p)
+    _correct(rows, alike)
     test = no_difference(samples)
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
     listed = tuple(rows)
     return Differences(
         kind_of_number, level, target, test, domain, listed, way, left_out, first.simulated, drawn
+    )
+
+
+def _correct(rows: Sequence[dict[str, Any]], alike: int) -> None:
+    """Give rows their p-values by Holm's method; ``alike`` rows in turn are one comparison."""
+    corrected = holm(np.array([row["p"] for row in rows[::alike]]))
+    for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
+        row["p_holm"] = row["p"] if abs(p - row["p"]) <= _SAME_P * p else float(p)
+
+
+def corrected_together(results: Mapping[str, Differences]) -> dict[str, Differences]:
+    """The differences of questions with two answers each, corrected for all of them together."""
+    rows = [row for result in results.values() for row in result.rows()]
+    _correct(rows, 2)
+    remaining = iter(rows)
+    return {
+        name: replace(result, _rows=tuple(islice(remaining, len(result.rows()))))
+        for name, result in results.items()
+    }
+
+
+def in_one_table(results: Mapping[str, Differences], noun: str) -> Differences:
+    """Differences of questions with two answers each as one table: a row has the share of "yes".
+
+    Args:
+        results: {question: its differences}, as :func:`corrected_together` made them.
+        noun: what a question is called there, such as "item".
+    """
+    rows: list[dict[str, Any]] = []
+    names = []
+    for name, result in results.items():
+        yes = index_of_yes(result.domain)
+        answer = as_text(result.domain.labels[yes])
+        names.append(name if answer.casefold() in ("yes", "true") else f"{name}: {answer}")
+        rows += [row | {"value": names[-1]} for row in result.rows()[yes::2]]
+    first = next(iter(results.values()))
+    left_out = dict.fromkeys(each for result in results.values() for each in result.left_out)
+    domain = Categorical(names)
+    return replace(
+        first, domain=domain, _rows=tuple(rows), left_out=tuple(left_out), test=None, noun=noun
     )
 
 

@@ -438,3 +438,65 @@ def test_a_regression_of_a_report_file_is_of_the_people_who_were_asked(
     block = pl.read_csv("r.csv", comment_prefix="#")["questions_block"].to_numpy()
     # The questions are a, b and c; their pairs are a x b, a x c and b x c.
     assert shown["n"] == np.isin(block, [1] if each == '"one"' else [0, 2]).sum()
+
+
+ITEMS = '[attributes.settings]\nitems = ["dark", "wrap", "tips"]\neach = "one"\nepsilon = 3.0\n'
+
+
+def two_weeks(folder: Path, text: str, answers: dict[str, list[float]]) -> list[str]:
+    """Tallies of two weeks, as arguments; answers {question: the share of its last answer}."""
+    rng, study, files = np.random.default_rng(5), Study.parse(text), []
+    name, mechanism = next(iter(study.mechanisms.items()))
+    for week in (0, 1):
+        columns = {}
+        for question, domain in mechanism.domain.attributes.items():
+            share = answers[question][week]
+            columns[question] = rng.choice(domain.labels, 3000, p=[1 - share, share])
+        path = folder / f"week{week + 1}.json"
+        save_tallies(study.tally({name: mechanism.randomize(columns, rng)}), path)
+        files.append(f"week{week + 1}={path}")
+    return [*files, "--allow-simulated"]
+
+
+def test_items_are_compared_in_one_table(tmp_path: Path) -> None:
+    shares = {"dark": [0.2, 0.6], "wrap": [0.5, 0.5], "tips": [0.8, 0.8]}
+    files = two_weeks(tmp_path, ITEMS, shares)
+    said = warn("estimate", "--compare-groups", *files)
+    assert "settings: the difference week2 minus week1, of simulated reports" in said
+    rows = [line.split() for line in said.splitlines() if line.startswith(("dark", "wrap", "tips"))]
+    assert [row[0] for row in rows] == ["dark", "wrap", "tips"] and "\nno " not in said
+    assert rows[0][1].startswith("+") and "comparisons of all 3 items" in " ".join(said.split())
+    warn("estimate", "--compare-groups", *files, "-o", str(tmp_path / "found.csv"))
+    table = pl.read_csv(tmp_path / "found.csv", comment_prefix="#")
+    assert table.height == 6
+    p = table.filter(pl.col("value") == "yes").sort("p")
+    # Holm's method over the items, and not within each of them.
+    expected = [3 * p["p"][0], 2 * p["p"][1], max(2 * p["p"][1], p["p"][2])]
+    assert p["p_holm"].to_list() == pytest.approx([min(1.0, each) for each in expected])
+    warn("estimate", "--compare-groups", *files, "--plot", str(tmp_path / "forest.json"))
+    forest = (tmp_path / "forest.json").read_text()
+    assert all(f'"{item}"' in forest for item in shares) and "week2 less week1" in forest
+
+
+def test_drawn_questions_with_two_answers_show_yes_or_the_last_answer(tmp_path: Path) -> None:
+    text = (
+        '[ask]\neach = "one"\nepsilon = 3.0\n[attributes.a]\nvalues = ["no", "yes"]\n'
+        '[attributes.b]\nvalues = ["on", "off"]\n'
+    )
+    files = two_weeks(tmp_path, text, {"a": [0.2, 0.6], "b": [0.5, 0.5]})
+    said = warn("estimate", "--compare-groups", *files)
+    rows = [line for line in said.splitlines() if line.startswith(("a ", "b: off "))]
+    assert len(rows) == 2 and "question " in said
+
+
+def test_a_picture_has_a_row_for_each_item(tmp_path: Path) -> None:
+    shares = {"dark": [0.2, 0.6], "wrap": [0.5, 0.5], "tips": [0.8, 0.8]}
+    two_weeks(tmp_path, ITEMS, shares)
+    path, picture = str(tmp_path / "week1.json"), tmp_path / "picture.json"
+    warn("estimate", path, "--allow-simulated", "--plot", str(picture))
+    drawn = json.loads(picture.read_text())
+    assert len(drawn["vconcat"]) == 1
+    assert "about each item" in drawn["vconcat"][0]["title"]["subtitle"][0]
+    assert all(f'"value": "{item}"' in picture.read_text() for item in shares)
+    warn("estimate", path, "--allow-simulated", "--plot", str(picture), "--top", "2")
+    assert "the 2 largest of 3 items" in picture.read_text()

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import click.testing
 import numpy as np
@@ -23,6 +24,7 @@ from warner.collector.access import COOKIE, invitations_body, invited_id, invite
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote
+from warner.collector.status import Status
 from warner.collector.stores import PostgresStore, SQLiteStore
 from warner.collector.survey_document import fingerprint
 from warner.collector.web import server
@@ -387,6 +389,29 @@ def test_answers_of_strangers_are_named_errors(tmp_path: Path) -> None:
     found = Remote("http://127.0.0.1:9", sleep=lambda seconds: None)
     with pytest.raises(Refused, match="cannot be reached"):
         found.send(b"x")
+
+
+def test_pull_waits_for_the_result_of_a_survey_that_was_just_closed(
+    web: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, url = web
+    waits: list[float] = []
+    found = Remote(url, made.token, sleep=waits.append)
+    refusals = 2
+
+    def asked(self: Remote, path: str, *more: object) -> bytes:
+        if path.startswith("/live/status"):
+            return b'{"survey": "closed"}'
+        if path.startswith("/live/tally") and len(waits) < refusals:
+            raise Refused("no_estimate_yet", url, "refused with 404, no_estimate_yet")
+        return b"tally"
+
+    monkeypatch.setattr(Remote, "_ask", asked)
+    monkeypatch.setattr(Status, "from_json", lambda text: SimpleNamespace(**json.loads(text)))
+    assert found.tally() == b"tally" and waits == [0.5, 1.0]
+    refusals = 99
+    with pytest.raises(Refused, match="is being computed"):
+        found.tally()
 
 
 def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,7 @@ from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
 from warner.results.result_files import table_of_estimates, table_of_groups
 from warner.results.shown import summaries_shown
+from warner.studies.study import QUESTIONS
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -199,6 +200,8 @@ class EstimateRequest:
             raise ArgumentError("--plot", rule, ", ".join(results), "Choose one with --only")
         ((name, result),) = results.items()
         question, labels = self.texts(name)
+        if not isinstance(result, Estimate) and result.test is None:
+            labels = None  # of several questions
         named = question or name
         for path in self.plot_paths:
             if isinstance(result, Estimate):
@@ -265,7 +268,7 @@ class EstimateRequest:
             remedy = "Name what is compared with --of: mean, or 0.5 for the median"
             raise ArgumentError("--summary", "does not go with --compare-groups", None, remedy)
         if self.by is not None and self.summaries:
-            for name in ("margins", "plot_path", *([] if self.pool == "none" else ["pool"])):
+            for name in ("margins", "plot_paths", *([] if self.pool == "none" else ["pool"])):
                 if is_given(name):
                     remedy = f"Leave one of the two out, or compare groups by {_COMPARED}"
                     rule = "does not go with --by and --summary"
@@ -592,7 +595,8 @@ def _estimate_shares(request: EstimateRequest) -> None:
         for each in made
         for row in each.rows()
     ]
-    _draw_shares(estimates, request, at_every_look(kind))
+    named = {str(result.attribute): result for result in estimates}
+    _draw_shares(estimates, request, at_every_look(kind), list(_of_two_answers(wished, named)))
     output.write(
         show,
         data,
@@ -605,12 +609,18 @@ def _estimate_shares(request: EstimateRequest) -> None:
 
 
 def _draw_shares(
-    estimates: Sequence[Estimate], request: EstimateRequest, kind: str | None = None
+    estimates: Sequence[Estimate],
+    request: EstimateRequest,
+    kind: str | None = None,
+    of_two_answers: Sequence[tuple[str, str, list[str]]] = (),
 ) -> None:
-    """Write the picture of the shares of all people, with one panel for each question."""
+    """Write the picture of the shares of all people, with one panel for each question.
+
+    Questions with two answers, of which each person was asked some, are rows of one panel.
+    """
     if not request.plot_paths:
         return
-    from warner.results.charts import chart, numbers, received
+    from warner.results.charts import Questions, chart, numbers, received
     from warner.results.drawing import save
 
     texts = [request.texts(result.attribute) for result in estimates]
@@ -620,7 +630,19 @@ def _draw_shares(
     ]
     labels, reports = [answers for _, answers in texts], request.with_reports
     level, target = request.intervals
-    picture = chart(named, None, level, target, request.top, request.title, kind, reports, labels)
+    panels: list[Estimate | Questions] = list(named)
+    texts_of: list[Sequence[str] | None] = list(labels)
+    for title, noun, names in of_two_answers:
+        rows = {i: str(e.attribute) for i, e in enumerate(estimates) if e.attribute in names}
+        listed = {name.removeprefix(f"{title}: "): named[i] for i, name in rows.items()}
+        first = next(iter(rows))
+        panels[first] = Questions(request.texts(title)[0] or title, noun, listed)
+        texts_of[first] = None
+        for i in sorted(rows, reverse=True)[:-1]:
+            del panels[i], texts_of[i]
+    picture = chart(
+        panels, None, level, target, request.top, request.title, kind, reports, texts_of
+    )
     tables = [
         numbers(each.table(level, target, kind), None, received(each) if reports else None, answers)
         for each, answers in zip(named, labels, strict=True)
@@ -838,9 +860,10 @@ def _first_of_two(groups: TalliesOfGroups) -> Any:
 
 def _compare_groups(request: EstimateRequest) -> None:
     """Compare the groups of each attribute."""
-    from warner.results.differences import compare_groups
+    from warner.results.differences import compare_groups, corrected_together, in_one_table
 
     of = _quantity(request.quantity)
+    groups = request.groups()
     results = {
         name: compare_groups(
             parts,
@@ -853,13 +876,18 @@ def _compare_groups(request: EstimateRequest) -> None:
             by=names_in(request.by) if request.by and request.design is not None else None,
             same_people=request.same_people,
         )
-        for name, parts, attributes in request.groups()
+        for name, parts, attributes in groups
     }
-
-    request.draw(results)
+    shown: dict[str, Differences] = dict(results)
+    for title, noun, names in _of_two_answers(groups, results):
+        results |= corrected_together({name: results[name] for name in names})
+        shown = {name: result for name, result in shown.items() if name not in names}
+        rows_of = {name.removeprefix(f"{title}: "): results[name] for name in names}
+        shown[title] = in_one_table(rows_of, noun)
+    request.draw(shown)
 
     def show() -> None:
-        for name, result in results.items():
+        for name, result in shown.items():
             show_differences(name, result)
 
     rows = [{"attribute": name, **row} for name, r in results.items() for row in r.rows()]
@@ -873,6 +901,32 @@ def _compare_groups(request: EstimateRequest) -> None:
             for name, result in results.items()
         ],
     )
+
+
+def _of_two_answers(
+    requests: Iterable[tuple[str, Sequence[Tally] | TalliesOfGroups, list[str] | None]],
+    results: Mapping[str, Estimate | Differences],
+) -> Iterator[tuple[str, str, list[str]]]:
+    """The questions with two answers each that one tally counts, of whom each person is asked some.
+
+    Yields their title, what one of them is called, and their names.
+    """
+    tallies: dict[int, tuple[str, list[str]]] = {}
+    for name, parts, inside in requests:
+        result = results.get(name)
+        if inside is None or result is None or result.domain.size != 2:
+            continue
+        if isinstance(result, Estimate) or result.of == "shares":
+            first = parts if isinstance(parts, Tally) else next(iter(_each(parts)))
+            title = question_of_item(name, first, inside) or QUESTIONS
+            tallies.setdefault(id(parts), (title, []))[1].append(name)
+    for title, names in tallies.values():
+        if len(names) > 1:
+            yield title, "question" if title == QUESTIONS else "item", names
+
+
+def _each(parts: Sequence[Tally] | Mapping[Any, Tally]) -> Iterable[Tally]:
+    return parts.values() if isinstance(parts, Mapping) else parts
 
 
 def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:

@@ -557,7 +557,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
         "corrected by Holm's method for the number of comparisons in this question."
     ]
     if result.of == "shares":
-        notes.append(result.test.text)
+        notes.append(result.about_test)
     notes.append(
         "Each difference is one estimate minus the other; its interval follows from both intervals."
         if result.of == "numbers"

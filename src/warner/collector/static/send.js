@@ -53,7 +53,8 @@ export function survey(digest = null, collector = import.meta.url) {
  * With an invitation code the collector is asked first whether the code was used, or an issuer
  * exchanges it for a token, and nothing is randomised before there is an answer.
  *
- * @param {Readonly<Record<string, unknown>>} answers by the names of the questions.
+ * @param {Readonly<Record<string, unknown>>} answers by the names of the questions, and of no
+ *   others. Items are questions with the answers "yes" and "no".
  * @param {object} [settings]
  * @param {string} [settings.collector] its address, where this file is not loaded from it.
  * @param {Readonly<Record<string, unknown>>} [settings.public] by the names of public columns.
@@ -71,6 +72,11 @@ export async function send(answers, settings = {}) {
   const key = code === undefined ? asked.study : `${asked.study}:${await digestOf(code)}`;
   // What arrived before is not sent again, and "sent" would hide that new answers were not.
   if ((await read(key).catch(() => undefined))?.state === "sent") return "already";
+  const questions = asked.questions.map((/** @type {{name: string}} */ each) => each.name);
+  const other = Object.keys(answers).find((name) => !questions.includes(name));
+  if (other !== undefined) {
+    throw new warner.Refusal("bad_answer", other, "is no question of the survey");
+  }
   let token;
   if (code !== undefined && await read(key).catch(() => undefined) === undefined) {
     const question = async () => {
