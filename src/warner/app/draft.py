@@ -21,7 +21,7 @@ from warner.design.privacy_words import about_draw
 from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
 from warner.designs import PaperDesign
 from warner.domains import Domain, Items
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, OneOf, RandomizedResponse
 from warner.mechanisms.permanent import DEGRADED
 from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
@@ -143,14 +143,19 @@ class Draft:
         proposal = self._proposed(attribute, people, share, width, epsilon)
         best, times = proposal.best, self._times(table)
         added: dict[str, Any] = {}
-        if "mechanism" not in table:
+        if "mechanism" in self.missing[attribute]:
             added["mechanism"] = best.name.split()[0]
             added |= {key: v for key, v in best.options.items() if key not in table}
         if "epsilon" not in table:
             per_unit = best.mechanism.guarantee.is_metric
             stated = best.mechanism.requested if per_unit else best.epsilon
             added["epsilon"] = stated * times
-        return Planned(proposal, added, times)
+        return Planned(proposal, added, times, self._among(attribute))
+
+    def _among(self, attribute: str) -> int:
+        """Among how many items one is drawn for each person; 1 of other questions."""
+        domain = asked_mechanisms(self.study)[attribute].domain
+        return len(domain.items) if isinstance(domain, Items) else 1
 
     def _proposed(
         self, attribute: str, people: int, share: float, width: float, epsilon: float | None
@@ -165,7 +170,7 @@ class Draft:
         is_free = times == 1 and forever > EPSILON_STEPS[-1]
         return propose(
             domain,
-            people,
+            max(1, people // self._among(attribute)),
             None if epsilon is None else epsilon / times,
             share=share,
             width=width,
@@ -257,7 +262,13 @@ class Draft:
             rule = "has keys with values, for which warner plan proposes no mechanism"
             remedy = "Write mechanism = 'KeyValue' and an epsilon"
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
-        return mechanism.domain
+        if not isinstance(mechanism, OneOf):
+            return mechanism.domain
+        if any(len(block) > 1 for block in mechanism.blocks):
+            rule = "asks each person about a pair of items, for which warner plan proposes nothing"
+            remedy = 'Write an epsilon, or each = "one"'
+            raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
+        return next(iter(mechanism.parts.values())).domain  # no or yes, of each item
 
     def _times(self, table: Mapping[str, Any]) -> int:
         """The number of reports of one person that share the epsilon of an attribute."""
@@ -267,6 +278,8 @@ class Draft:
         self, attribute: str, table: Mapping[str, Any]
     ) -> dict[str, Callable[[Domain, float], Mechanism]] | None:
         """The mechanisms to choose from; None for all that fit the values."""
+        if "items" in table:
+            return {"RandomizedResponse": RandomizedResponse}
         if "mechanism" in table:
             names: tuple[str, ...] = (table["mechanism"],)
         elif "sensitive" in table or "tags" in table:
@@ -388,11 +401,11 @@ def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     }
     lacking = {}
     for name, table in tables.items():
-        # Items that people tick have a mechanism by default, and need an epsilon.
         # A design for paper has both.
-        has_own = isinstance(table, Mapping) and ("items" in table or "design" in table)
-        if isinstance(table, Mapping) and name not in together and not has_own:
-            lacks = tuple(key for key in _OPEN if key not in table)
+        if isinstance(table, Mapping) and name not in together and "design" not in table:
+            # Items that people tick have a mechanism by default, and need an epsilon.
+            needed = ("epsilon",) if "items" in table else _OPEN
+            lacks = tuple(key for key in needed if key not in table)
             if lacks and not (draws and "epsilon" in table):
                 lacking[name] = lacks
     return lacking

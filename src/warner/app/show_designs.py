@@ -36,6 +36,7 @@ from warner.mechanisms import (
 from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
 from warner.theory import expected_loss
+from warner.theory.inversion import max_influence
 
 
 def in_people(weight: float | None) -> str:
@@ -365,6 +366,11 @@ def show_audits(
 ) -> None:
     """Print the exact epsilon of every mechanism, and how it was computed."""
     weights = {name: result.influence for name, result in results.items()}
+    weights |= {
+        name: _weight_of_items(mechanism)
+        for name, mechanism in mechanisms.items()
+        if isinstance(mechanism, OneOf) and isinstance(mechanism.domain, Items)
+    }
     rows, notes = [], about_liars(weights)
     for attribute, result in results.items():
         rows.append(_audited(attribute, result, samples))
@@ -473,6 +479,14 @@ def _audited(
         "guarantee": result.guarantee,
         "method": result.method + sampled,
     }
+
+
+def _weight_of_items(mechanism: OneOf) -> float | None:
+    """The most people that a report adds to an item that the liar chooses; None for pairs."""
+    if any(len(block) > 1 for block in mechanism.blocks):
+        return None
+    blocks = zip(mechanism.parts.values(), mechanism.odds, strict=True)
+    return max((max_influence(inner) or 0.0) * 2**64 / odds for inner, odds in blocks)
 
 
 def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:

@@ -164,9 +164,10 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
     """
     sizes = set(map(len, mechanism.blocks))
     if isinstance(mechanism.domain, Items):
-        drawn = "pairs of its items" if max(sizes) > 1 else "its items"
+        count = f"{len(mechanism.blocks):,}"
+        drawn = f"{count} pairs of its items" if max(sizes) > 1 else f"its {count} items"
         return (
-            f"{name}: each person is asked about one of {len(mechanism.blocks):,} {drawn}, chosen "
+            f"{name}: each person is asked about one of {drawn}, chosen "
             "by chance and not by the answers. The whole epsilon of the question is spent on it."
         )
     what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
