@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from textwrap import wrap
@@ -138,6 +139,17 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     if (access := meaning["access"]) is not None:
         notes.append(f"Who may answer: {who[access]}; {meaning['people']:,} people planned.")
     show(Table(columns, rows, notes, meaning["title"]))
+
+
+def shown_once(plans: Mapping[str, Hashable]) -> Iterator[tuple[str, str]]:
+    """The first of all questions with equal plans, and what stands above their one table."""
+    alike: dict[Hashable, list[str]] = {}
+    for name, plan in plans.items():
+        alike.setdefault(plan, []).append(name)
+    for first, *others in alike.values():
+        if others:
+            show(f"Planned alike: {', '.join([first, *others])}")
+        yield first, f"each of these {len(others) + 1} questions" if others else first
 
 
 def show_plan(
@@ -526,8 +538,9 @@ def show_proposals(
     """Print what is proposed for each attribute, and what epsilon means in odds."""
     of_rounds = "in each round (to see all rounds, run: warner audit)"
     when = of_rounds if has_rounds else "in all"
-    for attribute, one in planned.items():
-        _show(attribute, one, sizes)
+    texts = {name: json.dumps(one.to_json(), sort_keys=True) for name, one in planned.items()}
+    for first, title in shown_once(texts):
+        _show(title, planned[first], sizes)
     show(
         *(f"{attribute}: {stated}, as in the file." for attribute, stated in fixed.items()),
         _ABOUT_WIDTHS,

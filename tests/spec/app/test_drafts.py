@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.spec.app._command import run
-from warner import Categorical
+from warner import Categorical, OneOf
 from warner.app.draft import Draft, Planned, split
 from warner.design.proposal import propose
 from warner.errors import ArgumentError, StudyError
@@ -210,3 +211,45 @@ def test_tables_fit_the_width_of_the_screen(draft: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("COLUMNS")
     shown = run("audit", "study.toml").output  # a pipe is as wide as a screen
     assert max(map(len, shown.splitlines())) <= 80
+
+
+ITEMS = '[attributes.settings]\nitems = ["dark", "wrap", "tips"]\neach = "one"\n'
+
+
+def test_a_draft_with_items_is_planned_for_the_people_of_each_item(tmp_path: Path) -> None:
+    draft, study = tmp_path / "draft.toml", tmp_path / "study.toml"
+    draft.write_text(ITEMS)
+    done = run("plan", str(draft), "--people", "6000", "--write", str(study))
+    assert "asked of about 2,000 people" in done.output
+    mechanism = Study.load(study).mechanisms["settings"]
+    assert isinstance(mechanism, OneOf) and "mechanism" not in study.read_text().split("#")[0]
+    draft.write_text(ITEMS.replace('"one"', '"pair"'))
+    refused = run("plan", str(draft), ok=False)
+    assert 'each = "one"' in refused.output
+
+
+def test_questions_with_equal_plans_are_printed_once(tmp_path: Path) -> None:
+    draft = tmp_path / "draft.toml"
+    draft.write_text(
+        "".join(f'[attributes.s{i}]\nvalues = ["no", "yes"]\n' for i in range(5))
+        + '[attributes.size]\nvalues = ["s", "m", "l"]\n'
+    )
+    said = run("plan", str(draft), "--people", "6000").output
+    assert "Planned alike: s0, s1, s2, s3, s4" in said and "each of these 5 questions: 2" in said
+    assert said.count("Expect a 95 % interval") == 2 and "\nsize: 3 values" in said
+    draft.write_text(ITEMS + "epsilon = 2.0\n")  # of 6,000 people, blocks differ by rounding
+    said = run("plan", str(draft), "--people", "6000").output
+    assert "each of these 3 questions: 2 values" in said and said.count("(in the study)") == 1
+
+
+def test_a_liar_chooses_the_item(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(ITEMS + "epsilon = 2.0\n")
+    said = " ".join(run("audit", str(study)).output.split())
+    # Three times as many as where everybody is asked the item.
+    alone = (math.exp(2) + 1) / (math.exp(2) - 1)
+    count = math.ceil(10 * 3 * alone - 1e-9) / 10
+    assert (
+        f"One liar can add up to {count:.2g} people to the count of an answer to settings" in said
+    )
+    assert "about one of its 3 items, chosen by chance" in said

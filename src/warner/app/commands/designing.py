@@ -15,7 +15,7 @@ from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.progress import steps
 from warner._core.table import as_text
-from warner._core.text import visible
+from warner._core.text import canonical, visible
 from warner.app import terminal
 from warner.app.commands.options import (
     Below1,
@@ -39,6 +39,7 @@ from warner.app.show_designs import (
     show_on_paper,
     show_plan,
     show_proposals,
+    shown_once,
     unusual_budgets,
     why_one,
 )
@@ -329,8 +330,15 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
             terminal.show(draft.study.spending, "")
         for question, draw in draws.items():
             show_blocks(draw, choices["people"], question)
-        for attribute, result in plans.items():
-            show_plan(attribute, result, chosen[attribute], on_paper.get(attribute))
+        # Blocks of items have numbers of people that differ by rounding alone.
+        numbers = sorted({result.n for result in plans.values()}, reverse=True)
+        rounded = {n: n - 1 if n - 1 in numbers else n for n in numbers}
+        laws = {
+            name: (canonical(chosen[name].header), rounded[result.n])
+            for name, result in plans.items()
+        }
+        for attribute, title in shown_once(laws):
+            show_plan(title, plans[attribute], chosen[attribute], on_paper.get(attribute))
         if plans:
             terminal.explain(WEIGHT)
         terminal.show(*about_crowds(crowds, draft.study.public))
