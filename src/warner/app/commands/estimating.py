@@ -73,7 +73,6 @@ from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
 from warner.results.result_files import table_of_estimates, table_of_groups
 from warner.results.shown import summaries_shown
-from warner.studies.study import QUESTIONS
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -903,6 +902,9 @@ def _compare_groups(request: EstimateRequest) -> None:
     )
 
 
+_DRAWN = "questions"  # of which each person was asked some
+
+
 def _of_two_answers(
     requests: Iterable[tuple[str, Sequence[Tally] | TalliesOfGroups, list[str] | None]],
     results: Mapping[str, Estimate | Differences],
@@ -918,11 +920,11 @@ def _of_two_answers(
             continue
         if isinstance(result, Estimate) or result.of == "shares":
             first = parts if isinstance(parts, Tally) else next(iter(_each(parts)))
-            title = question_of_item(name, first, inside) or QUESTIONS
+            title = question_of_item(name, first, inside) or _DRAWN
             tallies.setdefault(id(parts), (title, []))[1].append(name)
     for title, names in tallies.values():
         if len(names) > 1:
-            yield title, "question" if title == QUESTIONS else "item", names
+            yield title, "question" if title == _DRAWN else "item", names
 
 
 def _each(parts: Sequence[Tally] | Mapping[Any, Tally]) -> Iterable[Tally]:
