@@ -108,7 +108,7 @@ def chart(
                 None if truth is None else truth[i],
                 options,
                 top,
-                received(e) if reports else None,
+                received(shown) if reports else None,
                 None if labels is None else labels[i],
             )
         )

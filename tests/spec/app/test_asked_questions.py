@@ -500,3 +500,18 @@ def test_a_picture_has_a_row_for_each_item(tmp_path: Path) -> None:
     assert all(f'"{item}"' in picture.read_text() for item in shares)
     warn("estimate", path, "--allow-simulated", "--plot", str(picture), "--top", "2")
     assert "the 2 largest of 3 items" in picture.read_text()
+    lone = (
+        '[attributes.lone]\nvalues = ["x", "y"]\nmechanism = "RandomizedResponse"\nepsilon = 9.0\n'
+    )
+    study, rng = (
+        Study.parse(ITEMS + ITEMS.replace("settings", "others") + lone),
+        np.random.default_rng(1),
+    )
+    ticked = [{"dark": "yes", "wrap": "no", "tips": "no"}] * 3000
+    answers = {"settings": ticked, "others": ticked, "lone": ["x", "x", "y"] * 1000}
+    reports = {n: m.randomize(answers[n], rng) for n, m in study.mechanisms.items()}
+    save_tallies(study.tally(reports), path)
+    warn("estimate", path, "--allow-simulated", "--plot", str(picture), "--with-reports")
+    panels = json.loads(picture.read_text())["vconcat"]
+    assert len(panels) == 3  # two questions with items, and one with the reports of its own
+    assert picture.read_text().count("about each item") == 2

@@ -629,18 +629,24 @@ def _draw_shares(
     ]
     labels, reports = [answers for _, answers in texts], request.with_reports
     level, target = request.intervals
-    panels: list[Estimate | Questions] = list(named)
-    texts_of: list[Sequence[str] | None] = list(labels)
+    panels: dict[int, Estimate | Questions] = dict(enumerate(named))
     for title, noun, names in of_two_answers:
-        rows = {i: str(e.attribute) for i, e in enumerate(estimates) if e.attribute in names}
-        listed = {name.removeprefix(f"{title}: "): named[i] for i, name in rows.items()}
-        first = next(iter(rows))
-        panels[first] = Questions(request.texts(title)[0] or title, noun, listed)
-        texts_of[first] = None
-        for i in sorted(rows, reverse=True)[:-1]:
-            del panels[i], texts_of[i]
+        rows = [i for i, e in enumerate(estimates) if e.attribute in names]
+        listed = {str(estimates[i].attribute).removeprefix(f"{title}: "): named[i] for i in rows}
+        for i in rows[1:]:
+            del panels[i]
+        panels[rows[0]] = Questions(request.texts(title)[0] or title, noun, listed)
+    texts_of = [None if isinstance(e, Questions) else labels[i] for i, e in panels.items()]
     picture = chart(
-        panels, None, level, target, request.top, request.title, kind, reports, texts_of
+        list(panels.values()),
+        None,
+        level,
+        target,
+        request.top,
+        request.title,
+        kind,
+        reports,
+        texts_of,
     )
     tables = [
         numbers(each.table(level, target, kind), None, received(each) if reports else None, answers)
