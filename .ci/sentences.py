@@ -264,6 +264,8 @@ class _Reader:
 
 def _noun(node: ast.expr) -> str:
     """What an expression is about: its last name that is neither called nor an owner of one."""
+    if isinstance(node, ast.Call) and _name(node.func) == "len":
+        return f"number of {_noun(node.args[0])}"
     nodes = list(ast.walk(node))
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     owners = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and id(n) not in called}

@@ -92,8 +92,8 @@ FURTHER = {  # what else a name stands for, or does not
     "RAPPOR": "For RAPPOR's permanent reports, with which the same people answer in many rounds, "
     "use warner.mechanisms.Permanent.",
     "IBU": "Run until it converges, IBU gives the same result as warner.MaximumLikelihood.",
-    "PEM": "The steps of find are not the steps of PEM: see the guide 'Words that nobody has "
-    "listed'.",
+    "PEM": "The function warner.find takes other steps than the method PEM (prefix extending "
+    "method): see the guide 'Words that nobody has listed'.",
     "HR": "HadamardResponse is meant for high privacy only. With 100 values its error is 1.3 times "
     "the error of subset selection at epsilon 1, and 14 times at epsilon 4: above epsilon 1 it is "
     "no fair comparison. Use SubsetSelection or, for short reports, "

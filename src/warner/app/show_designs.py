@@ -614,9 +614,9 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
         cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
         if 0 < len(cover) < len(mechanism.blocks):
             notes.append(
-                f"Or replace the key each in [ask] by {len(cover)} blocks of questions. They "
-                f"hold every pair once, and about {people // len(cover):,} people are asked each "
-                "block:"
+                f"Or ask blocks of questions: in the table [ask], write the line below in place of "
+                f"the line with each = .... Every two questions are then together in one of "
+                f"{len(cover)} blocks, and about {people // len(cover):,} people are asked a block:"
             )
             notes.append(f"blocks = {toml(cover)}")
     show(Table(columns, rows, notes))

@@ -811,7 +811,7 @@ class Mechanism(Hinting, ABC):
         if tally.ways is not None:
             raise MismatchError(
                 "tally",
-                f"has tables of several attributes, which {type(self).__name__} does not make",
+                f"counts several questions together, and {type(self).__name__} counts only one",
                 str(tally.kind),
                 "Was the file altered?",
             )

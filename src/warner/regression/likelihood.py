@@ -669,7 +669,7 @@ class Ending(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: no coefficients near these fit the reports better"
+    CONVERGED = "converged: no other coefficients close to these would fit the reports better"
     SEPARATED = (
         "separated: some coefficients grow without end, because the estimated share of a value is "
         "0 among some people. These coefficients and their errors have no meaning; use fewer "

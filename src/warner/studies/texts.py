@@ -264,7 +264,7 @@ def _check_only_if(
         return
     if question.get("missing") != "answer":
         rule = "needs a protected answer for the people to whom the question does not apply"
-        log.add(key, rule, None, 'Write missing = "answer" beside it')
+        log.add(key, rule, None, 'Add the line missing = "answer" to this question')
     if data.get("ask") is not None:
         log.add(key, "cannot be used where questions are drawn for each person", None)
     ((name, labels),) = stated.items()

@@ -235,7 +235,7 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
         warner.Inversion | warner.MaximumLikelihood | warner.estimators.literature.MixtureReduction,
     ):
         assert result.probabilities == pytest.approx(
-            TRUTH, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
+            theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
         )
     bounds = result.interval()
     assert (bounds[:, 0] <= bounds[:, 1]).all()

@@ -22,7 +22,11 @@ RESULT = estimate(DEVICE.tally(REPORTS))
         (warner, "GRR", "is called warner.RandomizedResponse here."),
         (warner, "kRR", "is called warner.RandomizedResponse here."),
         (warner, "HR", "above epsilon 1 it is no fair comparison. Use SubsetSelection"),
-        (warner, "PEM", "is called warner.find here. The steps of find are not the steps of PEM"),
+        (
+            warner,
+            "PEM",
+            "is called warner.find here. The function warner.find takes other steps than",
+        ),
         (warner, "OUE", "is called warner.UnaryEncoding(variant='oue') here"),
         (warner, "RAPPOR", "use warner.mechanisms.Permanent."),
         (warner, "Laplacian", "is called warner.Laplace here"),

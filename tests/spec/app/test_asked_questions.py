@@ -186,7 +186,8 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     tally = survey.tally(reports, {"ward": np.where(is_small, "s", "n")})
     save_tallies({"questions": tally}, "t.json")
     text = warn("estimate", "t.json", "-o", "t.csv", "--allow-simulated")
-    assert "\ns,c,,,," in Path("t.csv").read_text() and "\ns,a,no,0." in Path("t.csv").read_text()
+    written = Path("t.csv").read_text()
+    assert "\nc,s,,share,,,,,0,no_reports" in written and "\na,s,no,share,0." in written
     text = warn("estimate", "t.json")
     nobody = [line.split()[:2] for line in text.split("\n") if "nobody was asked" in line]
     assert nobody == [["s", name] for name in ("bc" if each == '"one"' else "c")]

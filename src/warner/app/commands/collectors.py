@@ -116,15 +116,15 @@ rate_options = options(
         type=click.FloatRange(0),
         default=20.0,
         show_default=True,
-        help="How many reports a second one address may send; 0 for no limit. With the owner's "
-        "token there is no limit.",
+        help="How many reports a second one internet address may send; 0 for no limit. With the "
+        "owner's token there is no limit.",
     ),
     click.option(
         "--burst",
         type=click.IntRange(1),
         default=1_000,
         show_default=True,
-        help="How many reports one address may send at once before --rate limits it.",
+        help="How many reports one internet address may send at once, before --rate slows it down.",
     ),
     click.option(
         "--rate-of-all",

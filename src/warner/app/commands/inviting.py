@@ -176,8 +176,9 @@ def unused(
 ) -> None:
     """List the codes of STUDY that were not used yet, for reminders.
 
-    The list shows who has not answered, and so also who has. Two lists show who answered in
-    between, so make them rarely, and for all codes at once. What people answered stays protected by
+    The list shows who has not answered, and so also who has. Two lists of
+    different days show who answered in the time between, so make lists rarely, and always for all
+    codes at once. What people answered stays protected by
     epsilon.
 
     \b
