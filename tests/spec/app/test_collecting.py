@@ -86,6 +86,33 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     assert run("estimate", "pulled.json").exit_code == 0
 
 
+def test_a_pulled_tally_of_groups_says_who_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a tally that lacks a small group without a word, as a cluster of a survey."""
+    monkeypatch.chdir(tmp_path)
+    with_wards = '[public.ward]\nvalues = ["north", "south", "west"]\n'
+    with site(tmp_path / "a.sqlite", with_wards) as made, served(made.application) as port:
+        Path("token").write_text(made.token)
+        url, form = f"http://127.0.0.1:{port}", made.collector.format
+        answers = {"smokes": ["no"] * 103, "drinks": [1] * 103}
+        wards = {"ward": ["north"] * 60 + ["west"] * 40 + ["south"] * 3}
+        mechanisms = made.study.mechanisms
+        reports = {name: mechanisms[name].randomize(values) for name, values in answers.items()}
+        batch = form.parse(form.seal(reports, wards))
+        made.collector.submit(batch).result()
+        assert run("collect", "close", url, "--token-file", "token").exit_code == 0
+        made.live.look()
+        by_ward = run(
+            "collect", "pull", url, "--token-file", "token", "-o", "w.json", "--by", "ward"
+        )
+        assert by_ward.exit_code == 0, by_ward.output
+        assert load_tallies("w.json")["smokes"].n == 60
+        assert "Left out: 43 people" in by_ward.stderr
+        whole = run("collect", "pull", url, "--token-file", "token", "-o", "all.json")
+        assert load_tallies("all.json")["smokes"].n == 103 and "Left out" not in whole.stderr
+
+
 def test_the_owner_closes_the_survey(web: tuple[Site, str]) -> None:
     made, url = web
     closed = run("collect", "close", url, "--token-file", "token")

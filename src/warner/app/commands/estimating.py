@@ -273,7 +273,7 @@ class EstimateRequest:
                     rule = "does not go with --by and --summary"
                     raise ArgumentError(str(names[name]), rule, None, remedy)
         if self.design is not None:
-            for name in ("pool", "time", "margins", "background"):
+            for name in ("pool", "time", "margins", "background", "forged"):
                 if is_given(name):
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
         self.paper.check(is_given("tallies"))

@@ -525,7 +525,17 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
         warner merge north.json south.json -o tally.json
     """
     remote = access.as_owner("collect pull", url)
-    write_tallies(parse_tallies(remote.tally(by), remote.url), output)
+    everybody = parse_tallies(remote.tally(), remote.url)
+    tallies = everybody if by is None else parse_tallies(remote.tally(by), remote.url)
+    write_tallies(tallies, output)
+    in_groups = {name: tally.n for name, tally in tallies.items()}
+    hidden = max(tally.n - in_groups.get(name, 0) for name, tally in everybody.items())
+    if hidden > 0:
+        click.echo(
+            f"Left out: {plural(hidden, 'person', 'people')}, so that nobody in a group of fewer "
+            f"than {SMALLEST_GROUP} is recognised. To count all people together, leave out --by.",
+            err=True,
+        )
 
 
 @collect.command()
