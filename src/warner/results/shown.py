@@ -31,6 +31,7 @@ from warner.results.named_summaries import (
 from warner.results.solution import Solution
 from warner.results.tables import (
     PEOPLE,
+    about_combinations,
     about_intervals,
     about_paper,
     asked_in_words,
@@ -132,15 +133,6 @@ def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, 
         {**row, "text": f"mean{axis}", "is_share": False}
         for axis, row in zip(axes, rows, strict=True)
     ]
-
-
-def about_combinations(result: Any) -> str:
-    """The sentence that says how one of several questions is estimated alone."""
-    names = list(result.domain.attributes or {})
-    if result.attribute is not None or len(names) < 2:
-        return ""
-    alone = f'warner.estimate(tally, attributes=["{names[0]}"])'
-    return f"These are combinations of {' and '.join(names)}. For one question alone: {alone}."
 
 
 def _has_summaries(result: Any) -> bool:

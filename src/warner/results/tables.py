@@ -326,7 +326,7 @@ def estimate_table(
         whose = about_intervals(used, target)
         if used == "posterior":
             whose = f"The intervals are for {PEOPLE[target]}, and {result.groups.average_text}."
-        notes = [whose, tells_nothing(result, listed)]
+        notes = [about_combinations(result), whose, tells_nothing(result, listed)]
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
         notes += about_paper(result)
@@ -435,6 +435,15 @@ def about_intervals(kind: str, target: str) -> str:
 
 
 _USUAL = (Status.EXACT, Status.CONVERGED, Status.COMPLETED)
+
+
+def about_combinations(result: Any) -> str:
+    """The sentence that says how one of several questions is estimated alone."""
+    names = list(result.domain.attributes or {})
+    if result.attribute is not None or len(names) < 2:
+        return ""
+    alone = f'warner.estimate(tally, attributes=["{names[0]}"])'
+    return f"These are combinations of {' and '.join(names)}. For one question alone: {alone}."
 
 
 def unusual_end(result: Any) -> str:

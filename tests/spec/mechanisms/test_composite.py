@@ -592,3 +592,15 @@ def test_a_value_that_one_group_does_not_protect_can_stand_behind_a_tag() -> Non
         tallies.append(city.tally(reports))
     matrix = estimate(tallies, warner.MaximumLikelihood()).redistribute().matrix
     assert matrix[7, -1] > 0.9 and matrix[3, -1] == 0
+
+
+def test_tables_of_combinations_say_how_one_question_is_estimated() -> None:
+    """Rejects a table of groups with rows of all combinations and no word on single questions."""
+    both = PerAttribute({"sex": RandomizedResponse(SEX, 2.0), "age": RandomizedResponse(AGE, 2.0)})
+    rng = np.random.default_rng(1)
+    reports = both.randomize({"sex": ["f"] * 40, "age": [AGE.labels[0]] * 40}, rng)
+    wards = {"ward": ["north", "south"] * 20}
+    hint = "These are combinations of sex and age."
+    for tally in (both.tally(reports), both.tally(reports, wards)):
+        assert hint in " ".join(str(estimate(tally)).split())
+        assert hint not in " ".join(str(estimate(tally, attributes=["sex"])).split())
