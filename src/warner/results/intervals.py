@@ -34,6 +34,24 @@ _ABOUT_AS_SHORT = 1.15
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
 
+class BoundedNumber(float):
+    """An estimated number with an interval, whose ends are ``low`` and ``high``."""
+
+    def interval(self) -> np.ndarray:
+        """The 95 % interval (2,)."""
+        raise NotImplementedError
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 95 % interval."""
+        return float(self.interval()[0])
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 95 % interval."""
+        return float(self.interval()[1])
+
+
 def interval(
     solution: Solution,
     level: float = 0.95,

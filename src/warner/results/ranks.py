@@ -14,7 +14,13 @@ from warner._core.table import Column, Table, Tabular
 from warner.domains import Domain
 from warner.metrics import project
 from warner.results import intervals
-from warner.results.intervals import TARGETS, normal_quantile, share_columns, share_row
+from warner.results.intervals import (
+    TARGETS,
+    BoundedNumber,
+    normal_quantile,
+    share_columns,
+    share_row,
+)
 from warner.results.share_noise import ShareNoise, simulated_errors
 from warner.results.solution import Solution
 
@@ -170,7 +176,7 @@ def place_of(domain: Domain, value: object) -> int | None:
         return None
 
 
-class Share(float):
+class Share(BoundedNumber):
     """The estimated share of one ``value``: a float with its 95 % interval."""
 
     value: Any
@@ -209,14 +215,6 @@ class Share(float):
         """The unbiased estimate where the value's own reports exclude this share, else None."""
         unbiased = float(self._estimate.usual_intervals[1][self._place])
         return None if np.isnan(unbiased) else unbiased
-
-    @property
-    def low(self) -> float:
-        return float(self.interval()[0])
-
-    @property
-    def high(self) -> float:
-        return float(self.interval()[1])
 
     def __repr__(self) -> str:
         low, high = self.interval()

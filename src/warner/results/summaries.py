@@ -44,6 +44,7 @@ from warner.estimators.base import MeanFit
 from warner.metrics import ROUNDING, cumulative, project
 from warner.results.intervals import (
     TARGETS,
+    BoundedNumber,
     anytime_factor,
     anytime_of_functions,
     holding,
@@ -64,14 +65,16 @@ _WEIGHTS = "interval(kind='bootstrap', weights=...) with a number"
 _MIDDLE = 0.385
 
 
-class Quantity(float):
+class Quantity(BoundedNumber):
     """An estimated number that can give a confidence interval.
+
+    Attributes:
+        low, high: the ends of its 95 % interval.
 
     >>> from warner import Integers, RandomizedResponse, estimate
     >>> ages = RandomizedResponse(Integers(0, 9), 4.0)
     >>> mean = estimate(ages.tally(ages.randomize([2, 3, 4] * 500))).mean()
-    >>> low, high = mean.interval()
-    >>> bool(low <= mean <= high), bool(abs(mean - 3) < 1)
+    >>> bool(mean.low <= mean <= mean.high), bool(abs(mean - 3) < 1)
     (True, True)
     """
 
