@@ -490,14 +490,16 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
         report_files = plural(many, "report file", "report files")
         reports = plural(sum(report_counts), "report", "reports")
         beside = f" Also counted: {report_files} of warner with {reports}."
-    # Also with --quiet: reports of another epsilon would be counted without a word.
-    warning = (
-        f"WARNING: {_few([one.path for one in sums])}: written by another program, "
+    text = (
+        f"{_few([one.path for one in sums])}: written by another program, "
         f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
         f"mechanisms can send. The {they} not say {made}, so this was not checked.{counted_as}"
         f"{beside}"
     )
-    click.echo(visible(warning), err=True)
+    if codes:  # also with --quiet: reports of another epsilon would be counted without a word
+        click.echo(visible(f"WARNING: {text}"), err=True)
+    else:
+        say(text)
 
 
 # -----------------------------------------------------------------------------------------------

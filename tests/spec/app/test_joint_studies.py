@@ -318,7 +318,7 @@ def test_a_study_asks_for_keys_and_values(options: str, tmp_path: Path) -> None:
             main, ["estimate", str(tmp_path / "tally.json"), "--csv"]
         ).stdout.splitlines()
     ]
-    means = {row[1]: float(row[2]) for row in rows if row[0] == "pay (mean of key)"}
+    means = {row[1]: float(row[3]) for row in rows if row[2] == "mean of key"}
     assert means == pytest.approx({"a": 0.5, "b": -0.5}, abs=0.2)
 
 

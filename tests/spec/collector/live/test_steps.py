@@ -707,10 +707,10 @@ def test_warner_estimate_writes_the_same_files_from_the_tally(study: Study, tmp_
         list(csv.reader(io.StringIO(str(text))))
         for text in (publisher.file("estimates.csv"), table.read_text())
     )
-    assert [row[:2] for row in ours] == [row[:2] for row in theirs]
+    assert [row[:3] for row in ours] == [row[:3] for row in theirs]
     for mine, other in zip(ours[1:], theirs[1:], strict=True):
         # A mean has no number of people.
-        figures = [[float(cell or "nan") for cell in row[2:7]] for row in (mine, other)]
+        figures = [[float(cell or "nan") for cell in row[3:8]] for row in (mine, other)]
         np.testing.assert_allclose(*figures, rtol=1e-9, atol=1e-12)
     shares = {data["attribute"]: data["shares"] for data in json.loads(out.read_text())}
     for section in view.sections:
