@@ -145,7 +145,7 @@ def declared(
     """The values of a public column that a study declares; ``secret`` are its questions."""
     if isinstance(name, str) and name in public:
         return public[name]
-    if name in secret:
+    if isinstance(name, str) and name in secret:
         rule = "must be public columns, and the answers to this question are secret"
         remedy = f"Name public columns of the study: {', '.join(public) or 'it has none'}"
         raise ArgumentError(where, rule, show(name), remedy)

@@ -184,8 +184,8 @@ def test_no_file_has_the_name_of_another_format(
         (["tally", "r.parquet", "-o", "t.csv"], "name it .json"),
         (["merge", "t.json", "-o", "t.xlsx"], "name it .json"),
         (
-            ["estimate", "t.json", "-o", "r.parquet"],
-            "Give it a name that ends in .json or .csv or .xlsx, or .txt",
+            ["estimate", "t.json", "-o", "r.feather"],
+            "Give it a name that ends in .json or .csv or .xlsx or .parquet, or .txt",
         ),
         (
             ["estimate", "t.json", "-o", "r.docx"],
