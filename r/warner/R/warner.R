@@ -159,7 +159,8 @@ warner_regress <- function(reports, formula, ...) {
   if (is.data.frame(reports)) {
     first <- tryCatch(first_levels(reports, stats::as.formula(formula)), error = function(e) character())
     columns <- function(texts) sub("=.*", "", texts)
-    options$reference <- c(options$reference, first[!columns(first) %in% columns(options$reference)])
+    unnamed <- first[!columns(first) %in% columns(options$reference)]
+    if (length(unnamed)) options$reference <- c(options$reference, unnamed)
   }
   if (inherits(formula, "formula")) formula <- paste(deparse(formula, 500L), collapse = " ")
   json <- run("regress", reports, options, formula)
