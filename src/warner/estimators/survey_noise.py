@@ -39,6 +39,7 @@ class SurveyNoise:
         plus, minus: R (r, K) and M (H, K).
         of_answers: s and t without factors, for exactly the people who reported.
         parts: (G,) the part of the group's weight that lies in each cluster; None without clusters.
+        people: the weighted number of people of the group; all people of the survey are n.
     """
 
     drawn: DrawnSample
@@ -49,6 +50,7 @@ class SurveyNoise:
     minus: np.ndarray
     of_answers: tuple[float, np.ndarray]
     parts: np.ndarray | None
+    people: float
 
     @classmethod
     def of(
@@ -74,9 +76,8 @@ class SurveyNoise:
             unit = drawn.unit[rows]
             sums = np.stack([np.bincount(unit, c, units) for c in scores.T], axis=1)
             parts = np.bincount(unit, fractions, units)
-            return cls(
-                drawn, unbiased, 0.0, of_answers[1], drawn.root(sums), none, of_answers, parts
-            )
+            root, at = drawn.root(sums), of_answers[1]
+            return cls(drawn, unbiased, 0.0, at, root, none, of_answers, parts, total)
         stratum = drawn.stratum[rows]
         squares = squares * drawn.factors[stratum]
         scale = float(squares.sum())
@@ -85,7 +86,7 @@ class SurveyNoise:
         sums = np.stack([np.bincount(stratum, c, strata) for c in scores.T], axis=1)
         minus = sums * np.sqrt(drawn.factors / drawn.drawn)[:, None]
         plus = np.sqrt(scale) * (at - unbiased)[None]
-        return cls(drawn, unbiased, scale, at, plus, minus, of_answers, None)
+        return cls(drawn, unbiased, scale, at, plus, minus, of_answers, None, total)
 
     def covariance(
         self, of_shares: OfShares, target: str = "population", c: np.ndarray | None = None

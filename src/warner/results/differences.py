@@ -51,6 +51,7 @@ from warner._core.text import decimals_of_number, outwards
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Categorical, Domain
 from warner.estimators.base import LikelihoodData
+from warner.estimators.survey_noise import with_sum_one
 from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, group_table
@@ -73,6 +74,7 @@ _LEAST_REPORTS = 2
 _SAME_P = 1e-9  # relative, of two values, whose p-values differ by rounding alone
 _MOST_CONTRASTS = 2000  # of groups of a survey, whose covariance matrix is formed
 _TRACE = 1e-9  # of noise, where respondents have none
+_LEAST_NOISE = 1e-6  # of a group, in units of that of all groups
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
     "The first interval holds whoever changed the answer. The second would hold if everybody had "
@@ -990,14 +992,17 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
 def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
     """The same test for groups of a survey, whose clusters or strata can lie in several groups.
 
-    The statistic is that of people who were drawn one by one. It is compared with the law that it
-    has with the covariance of the design.
+    The statistic is that of people who were drawn one by one, from weighted shares and weighted
+    numbers of people. It is compared with the law that it has with the covariance of the design.
 
     Source: Rao and Scott (1984); Thomas and Rao (1987).
     """
     from warner.results.pooling import Coordinates
 
-    sizes = np.array([s.data.n for s in samples], dtype=np.float64)
+    n = sum(s.data.n for s in samples)
+    surveyed = [s.data.survey for s in samples if s.data.survey is not None]  # all of them
+    sizes = np.array([survey.people for survey in surveyed])
+    sizes = sizes * (n / sizes.sum())
     mu = _mean_of(samples, sizes)
     coordinates = Coordinates.of(mu, _noise_at(_one_by_one(samples[0]), mu))
     rank, groups = coordinates.rank, len(samples)
@@ -1005,22 +1010,45 @@ def _no_difference_of_survey(name: str, samples: Sequence[Sample]) -> WaldTest:
         rule, got = "must be at most 2,000 together", f"{groups} x {rank}"
         raise ArgumentError("groups times values", rule, got, "Compare fewer groups")
     z = coordinates.to(np.stack([s.shares for s in samples]))
-    parts = sizes / sizes.sum()
-    statistic = float(sizes @ ((z - parts @ z) ** 2).sum(axis=1))
+    statistic = float(sizes @ ((z - sizes @ z / n) ** 2).sum(axis=1))
     # The variance of a group of few clusters is estimated too small, and the statistic adds such.
-    short = [1.0 if s.data.survey is None else s.data.survey.moments()[1] for s in samples]
+    scales = np.sqrt(sizes / np.array([survey.moments()[1] for survey in surveyed]))
+    roots = _roots_of_noise(samples, coordinates)
+    inverses = np.linalg.inv(roots)
     blocks = np.empty((groups, rank, groups, rank))
     for g, one in enumerate(samples):
         for h, other in enumerate(samples[: g + 1]):
-            noise = one.covariance() if g == h else one.shared_with(other)
-            blocks[g, :, h] = coordinates.along(noise) / np.sqrt(short[g] * short[h])
+            noise = coordinates.along(one.covariance() if g == h else one.shared_with(other))
+            blocks[g, :, h] = scales[g] * scales[h] * inverses[g] @ noise @ inverses[h].T
             blocks[h, :, g] = blocks[g, :, h].T
-    contrast = np.sqrt(sizes)[:, None] * (np.eye(groups) - parts)
-    noise = np.einsum("ag,gihj,bh->aibj", contrast, blocks, contrast, optimize=True)
-    flat = noise.reshape(groups * rank, groups * rank)
-    n = sum(s.data.n for s in samples)
+    flat = blocks.reshape(groups * rank, groups * rank)
+    # What all groups have in common is taken out, so that contrasts between groups are left.
+    common = np.sqrt(sizes)[:, None, None] * roots.transpose(0, 2, 1)
+    common = np.linalg.qr(common.reshape(groups * rank, rank))[0]
+    flat = flat - common @ (common.T @ flat)
+    flat = flat - (flat @ common) @ common.T
     degrees = min(one.degrees_with(other) for one in samples for other in samples if other != one)
     return WaldTest.of_design(name, statistic, (groups - 1) * rank, n, flat, degrees)
+
+
+def _roots_of_noise(samples: Sequence[Sample], coordinates: Coordinates) -> np.ndarray:
+    """L (G, J, J), L L' the noise of one report of each group at its own shares.
+
+    Where the reports of a group are all alike they do not show it, and groups of several mechanisms
+    have other noise of the same shares: all groups then have the noise of the coordinates.
+    """
+    common = np.tile(np.eye(coordinates.rank), (len(samples), 1, 1))
+    several = len({s.data.reports_per_person for s in samples}) > 1
+    if several or not _same_channel([s.data.channel for s in samples]):
+        return common
+    roots = np.empty_like(common)
+    for root, sample in zip(roots, samples, strict=True):
+        own_noise = _noise_at(_one_by_one(sample), with_sum_one(sample.shares))
+        noise = coordinates.along(own_noise)
+        if np.linalg.eigvalsh(noise)[0] < _LEAST_NOISE:
+            return common
+        root[:] = np.linalg.cholesky(noise)
+    return roots
 
 
 def _one_by_one(sample: Sample) -> Sample:
@@ -1195,11 +1223,13 @@ class WaldTest:
         degrees: the degrees of freedom.
         p_value: the probability of as large a statistic where the hypothesis holds.
         n: the number of reports.
-        of_noise: the degrees of freedom of the covariance, of a survey with few clusters; else
-            infinite.
+        f_degrees: of a survey with a design, both degrees of freedom of the F distribution that p
+            is of; F is ``statistic / degrees``. Else None.
 
     >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
     Test whether a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
+    >>> print(WaldTest("a and b are alike", 9.68, 2, 0.0089, 800, (1.92, 1527.0)).text)
+    Test whether a and b are alike: F(1.92, 1527) = 4.84, p = 0.0089.
     """
 
     hypothesis: str
@@ -1207,7 +1237,7 @@ class WaldTest:
     degrees: int
     p_value: float
     n: int
-    of_noise: float = np.inf
+    f_degrees: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -1233,13 +1263,14 @@ class WaldTest:
         mean, variance = moments or (degrees, 2.0 * degrees)
         if variance <= _RANK * mean**2:  # the statistic cannot be another one by chance
             p = float(statistic <= mean * (1 + _RANK))
-            return cls(hypothesis, statistic, degrees, p, n, of_noise)
+            return cls(hypothesis, statistic, degrees, p, n)
         freedom = 2 * mean**2 / variance
         if np.isfinite(of_noise):
-            p = float(scipy.stats.f.sf(statistic / mean, freedom, freedom * of_noise))
-        else:
-            p = float(scipy.stats.chi2.sf(statistic * 2 * mean / variance, freedom))
-        return cls(hypothesis, statistic, degrees, p, n, of_noise)
+            f_degrees = freedom, freedom * of_noise
+            p = float(scipy.stats.f.sf(statistic / mean, *f_degrees))
+            return cls(hypothesis, statistic, degrees, p, n, f_degrees)
+        p = float(scipy.stats.chi2.sf(statistic * 2 * mean / variance, freedom))
+        return cls(hypothesis, statistic, degrees, p, n)
 
     @classmethod
     def of_design(
@@ -1259,7 +1290,7 @@ class WaldTest:
         mean = float(np.trace(covariance))
         if not (mean > 0 and np.isfinite(statistic)):
             p = float(statistic <= 0)
-            return cls(hypothesis, np.inf if statistic > 0 else 0.0, degrees, p, n, of_noise)
+            return cls(hypothesis, np.inf if statistic > 0 else 0.0, degrees, p, n)
         scale = degrees / mean
         variance = 2 * scale**2 * float((covariance * covariance.T).sum())
         moments = float(degrees), variance
@@ -1269,10 +1300,12 @@ class WaldTest:
     def text(self) -> str:
         """The result in words."""
         freedom = "1 degree" if self.degrees == 1 else f"{self.degrees:,} degrees"
-        return (
-            f"Test whether {self.hypothesis}: chi-square {self.statistic:.2f} on {freedom} "
-            f"of freedom, {shown_p(self.p_value)}."
-        )
+        law = f"chi-square {self.statistic:.2f} on {freedom} of freedom"
+        if self.f_degrees is not None:
+            first, second = self.f_degrees
+            decimals = 0 if second >= 100 else 1
+            law = f"F({first:.2f}, {second:.{decimals}f}) = {self.statistic / self.degrees:.2f}"
+        return f"Test whether {self.hypothesis}: {law}, {shown_p(self.p_value)}."
 
     def rows(self) -> list[dict[str, Any]]:
         """The result as a table of one row."""
