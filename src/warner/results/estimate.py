@@ -941,7 +941,8 @@ def estimate(
         pool: for groups, ``"partial"`` draws the shares of each group towards the mean by as much
             as the reports warrant; ``"path"`` draws them towards the groups before and after in
             time; ``"none"`` estimates each group alone, as ``warner report`` does. None is
-            ``"path"`` where ``time`` is named, and else ``"none"``.
+            ``"path"`` where ``time`` is named, and else ``"none"``. Pooling is of shares: means and
+            quantiles need groups alone, and so do numbers in bins and more than 12 numbers.
         time: for groups on a path, the public column with the time: numbers or dates. Groups that
             are alike in the other columns are one path. The only column of a plain dict has no
             name: ``time="week"`` gives it one.

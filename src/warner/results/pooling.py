@@ -42,6 +42,7 @@ from warner.results.intervals import (
     share_row,
     wald,
 )
+from warner.results.named_summaries import has_bands
 from warner.results.recommend import recommended
 from warner.results.solution import NormalPosterior, Solution
 
@@ -134,6 +135,7 @@ _RISK_SCALE = 8.0  # of the weights exp(-risk / scale) of pooled and separate es
 _PER_VALUE = 30  # reports of a group for each value, from which on its noise counts as normal
 _MANY_GROUPS = 30  # from here on the shares of all people are kept; few groups err less without
 _RAKES = 50  # rounds of raking
+_ALONE = "each group is then estimated by itself"
 
 
 @dataclass(frozen=True, eq=False)
@@ -627,10 +629,15 @@ def chosen_pool(
             remedy = "Leave pool= and time= out"
             raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
         return "none"
-    if len(table.mechanisms) > 1 and (pool in ("partial", "path") or time is not None):
-        rule = "needs reports of one mechanism and one epsilon"
-        remedy = "Leave it out: each group is then estimated by itself"
-        raise ArgumentError("pool" if time is None else "time", rule, None, remedy)
+    if pool in ("partial", "path") or time is not None:
+        asked, remedy = "pool" if time is None else "time", "Leave it out: " + _ALONE
+        if len(table.mechanisms) > 1:
+            rule = "needs reports of one mechanism and one epsilon"
+            raise ArgumentError(asked, rule, None, remedy)
+        if has_bands(table.domain):
+            # The noise of neighbouring values is alike, and projected shares become clumps.
+            rule = "cannot be used for numbers in bins or for many numbers: shares would be wrong"
+            raise ArgumentError(asked, rule, f"{table.domain.size:,} values", remedy)
     if method is not None and pool in ("partial", "path"):
         rule = "cannot be chosen for pooled groups"
         raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")

@@ -137,7 +137,7 @@ def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, 
 
 def _has_summaries(result: Any) -> bool:
     """Whether summaries have intervals without a bootstrap, which would take minutes."""
-    is_estimated = result.fit.probabilities is not None
+    is_estimated = result.fit.probabilities is not None and result.normal is None
     return result.has_posterior_intervals or (
         is_estimated and UnbiasedShares.of(result, "population") is not None
     )

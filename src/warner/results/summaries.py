@@ -471,6 +471,11 @@ def _of_answers(summary: _F) -> _F:
 
     @wraps(summary)
     def of_those(estimate: Solution, *arguments: Any, **named: Any) -> Any:
+        if estimate.normal is not None and estimate.domain.answered.points is not None:
+            # Each share is moved towards other groups and cut at 0, and errors add up in sums.
+            rule = "is of a group that was pooled, whose mean, quantiles and ranges would be wrong"
+            remedy = "Estimate the groups without pool= and time=, and take this group of them"
+            raise ArgumentError("estimate", rule, repr(estimate.estimator), remedy)
         if estimate.domain.nonresponse is None or estimate.fit.probabilities is None:
             return summary(estimate, *arguments, **named)
         block = slice(0, estimate.domain.nonresponse)

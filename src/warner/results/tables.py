@@ -493,6 +493,8 @@ def _mean(solution: Solution) -> str:
 
     if solution.domain.dimension != 1 or solution.domain.points is None:
         return ""
+    if solution.normal is not None:  # the mean of pooled shares is wrong
+        return ""
     mean = summaries.mean(solution)
     return "" if isinstance(mean, tuple) else f"Mean {float(mean):.4g}."
 

@@ -659,3 +659,37 @@ def test_small_groups_have_a_variance() -> None:
     found = weighted(drawn(3, [1, 2, 50]), {"group": {"a": 1, "b": 1, "c": 1}})
     assert (np.diff(found.interval()) > 0.1).all()
     assert (found.variances("respondents") >= 0).all()
+
+
+def test_pooled_groups_of_numbers_give_no_mean_that_would_be_wrong() -> None:
+    rng = np.random.default_rng(1)
+    days, region = Integers(0, 9), np.repeat(["a", "b"], 500)
+    mechanism = RandomizedResponse(days, 2.0)
+    tallies = mechanism.tally(
+        mechanism.randomize(rng.integers(0, 6, 1000), rng), {"region": region}
+    )
+    pooled, alone = estimate(tallies, pool="partial")["a"], estimate(tallies)["a"]
+    summaries = (
+        lambda one: one.mean(),
+        lambda one: one.means(),
+        lambda one: one.variance(),
+        lambda one: one.quantile(0.5),
+        lambda one: one.range(2, 4),
+    )
+    for summary in summaries:
+        refused(ArgumentError, "without pool= and time=", summary, pooled)
+        assert summary(alone)
+    assert "mean" in str(alone) and "Mean" in alone.table().text()
+    for text in (str(pooled), pooled._repr_html_(), pooled.table().text()):
+        assert "mean" not in text.lower() and "median" not in text
+    assert 0 < pooled[3].low < pooled[3] < pooled[3].high
+
+
+@pytest.mark.parametrize("domain", [Integers(0, 40), warner.Interval(0, 240, bins=48)])
+def test_many_numbers_are_not_pooled(domain: Any) -> None:
+    mechanism = RandomizedResponse(domain, 2.0)
+    month = {"month": [1, 2] * 50}
+    tallies = mechanism.tally(mechanism.randomize([3, 20] * 50, np.random.default_rng(1)), month)
+    refused(ArgumentError, "pool: cannot be used for numbers", estimate, tallies, pool="partial")
+    refused(ArgumentError, "time: cannot be used for numbers", estimate, tallies, time="month")
+    assert 0 < estimate(tallies)[1].mean() < 240
