@@ -135,11 +135,12 @@ class OnPaper:
         equal: bool = False,
         simulated: bool = False,
         implausible: bool = False,
+        only: tuple[str, ...] = (),
     ) -> dict[str, list[Tally]]:
         """The tallies of the files together by attribute, or that of the counts."""
         if not self.counts:
             read = lambda path: self.read(path, by)
-            return tallies_together(files, read, equal, simulated, implausible)
+            return tallies_together(files, read, equal, simulated, implausible, only)
         from warner.designs import from_text
 
         design = from_text(self.design)

@@ -16,7 +16,7 @@ from warner._core.checks import choice
 from warner._core.errors import ArgumentError, FileError, MethodWarning, message
 from warner._core.table import as_text
 from warner.app.terminal import say
-from warner.app.what_files_hold import one_or_all
+from warner.app.what_files_hold import attributes_of, chosen_tallies, one_or_all
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.mechanisms import from_header
@@ -32,22 +32,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T", bound=Tally)
 _P = TypeVar("_P", bound=Sequence[Tally] | TalliesOfGroups)
 _Request = tuple[str, _P, list[str] | None]  # the name of a question, its tallies, its attributes
-
-
-def attributes_of(parts: Sequence[Tally]) -> list[str]:
-    """The attributes that tallies of one domain are about; [] where they are of one question."""
-    return list(from_header(parts[0].header).attribute_domains)
-
-
-def chosen_tallies(
-    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...]
-) -> dict[str, Sequence[_T]]:
-    """The tallies of the attributes that --only names, or that hold them; all without --only."""
-    return {
-        name: parts
-        for name, parts in tallies.items()
-        if not only or name in only or set(only) & set(attributes_of(parts))
-    }
 
 
 def asked_tallies(

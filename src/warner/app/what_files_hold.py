@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import click
 import numpy as np
@@ -40,6 +40,8 @@ from warner.reports.tally import (
 
 if TYPE_CHECKING:
     from warner.studies.study import Study
+
+_T = TypeVar("_T", bound=Tally)
 
 
 def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
@@ -136,25 +138,64 @@ def tallies_together(
     equal: bool,
     simulated: bool,
     implausible: bool = False,
+    only: tuple[str, ...] = (),
 ) -> dict[str, list[Tally]]:
-    """The tallies of several files, by attribute, to be estimated together."""
+    """The tallies of several files, by attribute, to be estimated together.
+
+    Files may have different attributes where all have those that ``only`` names.
+    """
     refuse_repeated(paths)
     parts = {path: read(path) for path in steps(paths, "reading files")}
     if implausible:
         parts = {path: {n: t.trusted() for n, t in of.items()} for path, of in parts.items()}
     marked = _of_one_origin(parts, simulated)
     _refuse_equal(marked, equal)
+    marked = _with_same_attributes(marked, only)
     first, first_tallies = paths[0], marked[paths[0]]
     for path, tallies in marked.items():
-        if tallies.keys() != first_tallies.keys():
-            got = f"{', '.join(first_tallies)} in {first}, {', '.join(tallies)} in {path}"
-            remedy = "Estimate them in separate runs"
-            raise MismatchError("files", "must have the same attributes", got, remedy)
         for name, tally in tallies.items():
             if tally.header.get("domain") != first_tallies[name].header.get("domain"):
                 rule = f"cannot be combined: {name!r} has other values in {first} than in {path}"
                 raise MismatchError("files", rule, None, "Estimate each file on its own")
     return {name: [tallies[name] for tallies in marked.values()] for name in first_tallies}
+
+
+def _with_same_attributes(
+    parts: Mapping[str, dict[str, Tally]], only: tuple[str, ...]
+) -> dict[str, dict[str, Tally]]:
+    """The tallies of files with the same attributes, or of those that --only names."""
+    first = next(iter(parts))
+    of_only = {
+        path: {name: of[name] for name in chosen_tallies({n: [t] for n, t in of.items()}, only)}
+        for path, of in parts.items()
+    }
+    for chosen in (parts, of_only):
+        if chosen[first] and all(of.keys() == chosen[first].keys() for of in chosen.values()):
+            return dict(chosen)
+    other = next(path for path, of in parts.items() if of.keys() != parts[first].keys())
+    got = f"{', '.join(parts[first])} in {first}, {', '.join(parts[other])} in {other}"
+    in_all = [name for name in parts[first] if all(name in of for of in parts.values())]
+    remedy = "Estimate them in separate runs"
+    if in_all:
+        names = " ".join(f"--only {shlex.quote(name)}" for name in in_all)
+        remedy += f", or add {names} for what all files have"
+    raise MismatchError("files", "must have the same attributes", got, remedy)
+
+
+def attributes_of(parts: Sequence[Tally]) -> list[str]:
+    """The attributes that tallies of one domain are about; [] where they are of one question."""
+    return list(from_header(parts[0].header).attribute_domains)
+
+
+def chosen_tallies(
+    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...]
+) -> dict[str, Sequence[_T]]:
+    """The tallies of the attributes that --only names, or that hold them; all without --only."""
+    return {
+        name: parts
+        for name, parts in tallies.items()
+        if not only or name in only or set(only) & set(attributes_of(parts))
+    }
 
 
 def apart(
@@ -411,6 +452,7 @@ def read_groups(
     by: Sequence[str] = (),
     implausible: bool = False,
     read: Callable[[str], dict[str, Tally]] = read_or_count,
+    only: tuple[str, ...] = (),
 ) -> dict[str, TalliesOfGroups]:
     """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``."""
     from warner.results.from_tally import by_mechanism
@@ -419,7 +461,7 @@ def read_groups(
     named = [group_and_file(path) for path in paths]
     files = [file for _, file in named]
     # Groups can have equal counts by chance, since small groups have few reports.
-    together = tallies_together(files, read, len(files) > 1, simulated, implausible)
+    together = tallies_together(files, read, len(files) > 1, simulated, implausible, only)
     flat, grouped = apart(together)
     if grouped:
         return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}

@@ -145,6 +145,17 @@ def test_what_does_not_go_together_is_refused_in_words(here: Path) -> None:
             writer.write({a: m.randomize(m.domain.labels[:1], rng) for a, m in mechanism.items()})
         assert rule in run("estimate", "t.North.json", f"{name}.csv", ok=False).stderr
     run("randomize", "study.toml", "answers.csv", "-o", "real.csv")
+    north, south = load_tallies("t.North.json"), load_tallies("t.South side.json")
+    save_tallies({"smokes": south["smokes"]}, "smokes.json")
+    fewer = ("estimate", "t.North.json", "smokes.json")
+    assert "or add --only smokes for what all files have" in run(*fewer, ok=False).stderr
+    assert "same attributes" in run(*fewer, "--only", "pay", ok=False).stderr
+    run(*fewer, "--only", "smokes", "-o", "smokes_of_both.json")
+    both = json.loads(Path("smokes_of_both.json").read_text())
+    assert [each["n"] for each in both] == [north["smokes"].n + south["smokes"].n]
+    by_file = run(*fewer, "--only", "smokes", "--by", "file").stdout
+    assert "North" in by_file and "smokes: 2 groups" in by_file
+    run("report", *fewer[1:], "--only", "smokes", "-o", "smokes.html", "--allow-simulated")
     mixed = ("estimate", "t.North.json", "real.South side.csv")
     assert "--allow-simulated" in run(*mixed, ok=False).stderr
     run(*mixed, "--allow-simulated", "--only", "smokes")

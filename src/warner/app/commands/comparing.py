@@ -165,8 +165,8 @@ def _of_tallies(
     equal, simulated = choices["allow_equal"], choices["allow_simulated"]
     with_truth = ", or add --truth FILE with made-up or public answers to simulate from"
     read = partial(read_totals, with_a_study=with_truth)
-    tallies = tallies_together(paths, read, equal, simulated)
     loss, runs, only, joint = (choices[key] for key in ("loss", "runs", "only", "joint"))
+    tallies = tallies_together(paths, read, equal, simulated, only=only)
     wished, _ = that_were_asked(asked_tallies(tallies, only, joint))
     rankings = {
         name: compare_methods(

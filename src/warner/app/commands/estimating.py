@@ -231,7 +231,7 @@ class EstimateRequest:
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
         allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
-        return self.paper.tallies(self.tallies, self.columns, *allowed)
+        return self.paper.tallies(self.tallies, self.columns, *allowed, self.only)
 
     def read(self, path: str) -> dict[str, Tally]:
         """The tallies of a file."""
@@ -313,7 +313,7 @@ class EstimateRequest:
         allowed = self.allow_simulated, by, self.allow_implausible
         each_file = self.by == _FILES and len(self.tallies) > 1
         read = self.read_total if each_file else self.read
-        groups = read_groups(self.tallies, *allowed, read)
+        groups = read_groups(self.tallies, *allowed, read, self.only)
         show_sources({n: parts for n, parts in groups.items() if isinstance(parts, list)})
         return that_were_asked(asked_groups(groups, self.only))[0]
 

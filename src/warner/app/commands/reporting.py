@@ -178,7 +178,7 @@ def report(
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
     allowed = allow_equal, allow_simulated, allow_implausible
-    together = paper.tallies(tallies, [*columns, *drawn] or None, *allowed)
+    together = paper.tallies(tallies, [*columns, *drawn] or None, *allowed, only)
     stated = None if loaded is None else _stated(loaded, together, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))
