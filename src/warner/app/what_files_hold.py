@@ -208,7 +208,8 @@ def apart(
         grouped[name] = [tally for tally in parts if tally.columns]
         if flat[name] and grouped[name]:
             rule = "must not mix tallies by groups of people and tallies without groups"
-            remedy = "Run warner tally with the same --by for all"
+            names_by = shlex.quote(",".join(grouped[name][0].names))
+            remedy = f"Make all with --by {names_by}: run warner tally, or warner collect pull"
             raise MismatchError("files", rule, None, remedy)
         for later in grouped[name][1:]:
             require_same_columns(grouped[name][0].columns, later.columns)

@@ -161,6 +161,10 @@ class CountsByHand:
         if name not in mechanisms or (not line.attribute and len(mechanisms) > 1):
             rule = f"the attribute must be one of the study: {', '.join(mechanisms)}"
             near = meant(line.attribute, mechanisms)
+            if not line.attribute:
+                rule = f"does not say of which question it is: {', '.join(mechanisms)}"
+                near = f"Write the name of the question in a column {ATTRIBUTE!r}"
+                raise FileError(self._where(line), rule, None, near)
             raise FileError(self._where(line), rule, show(line.attribute), near)
         problem = None
         try:

@@ -70,11 +70,16 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     # Without the token the rate is used up; with it the same file is taken again and not counted.
     limited = run("collect", "push", "reports.parquet", url)
     assert limited.exit_code == 1 and "too_many" in limited.stderr and "token" in limited.stderr
-    assert "0 of 2,300 reports were accepted" in limited.stderr
+    assert "0 of 2,300 reports were accepted; to go on, run the same command again" in (
+        limited.stderr
+    )
     for more in ([], ["--start", "2000"]):
         again = run("collect", "push", "reports.parquet", url, "--token-file", "token", *more)
         assert again.exit_code == 0, again.output
     assert "300 reports were accepted" in again.stderr
+    command = again.stderr.rpartition("run: warner ")[2].split()
+    assert command == f"collect status STUDY --server {url} --token-file token".split()
+    assert run(*("study.toml" if word == "STUDY" else word for word in command)).exit_code == 0
     assert made.collector.n == PEOPLE
     made.live.look()
     pulled = run("collect", "pull", url, "-o", "pulled.json", "--token-file", "token")
@@ -84,6 +89,10 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     assert read["pulled.json"]["attributes"] == read["tally.json"]["attributes"]
     assert run("merge", "pulled.json", "tally.json").exit_code == 1
     assert run("estimate", "pulled.json").exit_code == 0
+    assert run("collect", "close", url, "--token-file", "token").exit_code == 0
+    late = run("collect", "push", "reports.parquet", url, "--token-file", "token")
+    assert late.exit_code == 1 and "closed" in late.stderr
+    assert "0 of 2,300 reports were accepted\n" in late.stderr
 
 
 def test_a_pulled_tally_of_groups_says_who_is_left_out(

@@ -90,6 +90,9 @@ def test_a_draft_gets_mechanisms_and_epsilons_and_keeps_its_text(draft: Path) ->
     # The completed study is planned as before, and is no draft.
     assert "a liar adds" in run("plan", "study.toml").output
     assert "Leave it out" in run("plan", "study.toml", "--write", "x.toml", ok=False).output
+    for option, value in {"--share": "0.2", "--width": "0.1", "--sizes": "50,60"}.items():
+        refused = run("plan", "study.toml", option, value, ok=False).output
+        assert f"{option}: is for a draft" in refused and "take the lines" in refused
 
 
 def test_what_is_stated_stays(draft: Path) -> None:

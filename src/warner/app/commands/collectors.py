@@ -149,6 +149,7 @@ class Access:
 
     token: str | None  # the owner's token; None without one
     trust: str | None  # a file of certificates that are trusted; None for those of the system
+    given: tuple[str, ...] = ()  # the options that say so, for the next command
 
     def remote(self, url: str) -> Remote:
         """The collector at an address."""
@@ -200,7 +201,10 @@ def access_options(command: Command) -> Command:
     def with_access(
         *, token_file: str | None, token_env: str | None, trust: str | None, **others: Any
     ) -> None:
-        command(access=Access(read_token(token_file, token_env), trust), **others)
+        of_file = "--token-file", token_file or "token.txt"
+        token = of_file if token_env is None else ("--token-env", token_env)
+        given = token if trust is None else (*token, "--trust", trust)
+        command(access=Access(read_token(token_file, token_env), trust, given), **others)
 
     return options(
         click.option(

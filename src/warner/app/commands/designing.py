@@ -292,6 +292,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     }
     if len(on_paper) < len(chosen):
         _refuse_design_effect()
+    if not on_paper:
+        _refuse_widths(() if plot_path is not None else ("share", "width"))
     plans = {
         attribute: result
         for attribute, mechanism in steps(chosen.items(), "planning")
@@ -437,6 +439,15 @@ def _refuse_design_effect() -> None:
     if is_given("design_effect"):
         rule = "works only with --design, or with a study whose questions all have a design"
         raise ArgumentError("--design-effect", rule, None, "Leave it out")
+
+
+def _refuse_widths(unused: tuple[str, ...]) -> None:
+    """Refuse options about intervals, which are of drafts and of designs for paper."""
+    for name in (*unused, "sizes"):
+        if is_given(name):
+            rule = "is for a draft or --design, but this study lacks no mechanism and no epsilon"
+            remedy = "For intervals, take the lines that say mechanism out of a copy of the study"
+            raise ArgumentError(f"--{name}", rule, None, remedy)
 
 
 def _gain(draft: Draft) -> float:

@@ -695,7 +695,7 @@ def push(
         warner randomize study.toml answers.csv -o reports.parquet
         warner collect push reports.parquet https://survey.example.org --token-file token.txt
     """
-    from warner.collector.remote import BulkUpload
+    from warner.collector.remote import BulkUpload, Later
 
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
     remote = access.remote(url)
@@ -709,20 +709,22 @@ def push(
                 tell(sent)
         except KeyboardInterrupt:
             raise Interrupted(_sent(sent, upload.n)) from None
-        except WarnerError:
-            click.echo(_sent(sent, upload.n), err=True)
+        except WarnerError as error:
+            click.echo(_sent(sent, upload.n, isinstance(error, Later)), err=True)
             raise
+    status = shlex.join(["--server", remote.url, *access.given])
     click.echo(
         f"{plural(sent - start, 'report was', 'reports were')} accepted. Each report counts once, "
         "even if it was sent before. To see how many people are counted in all, run: warner "
-        f"collect status STUDY --server {remote.url}",
+        f"collect status STUDY {status}",
         err=True,
     )
 
 
-def _sent(sent: int, n: int) -> str:
+def _sent(sent: int, n: int, can_go_on: bool = True) -> str:
     """What became of an upload that ended early."""
-    return (
-        f"{sent:,} of {plural(n, 'report was', 'reports were')} accepted; to go on, run the same "
-        f"command with --start {sent}. Without it, nothing is counted twice either"
-    )
+    accepted = f"{sent:,} of {plural(n, 'report was', 'reports were')} accepted"
+    if not can_go_on:
+        return accepted
+    start = f" with --start {sent}. Without it, nothing is counted twice either" if sent else ""
+    return f"{accepted}; to go on, run the same command{start or ' again'}"
