@@ -39,16 +39,26 @@ from warner._core.progress import steps
 from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
 from warner._core.text import meant
+from warner.channels.support import SupportChannel
 from warner.design.benchmark_shown import AXES, LINES, chart, exponent, latex_table
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.own_code import code_of, digest, version_here
 from warner.design.planning import Maker, candidates
 from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
-from warner.estimators import Estimator, Inversion
+from warner.estimators import (
+    Estimator,
+    ExpectationMaximization,
+    Inversion,
+    LogSpline,
+    MaximumLikelihood,
+)
 from warner.estimators.base import LikelihoodData
+from warner.estimators.literature import SmoothedEM
 from warner.mechanisms import MECHANISMS, HadamardResponse, LocalHashing, Mechanism
+from warner.mechanisms.bit_vectors import WORTH_KEEPING
 from warner.mechanisms.headers import is_of_package
+from warner.mechanisms.local_hashing import prime_of_whole_reports
 from warner.results.drawing import save
 from warner.results.recommend import estimator_of, estimators_of
 from warner.theory import expected_loss
@@ -58,6 +68,8 @@ _SQUARED = ("l2", "mse")  # the losses of the inversion with an exact expectatio
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
 _HIGH_PRIVACY = 1.0  # the largest epsilon at which Hadamard response is a fair baseline
 _COLLISIONS = 0.01  # the part of an error from which fewer collisions are said
+# Methods that can use whole reports; others start from the unbiased estimates of single shares.
+_OF_LIKELIHOOD = (MaximumLikelihood, ExpectationMaximization, SmoothedEM, LogSpline)
 _RESIDUES = 100_000  # of a hash function that a simulation can compute in a second or two
 _TOGETHER = 10  # runs that one process does at a time
 
@@ -750,35 +762,57 @@ class _Work:
                 yield f"{cell.mechanism}: {FURTHER['HR']}"
                 break
         yield from self._collisions()
+        yield from self._support_counts()
 
     def _collisions(self) -> Iterator[str]:
         """A sentence on local hashing that errs less than papers say, as few values collide less.
 
         It is on the setting where the difference is largest.
         """
-        most = _COLLISIONS
+        most, loss = _COLLISIONS, next((each for each in self.losses if each in _SQUARED), "l2")
         sentence = []
         for cell, mechanism in self.mechanisms.items():
             if not isinstance(mechanism, LocalHashing) or not mechanism.prime:
                 continue
             size, g, shares = self.domain.size, mechanism.buckets, self.shares[cell.truth]
-            prime = next_suitable(max(size, min(100 * max(size, g), _RESIDUES)))
-            wide = LocalHashing(self.domain, mechanism.requested, g, prime=prime)
-            here, near = (expected_loss(each, shares, cell.n) for each in (mechanism, wide))
+            wide = prime_of_whole_reports(size, g)
+            prime = wide or next_suitable(max(size, min(100 * max(size, g), _RESIDUES)))
+            other = LocalHashing(self.domain, mechanism.requested, g, prime=prime)
+            here, near = (expected_loss(m, shares, cell.n, loss) for m in (mechanism, other))
             # Wang et al. (2017): a report supports another value than the true one in 1 of g times.
             gap = float(mechanism.law.high) - 1 / g
             supports = 1 / g + gap * shares
             there = float((supports * (1 - supports)).sum()) / gap**2 / cell.n
+            there /= size if loss == "mse" else 1
             if 1 - here / there > most and prime > mechanism.prime:
                 most = 1 - here / there
+                keeps = "" if wide is None else ", a prime whose tallies keep whole reports,"
                 sentence = [
                     f"{cell.mechanism}: two of {size} values share a bucket less often here than "
                     "one time in g, the number of buckets, which published formulae suppose. At "
-                    f"epsilon {cell.epsilon:g} the expected l2 of the inversion is therefore "
+                    f"epsilon {cell.epsilon:g} the expected {loss} of the inversion is therefore "
                     f"{here:#.3g}, and not {there:#.3g}: {100 * most:.0f} % less. With "
-                    f"'LocalHashing prime={prime}' it is {100 * (1 - near / there):.1f} % less."
+                    f"'LocalHashing prime={prime}'{keeps} it is {100 * (1 - near / there):.1f} % "
+                    "less."
                 ]
         yield from sentence
+
+    def _support_counts(self) -> Iterator[str]:
+        """A sentence on each mechanism whose tallies lose what its likelihood methods could use."""
+        names = [name for name, each in self.methods.items() if isinstance(each, _OF_LIKELIHOOD)]
+        lossy: dict[str, dict[str, None]] = {}
+        for cell, mechanism in self.mechanisms.items():
+            channel = mechanism.channel()
+            if (
+                isinstance(channel, SupportChannel)
+                and channel.gain_of_whole_reports > WORTH_KEEPING
+            ):
+                lossy.setdefault(cell.mechanism, {})[f"{cell.epsilon:g}"] = None
+        for name, budgets in lossy.items() if names else ():
+            yield (
+                f"{', '.join(names)} of {name} at epsilon {', '.join(budgets)}: from support "
+                "counts, which tell less than whole reports."
+            )
 
     def _exact(self) -> dict[tuple[Cell, str, str], float]:
         """The expected squared errors of the inversion, where they have a closed form."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -301,6 +302,19 @@ class _FieldFunctions(_Functions):
             np.arange(self._size)[None, :],
         )
         return np.asarray(supports == columns["bucket"][:, None])
+
+
+def prime_of_whole_reports(size: int, buckets: int) -> int | None:
+    """The prime whose functions are most like random ones while tallies keep whole reports.
+
+    Two of K values share one of g buckets in nearest to 1 of g of its functions. None if tallies of
+    no prime keep whole reports.
+    """
+    primes = filter(suits, range(max(size, 2), 2 * math.isqrt(_LARGEST_WINDOWS)))
+    fields = (FieldHash(prime, buckets) for prime in primes)
+    kept = [each for each in fields if math.prod(each.window_shape) <= _LARGEST_WINDOWS]
+    nearest = min(kept, key=lambda each: abs(each.collision - Fraction(1, buckets)), default=None)
+    return None if nearest is None else nearest.prime
 
 
 def _checked_prime(prime: int, size: int) -> int:

@@ -584,12 +584,28 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
         f"is therefore {here:#.3g}, and not {published:#.3g}: {100 * (1 - here / published):.0f} %"
     )
     assert said in note and "OLH: two of 100 values" in note and note in found.to_latex()
-    wide = "LocalHashing prime=10007"
+    wide = "LocalHashing prime=1019"
     assert wide in note
-    near = benchmark(shares, values, [wide], ["uniform"], 4.0, n, 2)
+    near = benchmark(shares, values, [wide], ["mle"], 4.0, n, 2)
     assert near.notes == ()
-    like = expected_loss(warner.LocalHashing(values, 4.0, prime=10007), shares, n)
-    assert like == pytest.approx(published, rel=0.01)
+    advised = warner.LocalHashing(values, 4.0, prime=1019)
+    assert advised.whole_reports
+    like = expected_loss(advised, shares, n)
+    assert f"it is {100 * (1 - like / published):.1f} % less." in note
+    assert like == pytest.approx(published, rel=0.03)
+    (of_mse,) = benchmark(shares, values, ["OLH"], ["uniform"], 4.0, n, 2, "mse").notes
+    assert f"expected mse of the inversion is therefore {here / size:#.3g}, and not" in of_mse
+
+
+def test_likelihoods_of_support_counts_are_said() -> None:
+    """A prime that is too large for whole reports makes mle weaker than published."""
+    wide = "LocalHashing prime=5639"
+    methods = ["mle", "project", "em:9"]
+    found = benchmark([0.02] * 50, Integers(0, 49), [wide], methods, [1.0, 4.0], 100, 2)
+    assert found.notes == (
+        f"mle, em:9 of {wide} at epsilon 4: from support counts, which tell less than whole "
+        "reports.",
+    )
 
 
 def test_all_losses_are_in_latex_and_one_where_it_is_named() -> None:
