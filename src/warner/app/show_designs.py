@@ -35,6 +35,7 @@ from warner.mechanisms import (
     WithFakes,
 )
 from warner.mechanisms.covers import cover_of_pairs
+from warner.mechanisms.headers import is_of_package
 from warner.privacy.guarantees import compose
 from warner.theory import expected_loss
 from warner.theory.inversion import max_influence
@@ -392,6 +393,12 @@ def show_audits(
         promised = mechanisms[attribute].guarantee
         if not protects_all_alike(promised) or promised.is_metric:
             notes.append(f"{attribute}: {' '.join(of_guarantee(promised, 'a report'))}")
+    own = {type(each).__name__ for each in mechanisms.values() if not is_of_package(type(each))}
+    if own and samples is None:
+        notes.append(
+            f"The sampler of {', '.join(sorted(own))} was not run. To check it, add --samples "
+            "300000."
+        )
     columns = [
         Column("attribute"),
         Column("mechanism"),

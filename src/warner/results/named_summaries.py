@@ -243,9 +243,13 @@ def encoded(column: str, order: list[Any]) -> dict[str, Any]:
     from warner.results.drawing import SERIES, require_altair
 
     alt = require_altair()
+    # Beyond the last shape, a shape comes again with another colour and other dashes.
     tones, dashes, shapes = (
-        alt.Scale(domain=order, range=(list(each) * len(order))[: len(order)])
-        for each in (SERIES, _DASHES, _SHAPES)
+        alt.Scale(
+            domain=order,
+            range=[looks[(i + i // len(_SHAPES) * shift) % len(looks)] for i in range(len(order))],
+        )
+        for looks, shift in ((SERIES, 1), (_DASHES, 1), (_SHAPES, 0))
     )
     field = f"{column}:N"
     return {

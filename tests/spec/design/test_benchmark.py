@@ -36,6 +36,7 @@ from warner.design.own_code import code_of
 from warner.errors import ArgumentError, FileError, ValuesError, WarnerError
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import TruncatedGeometric
+from warner.results.named_summaries import encoded
 from warner.theory import expected_loss
 
 DOMAIN = Integers(0, 4)
@@ -560,6 +561,14 @@ def test_a_picture_has_closed_forms_as_lines_and_an_axis_below_every_panel() -> 
     marks = {each["mark"]["type"]: each["encoding"] for each in picture["spec"]["layer"]}
     assert marks["line"]["y"]["field"] == "line" and marks["point"]["y"]["field"] == "mean"
     assert marks["line"]["strokeDash"]["legend"] is None and "shape" in marks["point"]
+
+
+def test_many_series_look_different() -> None:
+    """Rejects a ninth series with mark, colour and dashes of the first."""
+    looks = encoded("mechanism", list(range(24)))
+    ranges = [looks[key].to_dict()["scale"]["range"] for key in ("shape", "strokeDash", "color")]
+    in_grey = {json.dumps(pair) for pair in zip(*ranges[:2], strict=True)}
+    assert len(in_grey) == len(set(zip(ranges[0], ranges[2], strict=True))) == 24
 
 
 def test_ticks_of_many_decades_do_not_merge() -> None:
