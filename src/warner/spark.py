@@ -48,7 +48,7 @@ from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.source import count
-from warner.reports.tally import Tally, load_tallies, save_tallies
+from warner.reports.tally import Tally, load_tallies, merge, save_tallies
 from warner.reports.tally_kinds import Counted
 
 __all__ = ["randomize", "read_submissions", "stream_tallies", "tally"]
@@ -376,7 +376,7 @@ class _Streamed:
                 new = tally(self.study, frame.filter(f"{_REFUSED} IS NULL"), by=by)
                 # Two tallies of this stream have people in common, so they are not to be added.
                 tallies = (
-                    {name: tallies[name] + each for name, each in new.items()}
+                    {name: merge([tallies[name], each]) for name, each in new.items()}
                     if tallies
                     else {n: t.of_collectors([secrets.token_hex(12)]) for n, t in new.items()}
                 )

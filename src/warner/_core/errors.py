@@ -18,7 +18,7 @@ WarnerError
 and the warnings
 
 MethodWarning (UserWarning)             a method that is advised against for these reports
-FrameWarning (UserWarning)              a frame that does not say what made its reports
+FrameWarning (UserWarning)              reports of unknown origin, or perhaps counted twice
 SmallGroupWarning (UserWarning)         groups so small that they can point at a person
 
 Every message has the form "name: rule; got ... . Remedy." Parameters are shown by value. A person's
@@ -221,7 +221,7 @@ class MethodWarning(UserWarning):
 
 
 class FrameWarning(UserWarning):
-    """A frame that does not say which mechanism made its reports; it has the order of codes."""
+    """Reports whose frame does not say what made them, or that may be counted twice."""
 
 
 class SmallGroupWarning(UserWarning):

@@ -14,7 +14,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from warner._core.errors import ArgumentError, FileError
+import numpy as np
+
+from warner._core.errors import ArgumentError, FileError, FrameWarning, warn
 
 ColumnNames = str | Mapping[str, str] | None
 """Which columns hold reports: one name, {name in the schema: name in the frame}, or None."""
@@ -40,6 +42,7 @@ Reader = Callable[[Any], ForeignTable | None]
 """Returns the table that an object is, or None for an object of another sort."""
 
 _READERS: list[Reader] = []
+_NO_CHANCE = 1e-9  # the probability below which equal rows are those of the same people
 
 
 def register_reader(reader: Reader) -> None:
@@ -114,6 +117,36 @@ def index_of(values: Any) -> Any:
         return given[0] if given else None
     index = getattr(values, "index", None)
     return index if hasattr(index, "get_indexer") else None
+
+
+def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
+    """Warn where the index of pandas repeats, and with it the reports: a frame put to itself."""
+    if index is None or index.is_unique:
+        return
+    labels, _ = index.factorize()
+    order = np.argsort(labels, kind="stable")
+    pairs = labels[order][1:] == labels[order][:-1]  # of the rows that have one label
+    if not _are_equal(columns, order)[pairs].all():
+        return
+    # Rows of different people are as often equal as a row and the one below it in the frame.
+    others = labels[1:] != labels[:-1]
+    equal = _are_equal(columns, np.arange(len(labels)))[others]
+    if equal.size and equal.mean() ** pairs.sum() < _NO_CHANCE:
+        text = (
+            "Rows with the same label in the frame's index have the same reports. Was a frame put "
+            "together with itself? Then people are counted twice, and intervals are too short. If "
+            "these rows are different people, use frame.reset_index(drop=True)."
+        )
+        warn(text, FrameWarning)
+
+
+def _are_equal(columns: Mapping[str, np.ndarray], order: np.ndarray) -> np.ndarray:
+    """Whether each row but the last has the reports of the next one, in an order of the rows."""
+    each = [
+        (rows[1:] == rows[:-1]).reshape(len(order) - 1, -1).all(axis=1)
+        for rows in (column[order] for column in columns.values())
+    ]
+    return np.asarray(np.logical_and.reduce(each))
 
 
 def columns_of_frame(by: Any) -> Any:

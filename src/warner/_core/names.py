@@ -137,6 +137,7 @@ _METHODS = _by_word(
         "tocsv": "table().csv() warner.io.write_reports(...)",
         "toexcel": "table().xlsx() warner.io.write_reports(...)",
         "toparquet write": "warner.io.write_reports(...)",
+        "save": "table().xlsx() to_json()",
         "ci confint confidenceinterval intervals": "interval() table()",
         "std se stderr standarderror": "interval(kind='wald')",
         "median": "quantile(0.5)",

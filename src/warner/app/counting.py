@@ -31,7 +31,7 @@ from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import redacted_address
 from warner.io.stated_headers import codes_in_words, listed_codes
 from warner.reports.reports import text_start
-from warner.reports.tally import Tally, dump_tallies, parse_tallies, require_same
+from warner.reports.tally import Tally, dump_tallies, merge, parse_tallies, require_same
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -341,7 +341,7 @@ class GroupTotals:
                     "simulated"
                 )
                 raise MismatchError("files", rule, f"{first} and {path}", remedy)
-            sums[name] = sums[name].marked(any(marks)) + tally.marked(any(marks))
+            sums[name] = merge([sums[name].marked(any(marks)), tally.marked(any(marks))])
 
 
 # -----------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from warner.reports.tally import (
     Tally,
     dump_tallies,
     load_tallies,
+    merge,
     parse_tallies,
     require_same_origin,
     save_tallies,
@@ -317,7 +318,7 @@ def add_tallies(
             rule = "must have the same attributes"
             raise MismatchError("tallies", rule, f"{', '.join(total)} and {', '.join(tallies)}")
         try:
-            total = {name: total[name] + t if total else t for name, t in tallies.items()}
+            total = {n: merge([total[n], t]) if total else t for n, t in tallies.items()}
         except MismatchError as error:
             apart = any(tallies[name].header != t.header for name, t in total.items())
             same = all(

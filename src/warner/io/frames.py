@@ -13,7 +13,12 @@ import numpy as np
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner._core.extras import pa, pc
-from warner._core.foreign_tables import ColumnNames, header_of, index_of
+from warner._core.foreign_tables import (
+    ColumnNames,
+    header_of,
+    index_of,
+    warn_of_repeated,
+)
 from warner.domains import Domain
 from warner.io.parquet_format import StreamedColumns
 from warner.io.stated_headers import StatedHeader
@@ -650,7 +655,7 @@ class FrameOfReports:
         public = {} if by is None else public_columns(by, list(self._kinds))
         where = self._found(mechanisms, columns, not public)
         stated = self._stated(mechanisms, where)
-        stated.warn(mechanisms)
+        stated.warn(mechanisms, list(public or {}))
         if public is None:
             reports = self.reports(mechanisms, columns)
             tallies = {n: m.tally(reports[n], by, **options) for n, m in mechanisms.items()}
@@ -661,6 +666,9 @@ class FrameOfReports:
                 n: count({n: m}, FrameSource(self._rows, {n: where[n]}), public, **options)[n]
                 for n, m in mechanisms.items()
             }
+        if public is not None and self._index is not None and not self._index.is_unique:
+            for of_attribute in FrameSource(self._rows, where).reports().values():
+                warn_of_repeated(self._index, of_attribute)
         return {name: stated.of(tally) for name, tally in tallies.items()}
 
     def _stated(

@@ -57,14 +57,16 @@ class StatedHeader:
         most = max(self.reports_per_person, tally.reports_per_person)
         return tally.marked(self.simulated).per_person(most)
 
-    def warn(self, mechanisms: Mapping[str, Mechanism]) -> None:
+    def warn(self, mechanisms: Mapping[str, Mechanism], by: Sequence[str] = ()) -> None:
         """Warn where nothing says which mechanism made the reports."""
         if self.silent_on:
             of = {name: mechanisms[name] for name in self.silent_on}
+            columns = ", ".join(f"{show(name)}: frame[{show(name)}]" for name in by)
+            groups = f", {{{columns}}}" if by else ""
             text = (
                 "The frame does not say which mechanism made its reports, or whether they are "
                 f"simulated. They are counted as {codes_in_words(of)}. If that is right, write "
-                "mechanism.tally(mechanism.reports(frame)), which does not warn."
+                f"mechanism.tally(mechanism.reports(frame){groups}), which does not warn."
             )
             warn(text, FrameWarning)
 

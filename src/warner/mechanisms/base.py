@@ -30,6 +30,7 @@ from warner._core.foreign_tables import (
     columns_of_frame,
     foreign_table,
     index_of,
+    warn_of_repeated,
 )
 from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
@@ -671,7 +672,8 @@ class Mechanism(Hinting, ABC):
 
         Raises:
             FrameWarning: a frame does not say which mechanism made its reports. Only their ranges
-                are checked, and the warning has the order of codes.
+                are checked, and the warning has the order of codes. Or a frame of pandas was put
+                together with itself, so that people are counted twice.
             SmallGroupWarning: groups of fewer than 10 people, in which somebody may be recognised.
             MismatchError: reports of another mechanism, budget, domain or version.
             ReportError: reports that this mechanism cannot have sent, a frame without the columns
@@ -706,6 +708,7 @@ class Mechanism(Hinting, ABC):
             return tallies["value"]
         refuse_column(column)
         self.check(reports)
+        warn_of_repeated(reports.index, reports.columns)
         groups = None if by is None else group_people(by, len(reports), reports.index)
         counted = self._counted(Rows(reports.columns, groups), ways, keep_reports)
         if by is not None:

@@ -20,7 +20,7 @@ from warner._core.progress import stage
 from warner.domains import Domain
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BitRule
-from warner.reports.tally import Tally
+from warner.reports.tally import Tally, merge
 
 _SHOWN = 8  # names of columns that a message lists
 
@@ -164,9 +164,8 @@ def count(
                         columns = mechanism.schema.join(batch.columns)
                     options: dict[str, Any] = {"ways": ways, "keep_reports": keeps[attribute]}
                     tally = mechanism.count(columns, batch.groups, repeats=batch.repeats, **options)
-                    tallies[attribute] = (
-                        tallies[attribute] + tally if attribute in tallies else tally
-                    )
+                    before = [tallies[attribute]] if attribute in tallies else []
+                    tallies[attribute] = merge([*before, tally])
                 advance(tally.n)
     except ReportError as error:
         problem = source.locate(error)

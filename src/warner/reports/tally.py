@@ -76,6 +76,7 @@ from warner.reports.tally_kinds import (
     source_of_others,
     tally_kind,
     united_sources,
+    warn_of_equal,
 )
 
 SCHEMA = 6  # of tally files, the only one that is read
@@ -560,6 +561,12 @@ class Tally(Hinting):
     def __add__(self, other: Any) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
+        made = self._plus(other)
+        warn_of_equal([self, other])
+        return made
+
+    def _plus(self, other: Tally) -> Tally:
+        """The sum, of which nobody is warned: parts of one count can be equal."""
         require_same(self.header, other.header, "tallies")
         require_same_origin([self.simulated, other.simulated], "tallies")
         require_one_round([self.round, other.round])
@@ -1052,7 +1059,7 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     parts = list(tallies)
     if not parts:
         raise EmptyError("tallies", "must not be empty")
-    return reduce(Tally.__add__, parts)
+    return reduce(Tally._plus, parts)
 
 
 def require_same_origin(simulated: Iterable[bool], name: str) -> None:

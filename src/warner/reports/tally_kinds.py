@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError
+from warner._core.errors import ArgumentError, FrameWarning, warn
 
 
 class TallyKind(ABC):
@@ -208,6 +209,7 @@ class Counted(NamedTuple):
 _OTHERS = "of others"  # in the marks of tallies whose counts may be equal to those of others
 _COLLECTOR = "of a collector"  # in the marks of tallies that a collector counted
 _NO_CHANCE = 1e-12  # the probability below which equal counts are those of the same people
+_DOUBTFUL = 1e-3  # the probability below which equal counts are warned of
 _MOST_SOURCES = 1000  # tallies that a sum remembers; a sum of more counts as one new tally
 Sources = frozenset[Hashable]
 """Marks of the tallies that a tally is a sum of."""
@@ -223,6 +225,9 @@ class OfPeople(Protocol):
     @property
     def counts(self) -> np.ndarray:
         """The counts."""
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """The public values of its groups."""
 
     @property
     def sources(self) -> Sources:
@@ -277,7 +282,6 @@ def united_sources(groups: Sequence[Sources]) -> Sources:
 def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
     """Refuse reports that stand for two groups: one tally, or counts that are no chance."""
     group_of: dict[Hashable, int] = {}
-    alike: dict[Hashable, int] = {}
     for i, tally in enumerate(tallies):
         if not tally.n:
             continue
@@ -285,12 +289,38 @@ def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
         if first < i:
             rule = "must be of different people: no tally may be in two groups"
             raise _same_people(keys, rule, "one tally", first, i)
-        if any(isinstance(mark, tuple) and mark[0] == _OTHERS for mark in tally.sources):
-            continue
-        first = alike.setdefault((tally.n, tally.sums().counts.tobytes()), i)
-        if first < i and tally.chance_of_a_twin < _NO_CHANCE:
+    for first, i in _equal_pairs(tallies):
+        if tallies[i].chance_of_a_twin < _NO_CHANCE:
             rule = "must be of different people, whose counts would not all be equal"
             raise _same_people(keys, rule, "equal counts", first, i)
+    warn_of_equal(tallies)
+
+
+def warn_of_equal(tallies: Sequence[OfPeople]) -> None:
+    """Warn of two tallies whose counts are hardly equal by chance."""
+    pairs = len(tallies) * (len(tallies) - 1) / 2  # one of which is equal by chance: a union bound
+    for first, i in _equal_pairs(tallies):
+        is_one = not tallies[first].sources.isdisjoint(tallies[i].sources)  # which is refused
+        if not is_one and pairs * tallies[i].chance_of_a_twin < _DOUBTFUL:
+            text = (
+                f"Two tallies of {tallies[i].n:,} reports have equal counts, which different "
+                "people have less than once in 1,000 times. Were the same reports counted twice? "
+                "Then intervals are too short. If the people differ, use tally.of_others() for one."
+            )
+            return warn(text, FrameWarning)
+
+
+def _equal_pairs(tallies: Sequence[OfPeople]) -> Iterator[tuple[int, int]]:
+    """The places of tallies with equal counts, unless they are said to be of other people."""
+    sizes = Counter(tally.n for tally in tallies)
+    alike: dict[Hashable, int] = {}
+    for i, tally in enumerate(tallies):
+        is_of_others = any(isinstance(m, tuple) and m[0] == _OTHERS for m in tally.sources)
+        if not tally.n or sizes[tally.n] < 2 or is_of_others:
+            continue
+        first = alike.setdefault((*tally, tally.sums().counts.tobytes()), i)
+        if first < i:
+            yield first, i
 
 
 def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: int) -> Exception:

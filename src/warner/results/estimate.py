@@ -23,6 +23,7 @@ from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_a
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
+from warner.reports.tally_kinds import warn_of_equal
 from warner.results.from_tally import (
     POOLS,
     GroupTable,
@@ -1007,6 +1008,7 @@ def estimate(
         raise ArgumentTypeError("tally", rule, kind_of(tally), remedy)
     if not isinstance(tally, Tally | Mapping) and isinstance(tally, Iterable):
         tally = [*tally]
+        warn_of_equal([each for each in tally if isinstance(each, Tally)])
     named = None if method is None else estimator_of(method)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None:

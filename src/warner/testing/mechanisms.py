@@ -34,7 +34,7 @@ from warner.estimators.base import LikelihoodData
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
-from warner.reports.tally import Tally
+from warner.reports.tally import Tally, merge
 from warner.results.from_tally import likelihood_data
 
 ALPHA = 1e-9  # the probability with which a right sampler is rejected
@@ -630,7 +630,7 @@ class _Subject:
         whole = mechanism.tally(reports)
         cuts = (0, 1, _PEOPLE // 3, _PEOPLE)
         parts = [mechanism.tally(reports[a:b]) for a, b in pairwise(cuts)]
-        total = sum(parts[1:], parts[0])
+        total = merge(parts)
         off = int(np.abs(total.counts - whole.counts).sum())
         require(total == whole, f"the counts of three parts differ from those of all by {off}")
         require(

@@ -141,6 +141,15 @@ def test_without_a_header_people_are_told_the_order_of_codes(
         assert mechanism.tally(mechanism.reports(frame)).n == len(mechanism.reports(frame))
 
 
+def test_the_call_that_says_so_counts_by_the_same_columns() -> None:
+    frame = pl.DataFrame({"report": [0, 1] * 10, "ward": ["n", "s"] * 10, "year": [1] * 20})
+    said = r"reports\(frame\), \{'ward': frame\['ward'\], 'year': frame\['year'\]\}\), which"
+    with pytest.warns(FrameWarning, match=said):
+        warned = COIN.tally(frame, ["ward", "year"])
+    by = {"ward": frame["ward"], "year": frame["year"]}
+    assert COIN.tally(COIN.reports(frame), by) == warned
+
+
 @pytest.mark.parametrize("text", ["{", '{"attributes": 3}', "[]", "3"])
 def test_an_altered_header_is_refused(text: str) -> None:
     frame = MADE.to_frame("pandas")

@@ -11,8 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.refusals import refused
-from warner import Categorical, RandomizedResponse, Tally, UnaryEncoding, estimate
-from warner.errors import ArgumentError
+from warner import (
+    Categorical,
+    RandomizedResponse,
+    Tally,
+    UnaryEncoding,
+    compare_groups,
+    estimate,
+)
+from warner.errors import ArgumentError, FrameWarning
 from warner.reports.tally import load_tallies, merge, save_tallies
 
 COIN = RandomizedResponse(Categorical(["no", "yes"]), 2.0)
@@ -70,6 +77,53 @@ def test_whoever_means_it_says_so() -> None:
 def test_equal_tallies_of_different_people_are_added() -> None:
     a = COIN.reports([1, 1, 0])
     assert (COIN.tally(a) + COIN.tally(a)).n == 6  # counted twice, by two calls: not known
+
+
+def test_reports_that_are_counted_twice_are_warned_of() -> None:
+    """Two calls make two tallies; their counts are equal, which chance hardly makes of so many."""
+    four = RandomizedResponse(Categorical(["a", "b", "c", "d"]), 2.0)
+    reports = four.randomize(["a", "b", "c", "d"] * 3000)
+    ward = {"ward": ["n", "s"] * 6000}
+    a, b = four.tally(reports), four.tally(reports)
+    g, h = four.tally(reports, ward), four.tally(reports, ward)
+    for doubtful in (
+        lambda: a + b,
+        lambda: sum([a, b]),
+        lambda: estimate([a, b]),
+        lambda: estimate([g, h]),
+        lambda: estimate({"x": a, "y": b}),
+        lambda: compare_groups({"x": a, "y": b}),
+        lambda: g + h,
+    ):
+        with pytest.warns(FrameWarning, match=r"12,000 reports have equal .* tally.of_others\(\)"):
+            doubtful()
+    # Whoever means it says so, and parts of one count are not warned of: all warnings are errors.
+    others = b.of_others()
+    assert (a + others).n == merge([a, b]).n == estimate([a, others]).n == 24_000
+    assert len(estimate({"x": a, "y": others})) == 2
+    refused(ArgumentError, TWICE, lambda: a + a)
+    refused(ArgumentError, TWICE, lambda: estimate([a, a]))
+
+
+def test_a_frame_that_was_put_together_with_itself_is_warned_of() -> None:
+    pd = pytest.importorskip("pandas")
+    reports = COIN.randomize(["no", "yes"] * 100)
+    table = reports.to_frame("pandas").assign(ward=["n", "s"] * 100)
+    twice = pd.concat([table, table])
+    twice.attrs.update(table.attrs)
+    said = r"same label .* use frame.reset_index\(drop=True\)"
+    for doubtful in (
+        lambda: COIN.tally(twice),
+        lambda: COIN.tally(twice, "ward"),
+        lambda: COIN.tally(COIN.reports(twice)),
+    ):
+        with pytest.warns(FrameWarning, match=said):
+            doubtful()
+    other = table.assign(report=1 - table["report"])
+    alike = table.assign(report=1)  # of which nobody knows
+    for fine in (twice.reset_index(drop=True), pd.concat([table, other]), pd.concat([alike] * 2)):
+        fine.attrs.update(table.attrs)
+        assert COIN.tally(fine).n == COIN.tally(COIN.reports(fine)).n == 400
 
 
 def test_sums_are_the_same_in_any_order_and_files_hold_no_marks(tmp_path: Path) -> None:
