@@ -630,14 +630,14 @@ def chosen_pool(
             raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
         return "none"
     if pool in ("partial", "path") or time is not None:
-        asked, remedy = "pool" if time is None else "time", "Leave it out: " + _ALONE
+        argument, remedy = "pool" if time is None else "time", "Leave it out: " + _ALONE
         if len(table.mechanisms) > 1:
             rule = "needs reports of one mechanism and one epsilon"
-            raise ArgumentError(asked, rule, None, remedy)
+            raise ArgumentError(argument, rule, None, remedy)
         if has_bands(table.domain):
             # The noise of neighbouring values is alike, and projected shares become clumps.
             rule = "cannot be used for numbers in bins or for many numbers: shares would be wrong"
-            raise ArgumentError(asked, rule, f"{table.domain.size:,} values", remedy)
+            raise ArgumentError(argument, rule, f"{table.domain.size:,} values", remedy)
     if method is not None and pool in ("partial", "path"):
         rule = "cannot be chosen for pooled groups"
         raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")
