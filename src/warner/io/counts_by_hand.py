@@ -31,6 +31,7 @@ from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
 VALUE, COUNT, ATTRIBUTE = "value", "count", "attribute"
+DESIGN = "paper_design"  # a column of the table that comes with a sheet; others may lack it
 PART = "part"  # the column that a result of warner sql has, and a table by hand has not
 _COUNTS = (COUNT, "counts", "n", "people", "freq", "frequency")
 _ALL = ("n", "total", "all", "people", "asked", "count")  # columns of the people of a row
@@ -53,6 +54,7 @@ class _Line(NamedTuple):
     word: str
     people: int
     key: tuple[str, ...]
+    design: str  # of the sheet; "" where the table does not say it
 
 
 class CountsByHand:
@@ -78,7 +80,7 @@ class CountsByHand:
         self.by = tuple(
             name.strip()
             for name, each in zip(names, lower, strict=True)
-            if each not in (VALUE, COUNT, ATTRIBUTE)
+            if each not in (VALUE, COUNT, ATTRIBUTE, DESIGN)
         )
         self._lines: list[_Line] = []
         for number, cells in lines:
@@ -88,7 +90,8 @@ class CountsByHand:
             of = dict(zip(lower, (cell.strip() for cell in cells), strict=False))
             key = tuple(of[name.lower()] for name in self.by)
             count = _people(where, COUNT, of[COUNT])
-            self._lines.append(_Line(number, of.get(ATTRIBUTE, ""), of[VALUE], count, key))
+            attribute, design = of.get(ATTRIBUTE, ""), of.get(DESIGN, "")
+            self._lines.append(_Line(number, attribute, of[VALUE], count, key, design))
 
     def tallies(
         self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain], study: str
@@ -166,9 +169,21 @@ class CountsByHand:
                 near = f"Write the name of the question in a column {ATTRIBUTE!r}"
                 raise FileError(self._where(line), rule, None, near)
             raise FileError(self._where(line), rule, show(line.attribute), near)
-        problem = None
+        return name, self.code_of(line, mechanisms[name])
+
+    def code_of(self, line: _Line, mechanism: Mechanism) -> int:
+        """The report of a line, refused where its sheet had another design."""
+        from warner.designs import PaperDesign
+
+        of_study = type(mechanism).__name__
+        if isinstance(mechanism, PaperDesign):
+            of_study = mechanism.text
+        if line.design not in ("", of_study):
+            rule = f"was counted from a sheet with {line.design}, and not with {of_study}"
+            remedy = "Name the study from which the sheet was printed"
+            raise FileError(self._where(line), rule, None, remedy)
         try:
-            return name, mechanisms[name].report_code(line.word)
+            return mechanism.report_code(line.word)
         except ReportError as error:
             problem = f"{self._where(line)}: {error}"
         raise ReportError(problem)
@@ -331,7 +346,7 @@ def read_said(
             rule, remedy = "counts more than one question", "Choose one: --design NAME=DESIGN"
             raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
         rows = [
-            (line.number, _code(hand._where(line), mechanism, line.word), line.people, line.key)
+            (line.number, hand.code_of(line, mechanism), line.people, line.key)
             for line in hand._lines
             if line.attribute == (question or "")
         ]
@@ -359,15 +374,6 @@ def read_said(
     is_coded = all(word.strip().isdecimal() for word in said) and not words[0].isdecimal()
     people = int(table.sum()) + left_out.total()
     return Said(question, Tally(mechanism.header, counts, groups), is_coded, people, left_out)
-
-
-def _code(where: str, mechanism: Mechanism, word: str) -> int:
-    """The code of a word, whose error says where it stands."""
-    try:
-        return mechanism.report_code(word)
-    except ReportError as error:
-        problem = f"{where}: {error}"
-    raise ReportError(problem)
 
 
 _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values

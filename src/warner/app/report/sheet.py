@@ -19,6 +19,7 @@ from warner.app.report.content import Block, Boxes, Commands, Points, Report, Se
 from warner.design.privacy_words import certainty, of_a_person, of_guarantee
 from warner.designs import Card, PaperDesign
 from warner.domains import Categorical, Domain
+from warner.io.counts_by_hand import ATTRIBUTE, COUNT, DESIGN, VALUE
 from warner.results.tables import name_of
 from warner.studies.study import Study
 
@@ -382,8 +383,8 @@ def counts_to_fill(study: Study, questions: list[Question]) -> str:
     if is_by_sheet(study):
         return Table([*study.public, *(each.name for each in questions)], []).csv()
     rows: list[dict[str, Any]] = [
-        {"attribute": question.name, **dict(zip(study.public, group, strict=True))}
-        | {"value": word, "count": ""}
+        {ATTRIBUTE: question.name, DESIGN: question.design.text}
+        | {**dict(zip(study.public, group, strict=True)), VALUE: word, COUNT: ""}
         for group in itertools.product(*(domain.labels for domain in study.public.values()))
         for question in questions
         for word in question.words

@@ -108,11 +108,25 @@ def test_each_design_has_a_sheet_whose_boxes_are_its_reports(text: str, here: Pa
     page = _page("--counts", "counts.csv")
     (question,) = questions_of(Study.load("class.toml"), "study", "en", {})
     assert sorted(question.words) == sorted(question.design.report_words)
-    lines = [f"q,{word}," for word in question.words]
-    assert Path("counts.csv").read_text().splitlines() == ["attribute,value,count", *lines]
+    design = question.design.text
+    written = f'"{design}"' if "," in design else design
+    lines = [f"q,{written},{word}," for word in question.words]
+    header, *template = Path("counts.csv").read_text().splitlines()
+    assert header == "attribute,paper_design,value,count" and template == lines
     assert " ".join(lines) in page and f"q: {question.design.text}, epsilon" in page
     for word, (box, _) in zip(question.words, question.card.boxes, strict=True):
         assert word in box
+    # Counts of the sheet are not read with another card, nor as reports of a device.
+    Path("counts.csv").write_text("\n".join([header, *(f"{line}7" for line in lines)]))
+    run("tally", "--counts", "counts.csv", "--study", "class.toml", "-o", "t.json")
+    device = '[attributes.q]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\n'
+    Path("device.toml").write_text(f"{device}epsilon = 1.0\n")
+    other = "warner:3/5" if text != "warner:3/5" else "warner:2/3"
+    Path("other.toml").write_text(f'[attributes.q]\nvalues = ["no", "yes"]\ndesign = "{other}"\n')
+    for study in ("device.toml", "other.toml"):
+        refused = run("tally", "--counts", "counts.csv", "--study", study, ok=False).output
+        assert "line 2: was counted from a sheet with" in refused and design in refused
+    assert "from a sheet" in run("estimate", "counts.csv", "--design", other, ok=False).output
 
 
 def test_the_draw_can_be_chosen_for_each_question(here: Path) -> None:
@@ -129,10 +143,10 @@ def test_the_draw_can_be_chosen_for_each_question(here: Path) -> None:
 def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
     page = _page("--counts", "counts.csv")
     header, *lines = Path("counts.csv").read_text().splitlines()
-    assert header == "attribute,class,value,count"
-    assert (
-        lines[:2] == ["copied,7a,same,", "copied,7a,different,"] and lines[4] == "copied,7b,same,"
-    )
+    assert header == "attribute,paper_design,class,value,count"
+    card = "copied,crosswise:1/4"
+    assert lines[:2] == [f"{card},7a,same,", f"{card},7a,different,"]
+    assert lines[4] == f"{card},7b,same,"
     assert "Count them separately for each class." in page
     assert "estimate tally.json --study class.toml --by class --only stole" in page
 
