@@ -40,7 +40,7 @@ from warner._core.references import bibtex_of
 from warner._core.table import Column, Table, Tabular, latex_text
 from warner._core.text import meant
 from warner.channels.support import SupportChannel
-from warner.design.benchmark_shown import AXES, LINES, chart, exponent, latex_table
+from warner.design.benchmark_shown import AXES, LINES, chart, exponent, latex_table, points_of
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.own_code import code_of, digest, version_here
 from warner.design.planning import Maker, candidates
@@ -314,12 +314,14 @@ class Benchmark(Tabular):
         x: str | None = None,
         loss: str | None = None,
         lines: str | None = None,
+        width: float | str | None = None,
+        title: bool = True,
     ) -> Any:
         """Draw the mean losses, on logarithmic axes, with bars of two standard errors.
 
         Marks are means of the runs. Lines connect them; those of the inversion, where it has a
         closed form, are its expected loss instead. A mean of 0 has no place on a logarithmic axis:
-        it is not drawn, and the title says so.
+        it is not drawn, and a sentence says so.
 
         Args:
             path: a file to save the chart to (.pdf, .png, .svg, .html or .json); None for none.
@@ -328,12 +330,16 @@ class Benchmark(Tabular):
             loss: one of the losses; None for the first.
             lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
                 makes panels. None for the one with more names.
+            width: of the whole picture in points, with the letters of a paper; ``"column"`` (240)
+                and ``"text"`` (505) are those of a paper with two columns. None for large panels.
+            title: False leaves out the title and the sentences below it. They are then the
+                ``description`` of the chart, for a caption.
 
         Returns:
             The Altair chart, which can be changed before it is saved.
 
         Raises:
-            ArgumentError: another axis, loss or kind of lines, or a path with another suffix.
+            ArgumentError: another axis, loss or kind of lines, another suffix, or a small width.
             MissingExtraError: the extra 'plot' is not installed.
         """
         chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
@@ -347,7 +353,7 @@ class Benchmark(Tabular):
             reason = next(iter(self.left_out.values()), "There are no settings")
             raise ArgumentError("plot", "has nothing to show", None, reason.removesuffix("."))
         note = "* promises less than epsilon-LDP" if self.weaker else ""
-        picture = chart(rows, LOSSES[chosen].words, x, lines, note)
+        picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
         if path is not None:
             save(picture, path, [self.table()])
         return picture

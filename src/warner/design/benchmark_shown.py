@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from warner._core.checks import choice, real
+from warner._core.errors import ArgumentError
 from warner._core.table import latex_text
 from warner.results.drawing import inline_data, require_altair, styled, titled
 from warner.results.named_summaries import encoded
@@ -125,13 +130,24 @@ LINES = ("mechanism", "method")
 _PANELS = 3  # beside each other
 _WIDTH, _HEIGHT = 240, 190
 _TICKS = 8  # at most, of an axis of many decades
+_SUPERSCRIPTS = str.maketrans("-0123456789", "\N{SUPERSCRIPT MINUS}⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SMALL = 1e-3  # the least tick that is written without a power of ten
+WIDTHS = {"column": 240.0, "text": 505.0}  # in points, of a paper with two columns
+_NARROW = 60  # the least width of a panel, in points
+_LEGEND = (24, 4.5)  # points of an entry of a legend, and of each letter of its name
 _FEW = 5  # times the least value, up to which an axis has the ticks of the program that draws
 _TITLE = 30  # letters of a line of the title of the vertical axis
 _NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", "truth": "truth"}
 
 
 def chart(
-    rows: Sequence[dict[str, Any]], loss: str, x: str | None, lines: str | None, note: str
+    rows: Sequence[dict[str, Any]],
+    loss: str,
+    x: str | None,
+    lines: str | None,
+    note: str,
+    points_wide: float | None,
+    is_titled: bool,
 ) -> Any:
     """Draw rows of a benchmark, all of one loss. ``note`` explains a mark behind names."""
     alt = require_altair()
@@ -164,9 +180,9 @@ def chart(
     across = _across(alt, axis, rows, log)
     down = alt.Y(
         "mean:Q",
-        title=textwrap.wrap(loss, _TITLE),
+        title=textwrap.wrap(loss, 18 if points_wide and points_wide < WIDTHS["text"] else _TITLE),
         scale=log if positive else alt.Undefined,
-        axis=alt.Axis(format="~g", grid=True, values=_ticks(drawn) if positive else alt.Undefined),
+        axis=alt.Axis(format="~g", grid=True, **(_labelled(_ticks(drawn)) if positive else {})),
     )
     series = encoded(lines, list(dict.fromkeys(row[lines] for row in rows)))
     dodge = {"xOffset": f"{lines}:N"} if axis == "mechanism" else {}
@@ -174,7 +190,7 @@ def chart(
         x=across, y=alt.Y("low:Q"), y2="high:Q", color=series["color"], **dodge
     )
     dash = series.pop("strokeDash")
-    points = base.mark_point(filled=True, size=55, opacity=1)
+    points = base.mark_point(filled=True, size=25 if points_wide else 55, opacity=1)
     layers = [bars, points.encode(x=across, y=down, **series, **dodge)]
     if axis == "mechanism":
         ticks = base.mark_tick(thickness=1.5, size=14).transform_filter("isValid(datum.exact)")
@@ -185,24 +201,83 @@ def chart(
         line = line.encode(x=across, y="line:Q", color=series["color"], strokeDash=dash)
         layers = [line, *layers]
     panel = alt.layer(*layers).resolve_legend(strokeDash="independent")
-    width = _WIDTH
+    width: float = _WIDTH
     if axis == "mechanism":  # mechanisms need room for their methods
         methods = len({row["method"] for row in rows})
         width = max(_WIDTH, counts["mechanism"] * (12 * methods + 20))
-    panel = panel.properties(width=width, height=_HEIGHT)
-    facets: dict[str, Any] = {}
-    if columns is not None and not others:
-        facets |= {"facet": _facet(alt, "column", drawn, alt.Facet), "columns": _PANELS}
-    elif columns is not None:
-        facets["column"] = _facet(alt, "column", drawn, alt.Column)
-    if others:
-        facets["row"] = _facet(alt, "row", drawn, alt.Row)
-    data = inline_data(drawn)
-    whole = panel.facet(data=data, **facets) if facets else panel.properties(data=data)
-    if columns is not None and not others and counts[columns] % _PANELS:
-        # Otherwise the columns of panels that end one row earlier have their axis one row lower.
-        whole = whole.resolve_axis(x="independent")
-    return styled(whole.properties(title=titled(f"Mean of {rows[0]['runs']} runs", about)))
+    across_panels = _PANELS
+    if points_wide is not None:
+        panels = counts[columns] if columns else 1
+        fitting = max(1, int(points_wide // (2 * _NARROW)))
+        across_panels = panels if others else min(panels, _PANELS, fitting)
+
+    def drawn_with(width: float, height: float) -> Any:
+        sized = panel.properties(width=width, height=height)
+        facets: dict[str, Any] = {}
+        letters = 8 if points_wide else 12
+        if columns is not None and not others:
+            facets["facet"] = _facet(alt, "column", drawn, alt.Facet, letters)
+            facets["columns"] = across_panels
+        elif columns is not None:
+            facets["column"] = _facet(alt, "column", drawn, alt.Column, letters)
+        if others:
+            facets["row"] = _facet(alt, "row", drawn, alt.Row, letters)
+        data = inline_data(drawn)
+        whole = sized.facet(data=data, **facets) if facets else sized.properties(data=data)
+        if columns is not None and not others and counts[columns] % across_panels:
+            # Otherwise columns that end one row earlier have their axis one row lower.
+            whole = whole.resolve_axis(x="independent")
+        name = f"Mean of {rows[0]['runs']} runs"
+        if is_titled:
+            whole = whole.properties(title=titled(name, about))
+        else:
+            whole = whole.properties(description=" ".join([f"{name}.", *about]))
+        whole = styled(whole)
+        if points_wide is not None:
+            _small(whole, points_wide, [row[lines] for row in rows])
+        return whole
+
+    if points_wide is None:
+        return drawn_with(width, _HEIGHT)
+    # What stands beside the panels takes the same room at every width of a panel.
+    first = points_wide / across_panels
+    width = first + (points_wide - _drawn_width(drawn_with(first, first))) / across_panels
+    whole = drawn_with(max(width, _NARROW), min(_HEIGHT, 0.8 * max(width, _NARROW)))
+    if _drawn_width(whole) > points_wide + 1:
+        rule = "is too small for the panels, the names of the legend and the title"
+        remedy = "Use title=False, fewer mechanisms, methods or settings, or a larger width"
+        raise ArgumentError("width", rule, f"{points_wide:g} points", remedy)
+    return whole
+
+
+def points_of(width: float | str | None) -> float | None:
+    """A width in points, from a number or a name."""
+    if isinstance(width, str):
+        return WIDTHS[choice("width", width, tuple(WIDTHS))]
+    return None if width is None else real("width", width)
+
+
+def _small(whole: Any, points_wide: float, names: Sequence[str]) -> None:
+    """Give a chart the letters of a paper, and its legend below."""
+    entry, letter = _LEGEND
+    in_a_row = max(1, int(points_wide // (entry + letter * max(map(len, names)))))
+    sizes = {"labelFontSize": 7, "titleFontSize": 8}
+    for part, changed in (
+        (whole.config.axis, {**sizes, "titlePadding": 3}),
+        (whole.config.legend, {**sizes, "orient": "bottom", "columns": in_a_row, "symbolSize": 30}),
+        (whole.config.title, {"fontSize": 9, "subtitleFontSize": 7}),
+    ):
+        for key, value in changed.items():
+            part[key] = value
+    whole.config.padding = 2
+    whole.config.facet = {"spacing": 10}
+
+
+def _drawn_width(whole: Any) -> float:
+    """The width of a chart that is drawn, in points."""
+    buffer = io.StringIO()
+    whole.save(buffer, format="svg")
+    return float(re.findall(r'<svg[^>]* width="([\d.]+)', buffer.getvalue())[0])
 
 
 def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[str, Any]:
@@ -229,6 +304,19 @@ def _ticks(drawn: Sequence[dict[str, Any]]) -> Any:
     return [digit * 10.0**power for power in range(first, last + 1, step) for digit in digits]
 
 
+def _labelled(ticks: Any) -> dict[str, Any]:
+    """The ticks of an axis, as powers of ten where decimals would be long."""
+    if not isinstance(ticks, list) or min(ticks) >= _SMALL:
+        return {"values": ticks}
+    labels = {}
+    for tick in ticks:
+        digit, _, power = f"{tick:.0e}".partition("e")
+        ten = f"10{str(int(power)).translate(_SUPERSCRIPTS)}"
+        key = f"{digit}e{int(power):+d}"
+        labels[key] = ten if digit == "1" else f"{digit}\N{MIDDLE DOT}{ten}"
+    return {"values": ticks, "labelExpr": f"{json.dumps(labels)}[format(datum.value, '.0e')]"}
+
+
 def _named(key: str, value: Any) -> str:
     """The heading of a panel."""
     if key == "n":
@@ -236,9 +324,9 @@ def _named(key: str, value: Any) -> str:
     return f"epsilon {value:g}" if key == "epsilon" else str(value)
 
 
-def _facet(alt: Any, field: str, drawn: Sequence[dict[str, Any]], kind: Any) -> Any:
+def _facet(alt: Any, field: str, drawn: Sequence[dict[str, Any]], kind: Any, letters: int) -> Any:
     """The panels of one field, in the order of the rows."""
-    header = alt.Header(title=None, labelFontSize=12, labelLimit=_WIDTH)
+    header = alt.Header(title=None, labelFontSize=letters, labelLimit=_WIDTH)
     order = list(dict.fromkeys(row[field] for row in drawn))
     return kind(f"{field}:N", header=header, sort=order, title=None)
 

@@ -563,6 +563,22 @@ def test_a_picture_has_closed_forms_as_lines_and_an_axis_below_every_panel() -> 
     assert marks["line"]["strokeDash"]["legend"] is None and "shape" in marks["point"]
 
 
+def test_a_picture_fits_a_paper_with_two_columns(tmp_path: Path) -> None:
+    names = ["GRR", "OUE", "OLH", "SS"]
+    found = benchmark(FOUR, NUMBERS, names, ["inversion", "mle"], [1.0, 2.0], 10**5, 2)
+    for width, points in (("column", 240), ("text", 505), (300, 300)):
+        picture = found.plot(str(tmp_path / "f.svg"), width=width, title=False)
+        drawn = re.search(r'<svg[^>]* width="([\d.]+)"', (tmp_path / "f.svg").read_text())
+        assert drawn and float(drawn[1]) == pytest.approx(points, abs=1)
+        spec = picture.to_dict()
+        assert "title" not in spec and spec["description"].startswith("Mean of 2 runs. Lines of")
+        (points_of,) = (each for each in spec["spec"]["layer"] if each["mark"]["type"] == "point")
+        words = points_of["encoding"]["y"]["axis"]["labelExpr"].partition("[format")[0]
+        assert json.loads(words)["1e-5"] == "10\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT FIVE}"
+    refused(ArgumentError, "is too small for the panels", found.plot, width=70)
+    refused(ArgumentError, "must be one of 'column', 'text'", found.plot, width="page")
+
+
 def test_many_series_look_different() -> None:
     """Rejects a ninth series with mark, colour and dashes of the first."""
     looks = encoded("mechanism", list(range(24)))
