@@ -158,9 +158,8 @@ class Mechanism(Hinting, ABC):
 
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
         if not isinstance(domain, Domain):
-            raise ArgumentTypeError(
-                "domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"
-            )
+            remedy = "For labels use Categorical([...]), for numbers Interval(low, high)"
+            raise ArgumentTypeError("domain", "must be a Domain", kind(domain), remedy)
         if domain.size > LARGEST_SIZE:
             raise ArgumentError(
                 "domain",

@@ -893,7 +893,12 @@ class Estimate(Solution):
         from warner.results.drawing import save
 
         if self.groups is not None:
-            choice("truth of groups", truth, (None,))
+            if truth is not None:
+                rule, remedy = (
+                    "cannot be drawn for groups",
+                    "Draw one group: estimate[group].plot()",
+                )
+                raise ArgumentError("truth", rule, None, remedy)
             choice("reports of groups", reports, (False,))
             picture = chart_of_groups(self, level, target, top, values, title, labels)
         else:
@@ -1027,7 +1032,10 @@ def estimate(
     if by is not None:
         rule = "can be used only with a survey design"
         remedy = f"Count by these columns: mechanism.tally(reports, by={{{by!r}: values}})"
-        remedy = "Leave it out: the tally is in groups already" if is_of_groups(tally) else remedy
+        if isinstance(tally, Tally) and len(tally.names) > 1 and by in tally.names:
+            remedy = f"Estimate the coarser groups: estimate(tally.by({show(by)}))"
+        elif is_of_groups(tally):
+            remedy = "Leave it out: the tally is in groups already"
         raise ArgumentTypeError("by", rule, show(by), remedy)
     if is_of_groups(tally):
         if values is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.table import Column, Table, Tabular
+from warner._core.text import meant
 from warner.domains import Domain
 from warner.metrics import project
 from warner.results import intervals
@@ -25,6 +26,7 @@ from warner.results.share_noise import ShareNoise, simulated_errors
 from warner.results.solution import Solution
 
 _DRAWS = 1000  # the 0.95 quantile of so many draws is that of a share within 0.007 (one sd)
+_MOST_COMPARED = 1000  # values with which a wrong one is compared
 _MOST_PAIRED = 300  # values whose pairs are simulated; beyond, it takes seconds
 
 
@@ -189,7 +191,10 @@ class Share(BoundedNumber):
         index = place_of(solution.domain, value)
         if index is None:
             rule, got = f"must be one of {solution.domain.size} values of the domain", show(value)
-            raise ArgumentError("value", rule, got, "list(estimate) shows all of them")
+            labels = solution.domain.labels if solution.domain.size <= _MOST_COMPARED else []
+            words = [each for each in labels if isinstance(each, str)]
+            near = meant(value, words) if isinstance(value, str) else None
+            raise ArgumentError("value", rule, got, near or "list(estimate) shows all of them")
         return cls(solution, index)
 
     def __new__(cls, solution: Any, index: int) -> Share:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from warner import Categorical, RandomizedResponse, estimate
+from warner.errors import ArgumentError, ArgumentTypeError
 from warner.results.intervals import wald
 
 DEVICE = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -42,6 +44,8 @@ RESULT = estimate(DEVICE.tally(REPORTS))
         (warner.mechanisms, "RandomisedResponse", "Is 'RandomizedResponse' meant?"),
         (RESULT, "summary", "Here it is table()"),
         (RESULT, "ci", "Here it is interval()"),
+        (RESULT, "std", "Here it is variance()**0.5"),
+        (RESULT, "save", "Here it is table().xlsx()"),
         (RESULT, "to_dict", "Here it is to_json()"),
         (RESULT, "probabilites", "Is 'probabilities' meant?"),
         (DEVICE, "fit", "Here it is warner.estimate(mechanism.tally(reports))"),
@@ -158,3 +162,13 @@ def test_what_is_said_of_hadamard_response_is_its_law() -> None:
         assert errors[0] / errors[1] == pytest.approx(times, rel=0.04)
     said = warner._core.names.FURTHER["HR"]
     assert "1.3 times" in said and "14 times" in said
+
+
+def test_a_refusal_of_groups_names_the_call_that_works() -> None:
+    answers = ["no", "yes"] * 20
+    by = {"ward": ["n", "s"] * 20, "year": ["1"] * 20 + ["2"] * 20}
+    tally = DEVICE.tally(DEVICE.randomize(answers), by)
+    refused(ArgumentTypeError, r"estimate\(tally.by\('ward'\)\)", estimate, tally, by="ward")
+    groups = estimate(tally.by("ward"))
+    refused(ArgumentError, r"estimate\[group\].plot\(\)", groups.plot, truth=[0.5, 0.5])
+    refused(ArgumentError, "Is 'yes' meant", lambda: groups["n"]["Yes"])
