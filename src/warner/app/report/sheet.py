@@ -224,8 +224,8 @@ def _consent(questions: list[Question]) -> Section:
         where = f" (question {number})" if len(questions) > 1 else ""
         sures.append(f"{certainty(promised.total)}{of}{where}")
     says = (
-        "I have read who ticks which box. I know how sure somebody who sees my box can be of my "
-        f"answer, if all answers seemed equally likely before: at most {', '.join(sures)}."
+        "I have read who ticks which box. I know how sure somebody who sees my box can be of one "
+        f"of two answers that seemed equally likely before: at most {', '.join(sures)}."
     )
     if len(questions) > 1:
         together, _ = of_a_person({each.name: each.design for each in questions}, 1, 1)
