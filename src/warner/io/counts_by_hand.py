@@ -173,11 +173,8 @@ class CountsByHand:
 
     def code_of(self, line: _Line, mechanism: Mechanism) -> int:
         """The report of a line, refused where its sheet had another design."""
-        from warner.designs import PaperDesign
-
-        of_study = type(mechanism).__name__
-        if isinstance(mechanism, PaperDesign):
-            of_study = mechanism.text
+        # A design for paper has a text, such as crosswise:1/4.
+        of_study = getattr(mechanism, "text", type(mechanism).__name__)
         if line.design not in ("", of_study):
             rule = f"was counted from a sheet with {line.design}, and not with {of_study}"
             remedy = "Name the study from which the sheet was printed"
