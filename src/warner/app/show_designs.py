@@ -393,10 +393,10 @@ def show_audits(
         promised = mechanisms[attribute].guarantee
         if not protects_all_alike(promised) or promised.is_metric:
             notes.append(f"{attribute}: {' '.join(of_guarantee(promised, 'a report'))}")
-    own = {type(each).__name__ for each in mechanisms.values() if not is_of_package(type(each))}
-    if own and samples is None:
+    outside = {type(each).__name__ for each in mechanisms.values() if not is_of_package(type(each))}
+    if outside and samples is None:
         notes.append(
-            f"The sampler of {', '.join(sorted(own))} was not run. To check it, add --samples "
+            f"The sampler of {', '.join(sorted(outside))} was not run. To check it, add --samples "
             "300000."
         )
     columns = [

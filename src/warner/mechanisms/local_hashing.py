@@ -312,8 +312,8 @@ def prime_of_whole_reports(size: int, buckets: int) -> int | None:
     """
     primes = filter(suits, range(max(size, 2), 2 * math.isqrt(_LARGEST_WINDOWS)))
     fields = (FieldHash(prime, buckets) for prime in primes)
-    kept = [each for each in fields if math.prod(each.window_shape) <= _LARGEST_WINDOWS]
-    nearest = min(kept, key=lambda each: abs(each.collision - Fraction(1, buckets)), default=None)
+    suited = [each for each in fields if math.prod(each.window_shape) <= _LARGEST_WINDOWS]
+    nearest = min(suited, key=lambda each: abs(each.collision - Fraction(1, buckets)), default=None)
     return None if nearest is None else nearest.prime
 
 
