@@ -262,13 +262,13 @@ def _small(whole: Any, points_wide: float, names: Sequence[str]) -> None:
     entry, letter = _LEGEND
     in_a_row = max(1, int(points_wide // (entry + letter * max(map(len, names)))))
     sizes = {"labelFontSize": 7, "titleFontSize": 8}
-    for part, changed in (
+    for config, changed in (
         (whole.config.axis, {**sizes, "titlePadding": 3}),
         (whole.config.legend, {**sizes, "orient": "bottom", "columns": in_a_row, "symbolSize": 30}),
         (whole.config.title, {"fontSize": 9, "subtitleFontSize": 7}),
     ):
         for key, value in changed.items():
-            part[key] = value
+            config[key] = value
     whole.config.padding = 2
     whole.config.facet = {"spacing": 10}
 
