@@ -35,7 +35,6 @@ from warner.app.requested import (
     asked_groups,
     asked_tallies,
     backgrounds,
-    chosen_tallies,
     estimates_of,
     method_option,
     question_of_item,
@@ -55,6 +54,7 @@ from warner.app.show_estimates import (
 )
 from warner.app.what_files_hold import (
     apart,
+    chosen_tallies,
     group_and_file,
     one_or_all,
     read_groups,

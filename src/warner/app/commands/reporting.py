@@ -32,8 +32,6 @@ from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.requested import (
     Wanted,
     asked_tallies,
-    attributes_of,
-    chosen_tallies,
     estimates_of,
     method_option,
     summary,
@@ -41,6 +39,8 @@ from warner.app.requested import (
 )
 from warner.app.what_files_hold import (
     apart,
+    attributes_of,
+    chosen_tallies,
     refuse_overwriting,
     say_written,
     warn_of_simulation,
