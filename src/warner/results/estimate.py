@@ -121,7 +121,7 @@ class Estimate(Solution):
         from warner.results import shown
 
         if self.groups is not None:
-            return str(self.table())
+            return str(shown.numbers_of_groups(self) or self.table())
         blocks = shown.blocks(self, most=MOST)
         return "\n".join(b if isinstance(b, str) else b.text() for b in blocks)
 
@@ -130,7 +130,8 @@ class Estimate(Solution):
         from warner.results import shown, tables
 
         if self.groups is not None:
-            return tables.notebook_groups(self).html()
+            numbers = shown.numbers_of_groups(self)
+            return (numbers or tables.notebook_groups(self)).html()
         blocks = shown.blocks(self, most=_MOST_IN_NOTEBOOK)
         return "\n".join(
             f"<p>{html.text(b)}</p>" if isinstance(b, str) else b.html() for b in blocks

@@ -276,6 +276,34 @@ def summaries_shown(
     return table_of_summaries(rows, level, notes, title(result))
 
 
+def numbers_of_groups(result: Any) -> Table | None:
+    """Mean and quartiles of each group that is estimated alone, where single shares say little."""
+    statuses = {status.name for status in result.groups.statuses}
+    if not has_bands(result.domain) or statuses != {"ALONE"}:
+        return None
+    rows: list[dict[str, Any]] = []
+    for key in result:
+        group = result[key]
+        if not _has_summaries(group):
+            return None
+        public = dict(zip(result.names, key, strict=True))
+        for row in _of_numbers(group, 0.95, None):
+            rows.append({**public, **with_figures(row), "value": row["text"], "n": group.n})
+    columns = [
+        *(Column(name) for name in result.names),
+        Column("value", "summary"),
+        Column("figure", "estimate", "number"),
+        Column("limits", "95 % interval", "number"),
+        Column("n", "reports", "people", priority=1),
+    ]
+    notes = [
+        about_combinations(result),
+        about_intervals("own", "population"),
+        f"Of {result.domain.size:,} values, single shares say little. To see them, use to_frame().",
+    ]
+    return Table(columns, rows, notes, title(result), result.data.simulated)
+
+
 def _table_of_answered(
     given: Answered, level: float, target: str, kind: str | None, most: int
 ) -> Table:

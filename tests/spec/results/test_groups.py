@@ -693,3 +693,17 @@ def test_many_numbers_are_not_pooled(domain: Any) -> None:
     refused(ArgumentError, "pool: cannot be used for numbers", estimate, tallies, pool="partial")
     refused(ArgumentError, "time: cannot be used for numbers", estimate, tallies, time="month")
     assert 0 < estimate(tallies)[1].mean() < 240
+
+
+def test_groups_of_many_numbers_are_printed_as_mean_and_quartiles() -> None:
+    """Rejects 48 shares of the first group and no row of the others, as it was."""
+    rng = np.random.default_rng(1)
+    wave = warner.SquareWave(warner.Interval(0, 240, bins=48), 2.0)
+    wards = np.repeat(["north", "south"], 800)
+    minutes = np.where(wards == "north", 40.0, 150.0) + rng.normal(0, 10, 1600)
+    result = warner.estimate(wave.tally(wave.randomize(minutes, rng), {"ward": wards}))
+    shown = str(result)
+    means = {row[0]: float(row[2]) for row in map(str.split, shown.splitlines()) if "mean" in row}
+    assert means == pytest.approx({w: result[w].mean() for w in ("north", "south")}, abs=1)
+    assert shown.count("median") == 2 and "to_frame()" in shown
+    assert "median" in result._repr_html_()
