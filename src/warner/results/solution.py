@@ -336,6 +336,11 @@ class BlockShares:
         """The fit of all values."""
         return self.whole.fit
 
+    @property
+    def normal(self) -> NormalPosterior | None:
+        """The posterior of all values, where they are of a pooled group."""
+        return self.whole.normal
+
 
 class WithinBlock:
     """A function of the shares of a block of values, as a function of the shares of all values.
