@@ -525,8 +525,8 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
         warner merge north.json south.json -o tally.json
     """
     remote = access.as_owner("collect pull", url)
-    everybody = parse_tallies(remote.tally(), remote.url)
-    tallies = everybody if by is None else parse_tallies(remote.tally(by), remote.url)
+    tallies = parse_tallies(remote.tally(by), remote.url)
+    everybody = tallies if by is None else parse_tallies(remote.tally(), remote.url)
     write_tallies(tallies, output)
     in_groups = {name: tally.n for name, tally in tallies.items()}
     hidden = max(tally.n - in_groups.get(name, 0) for name, tally in everybody.items())
