@@ -369,6 +369,6 @@ class People:
         different, group = np.unique(self.columns[str(self.random)][rows], return_inverse=True)
         if not 2 <= len(different) < len(rows):
             rule = "must have at least 2 groups, and several people in some group"
-            got = f"{len(different)} groups of {len(rows)} people"
+            got = f"{len(different)} groups for {len(rows)} people in all"
             raise ArgumentError(f"random {self.random!r}", rule, got)
         return np.asarray(group.ravel(), dtype=np.int64)

@@ -465,9 +465,9 @@ def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_
     Chromium opens the survey and answers it twice, with different answers. What it would send is
     caught and checked, and never reaches the collector. The page must be a page of warner, with
     exactly the scripts of this version. It must load nothing else and keep nothing else. The odds
-    that it states for each question must agree with the integers that its reports are drawn with,
-    and so must reports that are drawn in the page. What it sends must have the same length for all
-    answers.
+    that it states for each question must agree with the whole numbers by which the page changes
+    answers at random. The command also lets the page make many reports, whose odds must be the
+    same. What it sends must have the same length for all answers.
 
     Only what was served here and now is checked: a collector can serve something else to others.
     The exit status is 1 if anything is wrong. Playwright and Chromium are needed.
