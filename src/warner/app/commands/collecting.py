@@ -497,15 +497,6 @@ def tally(
         _test(total, allow_implausible)
         _require_size([total], expect_reports, expect_groups)
         write_tallies(total, output)
-        for name, tally in total.items():
-            if not isinstance(mechanism := from_header(tally.header), PaperDesign):
-                way = type(mechanism).__name__
-                # Also with --quiet: the same counts mean other shares with the card of the sheet.
-                click.echo(
-                    f"WARNING: {name}: read as counts of {way} reports. For counts from a paper "
-                    "sheet, name the study of the sheet.",
-                    err=True,
-                )
         if next(iter(total.values())).names:
             _warn_of_small_groups([total], smallest_group)
         return
@@ -776,6 +767,14 @@ def tallies_of_counts(
         totals[path] = {name: tally.per_person(most) for name, tally in tallies.items()}
         first = next(iter(tallies.values()))
         if table.by_hand:
+            for name, tally in tallies.items():
+                if not isinstance(mechanism := from_header(tally.header), PaperDesign):
+                    # Also with --quiet: with the card of the sheet the counts mean other shares.
+                    click.echo(
+                        f"WARNING: {name}: read as counts of {type(mechanism).__name__} reports. "
+                        "For counts from a paper sheet, name the study of the sheet.",
+                        err=True,
+                    )
             continue
         if table.doubled and not equal:
             rule = "was made of a table in which reports stand twice, by the look of it"
