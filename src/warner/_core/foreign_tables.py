@@ -116,7 +116,8 @@ def index_of(values: Any) -> Any:
             raise ArgumentError("columns", rule, None, "Take all columns from one frame")
         return given[0] if given else None
     index = getattr(values, "index", None)
-    return index if hasattr(index, "get_indexer") else None
+    # Asked of the type: a column of Spark called "index" answers to every name of an attribute.
+    return index if hasattr(type(index), "get_indexer") else None
 
 
 def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
