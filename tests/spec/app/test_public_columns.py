@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,11 @@ import pytest
 import warner
 from tests.spec.app._command import run
 from warner import Study, io
-from warner.errors import StudyError
+from warner.app.expected_groups import require_groups
+from warner.domains.interval import Dates
+from warner.errors import ArgumentError, StudyError
 from warner.io.public_values import AnswerCopyCheck
+from warner.reports.public_columns import PublicColumn
 from warner.reports.tally import load_tallies
 from warner.results.result_files import COLUMNS
 
@@ -436,9 +441,36 @@ def test_a_job_is_told_how_many_reports_and_groups_to_expect(here: Path) -> None
         (("--by", "ward", *expected), "--expect-groups: is 4, and 2 were counted"),
         (("--expect-reports", "7"), f"--expect-reports: is 7, and {people:,} were counted"),
         (("--expect-groups", "4"), "--expect-groups: needs a tally of groups"),
+        (("--by", "ward", "--expect-groups", "word=north"), "Is 'ward' meant?"),
+        (("--by", "ward", "--expect-groups", "few"), "must be a number of groups, or COLUMN=VAL"),
+        (("--by", "ward", "--expect-groups", "ward=a..b"), "can have a range of dates or of num"),
+        (("--by", "ward", "--expect-groups", "ward=east"), "has east, of which no reports were"),
+        (("--by", "ward", "--expect-groups", "ward=north"), "does not have south, of which rep"),
     ):
         assert said in run(*counted, *options, ok=False).stderr
         assert not Path("tally.json").exists()
+    wards = ("--expect-groups", "ward=north,south", "--expect-groups", "2")
+    run(*counted, "--by", "ward", *wards)
+
+
+def test_a_job_names_the_weeks_and_wards_that_it_expects() -> None:
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
+    weeks = ["2026-W01", "2026-W03", "2026-W01", "2026-W03"]
+    dates = PublicColumn(Dates("week"), weeks)
+    wards = ["north", "north", "south", "south"]
+    reports = coin.randomize(["no", "yes", "no", "yes"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        both = [{"smokes": coin.tally(reports, {"week": dates, "ward": wards})}]
+    require_groups(both, ["week=2026-W01,2026-W03", "ward=north,south", "4"])
+    for expected, said in (
+        (["week=2026-W01..2026-W03"], "has 2026-W02, of which no reports were counted"),
+        (["week=2026-W02..2026-W03", "ward=north,south"], "has 2026-W02, north; 2026-W02, south"),
+        (["week=2026-W03..2026-W01"], "must be a range from the first to the last"),
+        (["week=2026-W03..later"], "must have two values of the column around the dots"),
+    ):
+        with pytest.raises(ArgumentError, match=re.escape(said)):
+            require_groups(both, expected)
 
 
 def test_a_question_is_no_public_column(here: Path) -> None:

@@ -25,6 +25,7 @@ from warner.app.commands.options import (
     tally_output,
 )
 from warner.app.counting import CountRequest, column_names, count_all, files_of
+from warner.app.expected_groups import require_groups, require_reports
 from warner.app.ledger import Ledger
 from warner.app.terminal import plural, say
 from warner.app.what_files_hold import (
@@ -407,10 +408,11 @@ def _spent(study: Study) -> str:
 )
 @click.option(
     "--expect-groups",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Refuse to write a tally of more or fewer than N groups: a week that is missing, for "
-    "example.",
+    multiple=True,
+    metavar="N or COLUMN=VALUES",
+    help="Refuse to write a tally of more or fewer than N groups, or of other groups than you "
+    "name: week=2026-W45..2026-W48 or ward=north,south. May be repeated: then each week must have "
+    "reports of each ward.",
 )
 @smallest_group
 @several_reports
@@ -428,7 +430,7 @@ def tally(
     counts: tuple[str, ...],
     require_headers: bool,
     expect_reports: int | None,
-    expect_groups: int | None,
+    expect_groups: tuple[str, ...],
     smallest_group: int,
     reports_per_person: int | None,
     allow_equal: bool,
@@ -495,7 +497,8 @@ def tally(
         added = add_tallies(counts_read, allow_equal, allow_simulated)
         total = per_person(added, reports_per_person)
         _test(total, allow_implausible)
-        _require_size([total], expect_reports, expect_groups)
+        require_reports([total], expect_reports)
+        require_groups([total], expect_groups)
         write_tallies(total, output)
         if next(iter(total.values())).names:
             _warn_of_small_groups([total], smallest_group)
@@ -534,7 +537,8 @@ def tally(
         group: per_person(group_tallies, reports_per_person)
         for group, group_tallies in counted.items()
     }
-    _require_size(totals.values(), expect_reports, expect_groups)
+    require_reports(totals.values(), expect_reports)
+    require_groups(totals.values(), expect_groups)
     for group, total in totals.items():
         if plan is not None:  # reports of warner's own files name their mechanism
             _test(total, allow_implausible)
@@ -545,24 +549,6 @@ def tally(
         again = "Name the study again when you run: warner estimate TALLY --study STUDY"
         drawn = f"A tally does not say how people were drawn ({plan.design.text})."
         say(f"{drawn} {again}")
-
-
-def _require_size(
-    totals: Iterable[Mapping[str, Tally]], reports: int | None, groups: int | None
-) -> None:
-    """Refuse tallies with other numbers of reports or groups than somebody expects."""
-    firsts = [next(iter(total.values())) for total in totals]  # all attributes have the same people
-    if groups is not None and not firsts[0].names:
-        remedy = "Add --by, or leave --expect-groups out"
-        raise ArgumentError("--expect-groups", "needs a tally of groups", None, remedy)
-    sizes = {
-        "--expect-reports": (reports, sum(first.n for first in firsts)),
-        "--expect-groups": (groups, len({key for first in firsts for key, _ in first.items()})),
-    }
-    for name, (expected, counted) in sizes.items():
-        if expected is not None and expected != counted:
-            rule = f"is {expected:,}, and {counted:,} were counted, so nothing was written"
-            raise ArgumentError(name, rule, None, "Look for files that are missing or new")
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:

@@ -1,0 +1,106 @@
+"""The reports and groups that a job expects of a tally, so that a missing week is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError
+from warner._core.text import meant
+from warner.app.terminal import plural
+from warner.domains import Domain
+from warner.reports.tally import Tally
+
+_OPTION = "--expect-groups"
+_REMEDY = "Look for files that are missing or new"
+_MOST = 100_000  # groups of a range, such as the days of 270 years
+_MOST_NAMED = 3  # groups of a message
+
+
+def require_reports(totals: Iterable[Mapping[str, Tally]], reports: int | None) -> None:
+    """Refuse tallies of more or fewer reports than somebody expects."""
+    counted = sum(first.n for first in _firsts(totals))
+    if reports is not None and reports != counted:
+        _refuse("--expect-reports", f"is {reports:,}, and {counted:,} were counted")
+
+
+def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[str]) -> None:
+    """Refuse tallies of other groups than somebody expects: a number, or values of columns."""
+    firsts = _firsts(totals)
+    if not expected:
+        return
+    columns = firsts[0].columns
+    if not columns:
+        remedy = f"Add --by, or leave {_OPTION} out"
+        raise ArgumentError(_OPTION, "needs a tally of groups", None, remedy)
+    keys = {key for first in firsts for key, _ in first.items()}
+    values: dict[str, list[str]] = {}
+    for text in expected:
+        if text.isdecimal():
+            if int(text) != len(keys):
+                _refuse(_OPTION, f"is {int(text):,}, and {len(keys):,} were counted")
+            continue
+        name, sign, words = text.partition("=")
+        if not sign or not words:
+            rule = "must be a number of groups, or COLUMN=VALUES"
+            example = "For example week=2026-W45..2026-W48 or ward=north,south"
+            raise ArgumentError(_OPTION, rule, show(text), example)
+        if name not in columns:
+            rule = f"must name a column of --by: {', '.join(columns)}"
+            raise ArgumentError(_OPTION, rule, show(name), meant(name, columns))
+        values.setdefault(name, []).extend(_values(words, columns[name]))
+    at = [list(columns).index(name) for name in values]
+    counted = {tuple(str(key[i]) for i in at) for key in keys}
+    # Of several columns each value of the one is expected with each of the other.
+    named = dict.fromkeys(product(*values.values())) if values else counted
+    missing = [key for key in named if key not in counted]
+    others = sorted(counted.difference(named))
+    if missing:
+        _refuse(_OPTION, f"has {_in_words(missing)}, of which no reports were counted")
+    if others:
+        _refuse(_OPTION, f"does not have {_in_words(others)}, of which reports were counted")
+
+
+def _firsts(totals: Iterable[Mapping[str, Tally]]) -> list[Tally]:
+    """A tally of each; all attributes have the same people."""
+    return [next(iter(total.values())) for total in totals]
+
+
+def _values(words: str, domain: Domain | None) -> list[str]:
+    """The values that are named: a list, or the first and the last of a range."""
+    first, dots, last = words.partition("..")
+    if not dots:
+        return [word.strip() for word in words.split(",")]
+    if domain is None or not domain.is_ordered:
+        rule = "can have a range of dates or of numbers that the study declares"
+        remedy = "Name the values, with commas between them"
+        raise ArgumentError(_OPTION, rule, show(words), remedy)
+    try:
+        low, high = (_index(end.strip(), domain) for end in (first, last))
+    except (ValuesError, ArgumentTypeError, ValueError):
+        rule = "must have two values of the column around the dots"
+        raise ArgumentError(_OPTION, rule, show(words), domain.remedy.capitalize()) from None
+    if not 0 <= high - low < _MOST:
+        rule = f"must be a range from the first to the last, of at most {_MOST:,} values"
+        raise ArgumentError(_OPTION, rule, show(words))
+    return [str(value) for value in domain.decode(np.arange(low, high + 1))]
+
+
+def _index(text: str, domain: Domain) -> int:
+    """The place of a value that is written as a text."""
+    value = text if "unit" in domain.spec() else int(text)
+    return int(domain.encode([value])[0])
+
+
+def _in_words(keys: Sequence[tuple[str, ...]]) -> str:
+    """The first of some groups, in words."""
+    words = "; ".join(", ".join(key) for key in keys[:_MOST_NAMED])
+    rest = len(keys) - _MOST_NAMED
+    return words if rest <= 0 else f"{words} and {plural(rest, 'other group', 'other groups')}"
+
+
+def _refuse(option: str, what: str) -> None:
+    raise ArgumentError(option, f"{what}, so nothing was written", None, _REMEDY)
