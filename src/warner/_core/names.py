@@ -182,6 +182,10 @@ _PACKAGES = (
 )
 
 
+# Each name as papers write it.
+IN_PAPERS = [word for table in LITERATURE.values() for words in table for word in words.split()]
+
+
 def called_here(word: str) -> str | None:
     """The name of a class here, with its options, by its name in the literature.
 

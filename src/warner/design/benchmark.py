@@ -28,6 +28,7 @@ from warner._core.errors import (
 from warner._core.hashing import next_suitable
 from warner._core.names import (
     FURTHER,
+    IN_PAPERS,
     LOSSES_ELSEWHERE,
     called_here,
     explained,
@@ -179,9 +180,9 @@ class Benchmark(Tabular):
         units = {"epsilon": "epsilon", "n": "people"}
         columns = [Column(key, unit=units.get(key, "text")) for key in varying]
         columns.append(Column("mean", "mean loss", "number"))
-        columns.append(Column("standard_error", "standard error", "number"))
+        columns.append(Column("standard_error", "error", "number", priority=1))
         if self.exact:
-            columns.append(Column("exact", unit="number", priority=1))
+            columns.append(Column("exact", unit="number"))
         title = f"mean losses over {self.runs} runs of each setting"
         return Table(columns, rows, [*self.notes, *self._reasons()], title)
 
@@ -519,10 +520,10 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         if here not in makers and name in makers:  # "LocalHashing buckets=2"
             makers[here] = functools.partial(makers[name], **_options(given, pairs))
         if here not in makers:
-            rule, remedy = f"must be one of {', '.join(makers)}", meant(given, makers)
-            sentence = None if remedy or home_of(given) else known_elsewhere(given)
-            if sentence is not None:
-                rule, remedy = "must be mechanisms", sentence.removesuffix(".")
+            remedy = meant(given, makers)
+            if remedy is None and not home_of(given):
+                remedy = (known_elsewhere(given) or "").removesuffix(".") or meant(given, IN_PAPERS)
+            rule = "must be mechanisms" if remedy else f"must be one of {', '.join(makers)}"
             raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[here]
     if isinstance(given, functools.partial):

@@ -259,7 +259,8 @@ def estimators_of(methods: Sequence[Estimator | str]) -> list[Estimator]:
     for each in methods:
         if not isinstance(each, Estimator | str):
             rule = "must all be estimators, or names such as 'mle'"
-            raise ArgumentTypeError("methods", rule, kind(each))
+            remedy = f"Write {each.__name__}()" if isinstance(each, type) else None
+            raise ArgumentTypeError("methods", rule, kind(each), remedy)
     return [estimator_of(each) for each in methods]
 
 

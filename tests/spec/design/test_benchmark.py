@@ -303,7 +303,8 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     ("changed", "said"),
     [
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
-        ({"mechanisms": ["GRRR"]}, "must be one of RandomizedResponse"),
+        ({"mechanisms": ["zebra"]}, "must be one of RandomizedResponse"),
+        ({"mechanisms": ["OUEE"]}, "got 'OUEE'. Is 'OUE' meant?"),
         ({"mechanisms": ["PrivUnit"]}, "got 'PrivUnit'. PrivUnit is not in this package; it is"),
         ({"mechanisms": ["EMS"]}, "got 'EMS'. EMS is called warner.estimators.literature.Smoothed"),
         ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
