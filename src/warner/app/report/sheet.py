@@ -26,6 +26,7 @@ from warner.studies.study import Study
 COUNTS = "counts.csv"  # the file of the interviewer's page, where none is named
 _MOST_BOXES = 12  # values of a public column that are boxes; of more there is a line to write on
 _MOST_GROUPS = 100  # of public values whose counts have lines of their own
+_MOST_BLANKS = 3  # groups whose blanks stand side by side on the page for the interviewer
 _MOST_LINES = 16  # of the table of counts on the page for the interviewer
 
 
@@ -301,9 +302,14 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     )
     if groups:
         count += f" Count them separately for each {' and '.join(groups)}."
-    columns = [Column("question"), Column("box", "box on the sheet"), Column("n", "sheets")]
+    # A blank for each group where the page is wide enough; else one, to be copied.
+    keys = list(itertools.product(*(domain.labels for domain in study.public.values())))
+    names = [", ".join(map(str, key)) for key in keys]
+    titles = names if groups and len(names) <= _MOST_BLANKS else ["sheets"]
+    blanks = [Column(f"blank {i}", title) for i, title in enumerate(titles)]
+    columns = [Column("question"), Column("box", "box on the sheet"), *blanks]
     rows = [
-        {"question": question.text, "box": box, "n": "_" * 12}
+        {"question": question.text, "box": box} | {blank.key: "_" * 10 for blank in blanks}
         for question in questions
         for box, _ in question.card.boxes
     ]

@@ -148,6 +148,7 @@ def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
     assert lines[:2] == [f"{card},7a,same,", f"{card},7a,different,"]
     assert lines[4] == f"{card},7b,same,"
     assert "Count them separately for each class." in page
+    assert "box on the sheet 7a 7b Have you copied" in page  # a blank for each class
     assert "estimate tally.json --study class.toml --by class --only stole" in page
 
 
