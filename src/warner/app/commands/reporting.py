@@ -82,6 +82,13 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     help="A date to print; the word today prints the date of today. Default: none, so that the "
     "same tallies give the same file.",
 )
+@click.option(
+    "--short",
+    "is_short",
+    is_flag=True,
+    help="Write one page: a table for each question, the clear differences between groups, and "
+    "what a report tells of a person.",
+)
 @summary
 @method_option
 @attributes
@@ -124,6 +131,7 @@ def report(
     counts: tuple[str, ...],
     title: str | None,
     date: str | None,
+    is_short: bool,
     summaries: tuple[str, ...],
     method_name: str | None,
     only: tuple[str, ...],
@@ -201,7 +209,17 @@ def report(
     labels = {} if stated is None else stated.labels
     dropped = () if stated is None else _dropped(stated)
     settings = Settings(
-        level, target, top, summaries_of, reference, labels, chosen, dropped, forged, design
+        level,
+        target,
+        top,
+        summaries_of,
+        reference,
+        labels,
+        chosen,
+        dropped,
+        forged,
+        design,
+        is_short,
     )
     questions, nobody = _questions(used, groups, chosen, only, joint, settings)
     if summaries:

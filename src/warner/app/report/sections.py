@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from warner._core.errors import MethodWarning, WarnerError
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
-from warner._core.table import Table
+from warner._core.table import Column, Table
 from warner._core.text import (
     canonical,
     decimals_of_percent,
@@ -81,6 +81,7 @@ _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group
 _MOST_DIFFERENCES = 40
 _MOST_SENTENCES = 8
+_MOST_COLUMNS = 3  # groups beside all people, on one page
 _MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
 _MOST_GROUPS_IN_SHORT = 6
 _LEVEL_OF_TESTS = 0.05
@@ -102,6 +103,7 @@ class Settings:
     dropped: tuple[str, ...] = ()  # the attributes at which people without an answer were left out
     forged: float | None = None  # the part of the reports that may be made up, in a table of bounds
     design: SurveyDesign | None = None  # how people were drawn; None where one by one
+    is_short: bool = False  # whether the report is one page: results, differences and privacy
 
 
 @dataclass(frozen=True)
@@ -257,11 +259,57 @@ class Question:
             blocks.append(self._drawn(self.settings.design))
         if self.estimate.doubt:
             blocks.append(self.estimate.doubt)
+        if self.settings.is_short:
+            return Section(self.heading, (*blocks, *self._on_one_page()))
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
         if self._summary_rows:
             caption = "Numbers that sum up the answers"
             blocks.append(table_of_summaries(caption, self._summary_rows, level))
         return Section(self.heading, tuple(blocks), tuple(self._parts()))
+
+    def _on_one_page(self) -> list[Block]:
+        """One table with a column for each of few groups, and the clear differences."""
+        by_answer = self._rows_by_group if self._has_groups else {}
+        names = [name for name, _, _ in next(iter(by_answer.values()), [])]
+        is_wide = len(names) > _MOST_COLUMNS
+        columns = [Column("text", "answer"), Column("all", "all people")]
+        columns += [Column(f"group {i}", visible(n)) for i, n in enumerate(names) if not is_wide]
+        rows = []
+        for text, row in self._shown().items():
+            cells = [row, *(of_group for _, _, of_group in by_answer.get(text, []))]
+            keys = ["all", *(f"group {i}" for i in range(len(names)))]
+            rows.append({"text": text} | dict(zip(keys, map(self._cell, cells), strict=False)))
+        of_groups = self._by_group() if is_wide else []
+        blocks: list[Block] = [Table(columns, rows), *of_groups]
+        if not self.is_bounded:
+            blocks.append(_NO_BOUNDS)
+        if self._has_groups:
+            compared = self._compared
+            if isinstance(compared, str):
+                return [*blocks, compared]
+            clear = [visible(sentence(row, compared.level)) for row in self.clear_of(compared)]
+            differences = Points(tuple(clear[:_MOST_SENTENCES])) if clear else _NO_DIFFERENCE
+            blocks += [differences, *self.whose_differences(compared)]
+        return blocks
+
+    def _shown(self) -> dict[str, Row]:
+        """The summaries of numbers, or the shares of the answers that are shown, by their texts."""
+        if self.summaries:
+            return {row["text"]: {"is_share": False, **row} for row in self._summary_rows}
+        answers = {answer for _, answer in self.answers()}
+        rows = self._keys or self._shares.rows
+        named: dict[str, Row] = {
+            name_of(row["value"], self.domain): {**row, "is_share": True} for row in rows
+        }
+        return {name: row for name, row in named.items() if name in answers} or named
+
+    def _cell(self, row: Row) -> str:
+        """A share or a number with its interval."""
+        return (
+            _figures(row, self.is_bounded)
+            if row["is_share"]
+            else "{} ({})".format(*figures_of(row))
+        )
 
     def _people(self) -> str:
         """How many people took part, and how many of them answered."""
@@ -311,9 +359,7 @@ class Question:
                 else "The intervals do not allow for the fact that the largest shares were picked."
             )
         if not self.is_bounded:
-            notes.append(
-                "Different shares can lead to the same reports, so there are no intervals."
-            )
+            notes.append(_NO_BOUNDS)
         level = self.settings.level if self.is_bounded else None
         table = table_of_shares(caption, "answer", rows, level)
         return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
@@ -472,6 +518,8 @@ class Question:
         """The differences of the groups, or a sentence that says why there are none."""
         if self._keys:
             return "Differences are not tested for keys with values."
+        if self.summaries and self.has_nonresponse:
+            return "Numbers are not compared between groups where people may give no answer."
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         try:
@@ -572,6 +620,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     return blocks
 
 
+_NO_BOUNDS = "Different shares can lead to the same reports, so there are no intervals."
 _NO_DIFFERENCE = "No difference between the groups is larger than chance explains."
 _OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
 _STEADIED = (
@@ -670,20 +719,34 @@ def build(source: Source, settings: Settings) -> Report:
         f"{visible(title)} (simulation)" if is_simulated else visible(title),
         tuple(about),
         _SIMULATED if is_simulated else "",
-        (
-            _in_short(source, settings),
-            *(question.section() for question in source.questions),
-            _privacy(source, settings),
-            _meaning(source, settings),
-            _method(source, settings),
-            _citation(source, title),
-        ),
+        tuple(_sections(source, settings, title)),
     )
+
+
+def _sections(source: Source, settings: Settings, title: str) -> Iterator[Section]:
+    """The sections of a report; of one page, the results and what a report tells of a person."""
+    if settings.is_short:
+        yield from (question.section() for question in source.questions)
+        yield _privacy(source, settings)
+        more = "The full report also says how the numbers were made, and what they do not say."
+        yield Section("How to read the numbers", (*_about_limits(source, settings), more))
+        return
+    yield _in_short(source, settings)
+    yield from (question.section() for question in source.questions)
+    yield _privacy(source, settings)
+    yield _meaning(source, settings)
+    yield _method(source, settings)
+    yield _citation(source, title)
 
 
 def _in_short(source: Source, settings: Settings) -> Section:
     """The first section: one sentence for each question."""
     points = Points(tuple(question.in_short() for question in source.questions))
+    return Section("In short", (points, *_about_limits(source, settings)))
+
+
+def _about_limits(source: Source, settings: Settings) -> list[str]:
+    """Who was not asked, and what the numbers in brackets are."""
     hidden = (
         "the answers of single people are hidden by chance, so each number"
         if _hidden(source) is Strength.STRONG
@@ -694,7 +757,7 @@ def _in_short(source: Source, settings: Settings) -> Section:
         about = f"The numbers in brackets are {100 * settings.level:.4g} % intervals: {about}"
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
     nobody = [f"Nobody was asked: {'; '.join(names)}."] if names else []
-    return Section("In short", (points, *nobody, _upper(about)))
+    return [*nobody, _upper(about)]
 
 
 def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:

@@ -130,6 +130,25 @@ def test_a_report_names_questions_people_shares_groups_differences_and_privacy(t
     assert "Simulation" not in words
 
 
+def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str) -> None:
+    options = ("--study", "study.toml", "--short")
+    run("report", tally, *options, "-o", "short.html")
+    run("report", tally, "--study", "study.toml", "-o", "long.html")
+    short, full = (Path(f"{name}.html").read_text() for name in ("short", "long"))
+    words = re.sub(r"\s+", " ", " ".join(_Outline(short).words)).replace("\xa0", " ")
+    assert "answer all people north south yes" in words  # one table with a column for each ward
+    shown = re.findall(r"(\d+ %) \((\d+) to (\d+) %\)", words)
+    lines = re.findall(r"<td>(\d+.%)</td><td>(\d+) to (\d+).%</td>", full)
+    assert len(shown) == 3
+    assert {(part.replace("\xa0", " "), *ends) for part, *ends in lines} >= set(shown)
+    for phrase in ("points lower in north", "The total epsilon is 2.5.", "95 % intervals", "ward"):
+        assert phrase in words, phrase
+    for heading in ("In short", "Method", "How to cite"):
+        assert f">{heading}<" not in short
+    run("report", tally, *options, "-o", "short.pdf")
+    assert len(re.findall(rb"/Type\s*/Page[^s]", Path("short.pdf").read_bytes())) == 1
+
+
 def test_shares_and_intervals_are_those_of_the_estimate(tally: str) -> None:
     run("report", tally, "--only", "smokes", "-o", "report.html")
     run("estimate", "r.parquet", "--only", "smokes", "-o", "e.json")
