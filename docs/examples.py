@@ -23,9 +23,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from click.testing import CliRunner
 
+from warner._core.progress import Lines
 from warner.app.cli import main
 from warner.results.recommend import for_a_while
 
@@ -84,8 +86,10 @@ def _console(body: str) -> str:
 def _output(command: str) -> str:
     words = shlex.split(command, comments=True)
     if words[0] == "warner":
-        # Whole lines, whatever width the caller's terminal states.
-        return CliRunner(env={"COLUMNS": None}).invoke(main, words[1:]).output
+        # Whole lines, whatever width the caller's terminal states; and no progress, which only
+        # slow machines print.
+        with mock.patch.object(Lines, "__call__", lambda lines, stages: None):
+            return CliRunner(env={"COLUMNS": None}).invoke(main, words[1:]).output
     shell = command.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
     return subprocess.run(shell, shell=True, check=True, capture_output=True, text=True).stdout
 
