@@ -24,7 +24,13 @@ from warner._core.errors import (
 from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line, visible
 from warner.app.terminal import plural, say
-from warner.app.what_files_hold import add_tallies, as_file, require_study, warn_of_simulation
+from warner.app.what_files_hold import (
+    add_tallies,
+    as_file,
+    require_study,
+    warn_of_simulation,
+    warn_of_title,
+)
 from warner.io import data_sets, foreign_files, parquet_format
 from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
@@ -287,12 +293,15 @@ def _count(file: DataFile, request: CountRequest) -> CountedFile:
 def _count_own(path: str, request: CountRequest) -> CountedFile:
     """The tallies of a report file of warner."""
     opened = files.open_reports(path)
+    other_title = None
     if request.plan is not None:
         opened = require_study(opened, request.plan, request.ways is not None)
+        other_title = opened.other_title(request.plan.titles)
     tallies = files.tally_file(
         opened, request.by or (), ways=request.ways, keep_reports=request.keep_reports
     )
-    return CountedFile(opened.group, opened.end["sha256"], tallies, False)
+    seal = opened.end["sha256"]
+    return CountedFile(opened.group, seal, tallies, False, other_title=other_title)
 
 
 @dataclass
@@ -313,10 +322,14 @@ class GroupTotals:
     # whether all reports of the files of another program name their mechanism, or the study
     named: bool = True
     empty: list[str] = field(default_factory=list)  # the files without rows, which add nothing
+    # {for which other study reports are: the files}
+    other_titles: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, path: str, counted: CountedFile) -> None:
         """Add the tallies of a file."""
         rows = next(iter(counted.tallies.values())).n
+        if counted.other_title is not None:
+            self.other_titles.setdefault(counted.other_title, []).append(path)
         if not counted.foreign:
             self.own.append(rows)
         else:
@@ -356,6 +369,8 @@ class CountedFile(NamedTuple):
     tallies: dict[str, Tally]  # {attribute: tally}; empty for a file without rows
     foreign: bool  # whether another program wrote the file
     named: bool = False  # whether all its reports name their mechanism, or the study
+    # for which study its reports are, where it has another title than the study that is given
+    other_title: str | None = None
 
 
 def column_names(stated: Sequence[str]) -> dict[str, Any]:
@@ -443,6 +458,8 @@ def _say(sums: Sequence[GroupTotals]) -> None:
             foreign.setdefault(("" if one.named else one.codes, marked), []).append(one)
         if marked:
             simulated.append(one.path)
+        for other_title, paths in one.other_titles.items():
+            warn_of_title(_few(paths), other_title)
     for (codes, marked), alike in foreign.items():
         _say_foreign(alike, codes, marked)
     if simulated:

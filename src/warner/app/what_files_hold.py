@@ -133,6 +133,12 @@ def warn_of_simulation(path: str) -> None:
     click.echo(f"{path}: these are reports of a simulation, made with a seed", err=True)
 
 
+def warn_of_title(path: str, other_title: str) -> None:
+    """Say that files hold reports for a study of another title, as ``other_title`` says it."""
+    rest = "Both studies have the same questions, so the reports were counted."
+    click.echo(f"WARNING: {path}: these are {other_title}. {rest}", err=True)
+
+
 def tallies_together(
     paths: Sequence[str],
     read: Callable[[str], dict[str, Tally]],

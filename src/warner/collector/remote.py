@@ -14,9 +14,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import Message
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -107,6 +108,13 @@ def trusting(path: str) -> ssl.SSLContext:
         raise FileError(path, rule, None, remedy) from None
 
 
+class CollectedStudy(NamedTuple):
+    """The study of a collector, as far as files of reports are compared with it."""
+
+    layout: str  # see :attr:`warner.Study.layout`
+    titles: Mapping[str, str]  # by language, "" for none
+
+
 @dataclass(frozen=True)
 class Remote:
     """A collector at an address."""
@@ -126,16 +134,15 @@ class Remote:
         parts = urlsplit(self.url)
         return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
-    def study_layout(self) -> str:
-        """The layout of the study that is collected there, see :attr:`warner.Study.layout`."""
-        try:
-            layout = json.loads(self._ask("/study.json"))["layout"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            layout = None
-        if not isinstance(layout, str):
-            rule = "is not the address of a warner collector"
-            raise FileError(self.url, rule, None, "Give the address of the survey page")
-        return layout
+    def study(self) -> CollectedStudy:
+        """What a file of reports must agree with, of the study that is collected there."""
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            document = json.loads(self._ask("/study.json"))
+            layout, titles = document["layout"], document["title"]
+            if isinstance(layout, str):
+                return CollectedStudy(layout, {tag: str(text) for tag, text in titles.items()})
+        rule = "is not the address of a warner collector"
+        raise FileError(self.url, rule, None, "Give the address of the survey page")
 
     def tally(self, by: str | None = None) -> bytes:
         """The owner's tally file; of a survey that was just closed once it is estimated."""
@@ -314,12 +321,21 @@ class BulkUpload:
         """The number of reports."""
         return self._file.n
 
-    def require_study(self, layout: str, url: str) -> None:
-        """Refuse a collector of another study."""
-        if layout != self._form.layout:
+    def require_study(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
+        """Refuse a collector of another study, or of one with another title."""
+        if study.layout != self._form.layout:
             rule = f"holds reports of another study than the one collected at {url}"
             remedy = "Randomise the answers with the study that is collected"
             raise MismatchError(self._file.path, rule, None, remedy)
+        # What is counted stays counted, so a warning would come too late.
+        if not allow_title and (other := self._file.other_title(study.titles)) is not None:
+            remedy = (
+                "Is this the right file, and the right address? If the same study has only a new "
+                "title, add --allow-other-title"
+            )
+            raise MismatchError(
+                self._file.path, f"has {other}, which is collected at {url}", None, remedy
+            )
 
     def bodies(self, start: int = 0) -> Iterator[tuple[bytes, int]]:
         """The bodies of requests, each with the number of rows up to its end."""

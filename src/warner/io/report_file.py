@@ -87,6 +87,8 @@ class ReportFile:
         public: {name: domain} of the public columns, which stand before those of reports.
         blocks: how many reports a row holds, in one column of bytes for each attribute; None for
             one report a row. The last row may hold fewer.
+        titles: {language: title} of the study that the reports were made with, as far as the file
+            states them.
     """
 
     path: str
@@ -99,6 +101,7 @@ class ReportFile:
     known: Mapping[str, Mechanism] | None = None
     public: Mapping[str, Domain] = field(default_factory=dict)
     blocks: int | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:
@@ -142,6 +145,21 @@ class ReportFile:
                 ("the study has", "the reports have"),
             )
         return replace(self, known=dict(mechanisms))
+
+    def other_title(self, titles: Mapping[str, str]) -> str | None:
+        """What is wrong where the reports were made with a study of another title.
+
+        Args:
+            titles: {language: title} of the study that the reports are taken for, "" for none.
+
+        Returns:
+            Whose reports they are, in words; None where no language has two different titles.
+        """
+        for language, title in titles.items():
+            stated = self.titles.get(language, "")
+            if stated and title and stated != title:
+                return f"reports for the study {show(stated)}, not for {show(title)}"
+        return None
 
     @cached_property
     def columns(self) -> dict[str, int]:
@@ -342,10 +360,14 @@ def open_reports(path: str) -> ReportFile:
     ):
         rule = f"one row may stand for at most {_MOST_PER_BLOCK:,} reports"
         raise FileError(path, rule, show(blocks), "Was the file written by warner?")
+    titles = head.get("titles", {})
+    if not isinstance(titles, dict) or not all(isinstance(t, str) for t in titles.values()):
+        rule = "has a title that is no text"
+        raise FileError(path, rule, None, "Was the file written by warner?")
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)
     return ReportFile(
-        path, form, head["attributes"], end, simulation, group, most, None, public, blocks
+        path, form, head["attributes"], end, simulation, group, most, None, public, blocks, titles
     )
 
 

@@ -64,6 +64,8 @@ class ReportWriter:
             :meth:`warner.reports.tally.Tally.per_person`. The file states it.
         public: {name: domain} of the public columns that travel beside the reports. They are not
             protected. The domains are Categorical, Integers or Dates.
+        titles: {language: title} of the study, which is public. The file states it, so that reports
+            of another survey with the same questions are noticed.
         blocks: write rows of 4,096 reports, in one column of bytes for each attribute; the last row
             is shorter. Engines such as Spark read bits several times faster so. Reports of more
             than 16 KiB stand in shorter rows. Only Parquet, and without public columns.
@@ -94,8 +96,10 @@ class ReportWriter:
         group: str | None = None,
         reports_per_person: int = 1,
         public: Mapping[str, Domain] | None = None,
+        titles: Mapping[str, str] | None = None,
         blocks: bool = False,
     ) -> None:
+        self._titles = {language: title for language, title in (titles or {}).items() if title}
         self._mechanisms = dict(mechanisms)
         self._public = {
             check_name(n): PublicColumn(d, []).domain for n, d in (public or {}).items()
@@ -236,6 +240,7 @@ class ReportWriter:
         if self._sink is None:
             public = [[name, d.spec()] for name, d in self._public.items()]
             more = {
+                **({"titles": self._titles} if self._titles else {}),
                 **({} if self._group is None else {"group": self._group}),
                 **({"reports_per_person": self._most} if self._most > 1 else {}),
                 **({} if self._block is None else {"blocks": self._block}),

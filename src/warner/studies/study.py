@@ -75,7 +75,7 @@ class Study(Hinting):
     Attributes:
         title: free text, "" where the file has none.
         labels: {attribute: the text of its question}, of the attributes for which the file states
-            one. Labels and the title are for readers: no header and no digest depends on them.
+            one. Labels and the title are for readers: no report and no digest depends on them.
             Both are in the default language.
         languages: the languages of the texts, the default one first; ("en",) unless stated.
         titles: {language: title}.

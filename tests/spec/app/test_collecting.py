@@ -17,6 +17,7 @@ import pytest
 from tests.services import postgres_address
 from tests.spec.collector._web import KIND, SERVED, TEXT, Client, Site, ask, served, site
 from tests.spec.collector.web.test_application import refused
+from warner import io as files
 from warner.app.cli import main
 from warner.app.commands import collectors, serving
 from warner.collector import access, collector as module, remote, stores
@@ -196,6 +197,44 @@ def test_files_that_do_not_belong_there_are_not_sent(web: tuple[Site, str]) -> N
     other = run("collect", "push", "other.parquet", url)
     assert other.exit_code == 1 and "another study" in other.stderr
     assert made.collector.n == 0
+
+
+def test_a_file_of_another_week_is_not_sent_and_is_noticed_when_it_is_counted(
+    web: tuple[Site, str],
+) -> None:
+    """Rejects reports of week 1 in the counts of week 2, from which nothing can take them out."""
+    made, url = web
+    Path("study.toml").write_text(TEXT.replace("Habits", "Habits, week 1"))
+    report_file("week1.parquet")
+    whose = "reports for the study 'Habits, week 1', not for 'Habits'"
+    other = run("collect", "push", "week1.parquet", url)
+    assert other.exit_code == 1 and whose in other.stderr and "--allow-other-title" in other.stderr
+    assert made.collector.n == 0
+    Path("study.toml").write_text(TEXT)
+    counted = run("tally", "week1.parquet", "--study", "study.toml", "-o", "tally.json")
+    assert counted.exit_code == 0
+    assert f"WARNING: week1.parquet: these are {whose}" in counted.stderr
+    sent = run("collect", "push", "week1.parquet", url, "--allow-other-title")
+    assert sent.exit_code == 0 and made.collector.n == PEOPLE
+
+
+def test_only_titles_in_one_language_are_compared(tmp_path: Path) -> None:
+    """Rejects a refusal because a language, or a title at all, was added or left out."""
+    study = Study.parse(TEXT)
+    answers = {"smokes": ["no"] * 3, "drinks": [1] * 3}
+    for name, titles in (("none", {}), ("both", {"en": "Habits", "de": "Gewohnheiten"})):
+        with files.ReportWriter(
+            str(tmp_path / f"{name}.csv"), study.mechanisms, titles=titles
+        ) as writer:
+            writer.write({a: m.randomize(answers[a]) for a, m in study.mechanisms.items()})
+    silent = files.open_reports(str(tmp_path / "none.csv"))
+    stated = files.open_reports(str(tmp_path / "both.csv"))
+    assert silent.other_title({"en": "Habits"}) is None
+    assert stated.other_title({"fr": "Usages", "en": ""}) is None
+    assert stated.other_title({"fr": "Usages", "de": "Gewohnheiten"}) is None
+    assert stated.other_title({"en": "Habits", "de": "Anderes"}) == (
+        "reports for the study 'Gewohnheiten', not for 'Anderes'"
+    )
 
 
 def test_replies_that_are_lost_do_not_count_twice(

@@ -189,6 +189,7 @@ def randomize(
             group=name,
             reports_per_person=group_study.rows_per_person,
             public=plan.public,
+            titles=plan.titles,
             blocks=blocks,
         )
         for name, group_study in studies.items()

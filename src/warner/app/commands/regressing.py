@@ -26,7 +26,7 @@ from warner.app.commands.options import (
 )
 from warner.app.on_paper import group_option, named_groups
 from warner.app.terminal import say, show
-from warner.app.what_files_hold import require_study, warn_of_simulation
+from warner.app.what_files_hold import require_study, warn_of_simulation, warn_of_title
 from warner.designs import (
     LatentClasses,
     ListExperiment,
@@ -340,6 +340,8 @@ def _of_reports(reports: str, plan: Study | None) -> _People:
     opened = files.open_reports(reports)
     if plan is not None:
         require_study(opened, plan, together=False)
+        if (other_title := opened.other_title(plan.titles)) is not None:
+            warn_of_title(reports, other_title)
     if opened.simulation:
         warn_of_simulation(reports)
     public = files.read_public(reports)

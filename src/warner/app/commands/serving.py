@@ -677,14 +677,23 @@ def restore(backup: str, store: str) -> None:
     help="Skip this many rows, which an earlier run has sent.",
 )
 @click.option("--allow-simulated", is_flag=True, help="Send reports that were made with a seed.")
+@click.option(
+    "--allow-other-title",
+    is_flag=True,
+    help="Send reports that were made before the title of the study was changed.",
+)
 def push(
     reports: str,
     url: str,
     access: Access,
     start: int,
     allow_simulated: bool,
+    allow_other_title: bool,
 ) -> None:
     """Send the reports in the file REPORTS to the collector at URL, 1,000 at a time.
+
+    A file whose study had another title than that of the collector is refused: two weeks of one
+    survey can have the same questions, and what was counted cannot be taken out again.
 
     The id of each report is computed from the checksum of the file and the row. So each report is
     counted once, however often you send the same file, even if replies were lost. The rows of a
@@ -699,7 +708,7 @@ def push(
 
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
     remote = access.remote(url)
-    upload.require_study(remote.study_layout(), remote.url)
+    upload.require_study(remote.study(), remote.url, allow_other_title)
     sent = start
     with stage("sending", upload.n) as tell:
         try:
