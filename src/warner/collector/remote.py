@@ -160,15 +160,18 @@ class Remote:
             "minute"
         )
 
-    def send(self, body: bytes) -> int:
-        """Send a batch of reports until it is accepted."""
+    def send(self, body: bytes) -> int | None:
+        """Send a batch of reports until it is accepted; how many are new, None if it is unknown.
+
+        Only with the owner's token is it known.
+        """
         # A reply that is lost does no harm: the same bytes are sent again, and ids are counted
         # once.
-        return self._sent("/reports", body, "accepted")
+        return self._sent("/reports", body, "accepted").get("new")
 
     def is_spent(self, head: bytes) -> bool:
         """Whether a report with an id is counted; ``head`` is a body as far as the id."""
-        return bool(self._sent("/spent", head, "spent"))
+        return bool(self._sent("/spent", head, "spent")["spent"])
 
     def invite(self, digest: str, ids: np.ndarray) -> int:
         """Invite people by the ids that their codes make, until all are kept, each once.
@@ -178,7 +181,7 @@ class Remote:
         invited = 0
         for start in range(0, len(ids), MOST_INVITED):
             body = invitations_body(digest, ids[start : start + MOST_INVITED])
-            invited = self._sent("/live/invite", body, "invited")
+            invited = self._sent("/live/invite", body, "invited")["invited"]
         return invited
 
     def close(self) -> None:
@@ -201,20 +204,36 @@ class Remote:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise self._is_no_collector() from None
 
+    def status_with(self, people: int) -> Status:
+        """How the collector is, as soon as it shows that so many people are counted."""
+        # The number that it shows is refreshed every few seconds.
+        for _ in range(TRIES):
+            status = self.status()
+            if status.people >= people:
+                break
+            self.sleep(1.0)
+        return status
+
     def _is_no_collector(self) -> FileError:
         rule = "does not answer like a warner collector"
         return FileError(self.url, rule, None, "Give the address of the survey page")
 
-    def _sent(self, path: str, body: bytes, key: str) -> int:
-        """Send a body until it is taken; the number that the answer has under ``key``."""
+    def _sent(self, path: str, body: bytes, key: str) -> dict[str, int]:
+        """Send a body until it is taken; the numbers of the answer, which must have ``key``."""
         for attempt in range(TRIES):
             try:
-                return int(json.loads(self._ask(path, body))[key])
+                stated = json.loads(self._ask(path, body))
+                numbers = {name: int(number) for name, number in stated.items()}
+                if attempt:
+                    numbers.pop("new", None)  # a reply that was lost may have counted them as new
+                if key in numbers:
+                    return numbers
+                break
             except Later as later:
                 if attempt == TRIES - 1:
                     raise
                 self.sleep(min(_LONGEST_WAIT, max(later.seconds, 0.5 * 2**attempt)))
-            except (ValueError, KeyError, TypeError, RecursionError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 break
         raise self._is_no_collector()
 

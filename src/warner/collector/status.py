@@ -16,6 +16,7 @@ from warner.collector.collector import Collector
 from warner.collector.deployment_card import software_version
 from warner.collector.live.publisher import FACT, LivePublisher
 from warner.collector.live.state import Step
+from warner.studies.study import Study
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Status:
     changed: Deed | None  # when it was opened or closed by hand or by its date, the last time
     people: int  # who are counted
     published: int  # of them, in the last published step
+    planned: int | None  # as the study states it; None where it does not
     refused: Mapping[str, int]  # {reason: requests}
     last_report: str | None  # a minute of UTC; None where it is not known
     copied: Deed | None  # the last backup of a file
@@ -56,6 +58,8 @@ class Status:
             name: int(data[name]) for name in ("people", "published", "store_bytes", "servers")
         }
         free = None if data["free_bytes"] is None else int(data["free_bytes"])
+        # An older collector does not say what is planned.
+        planned = None if data.get("planned") is None else int(data["planned"])
         deeds = {
             name: None if data[name] is None else Deed(**{k: str(v) for k, v in data[name].items()})
             for name in ("changed", "copied")
@@ -63,7 +67,7 @@ class Status:
         refused = {str(name): int(count) for name, count in data["refused"].items()}
         last = None if data["last_report"] is None else str(data["last_report"])
         texts = {name: str(data[name]) for name in ("survey", "engine", "version")}
-        more: dict[str, Any] = {**numbers, **texts, **deeds}
+        more: dict[str, Any] = {**numbers, **texts, **deeds, "planned": planned}
         return cls(**more, refused=refused, last_report=last, free_bytes=free)
 
     def lines(self) -> Iterator[str]:
@@ -78,7 +82,8 @@ class Status:
             before = "" if changed.what == survey else f"{survey}, "
             survey = f"{before}{changed.what} {_said(changed)}"
         yield "Survey", survey
-        yield "People", f"{self.people:,} counted, {self.published:,} published"
+        planned = "" if self.planned is None else f", {self.planned:,} planned"
+        yield "People", f"{self.people:,} counted, {self.published:,} published{planned}"
         unknown = "not known: a server knows only of reports since its start"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
@@ -114,8 +119,8 @@ def _size(count: float) -> str:
     return f"{count:.0f} B" if units[0] == "B" else f"{count:.1f} {units[0]}"
 
 
-def status_of(collector: Collector, live: LivePublisher | None = None) -> Status:
-    """The state of a collector; ``live`` is its live page, where a server runs."""
+def status_of(study: Study, collector: Collector, live: LivePublisher | None = None) -> Status:
+    """The state of a study's collector; ``live`` is its live page, where a server runs."""
     if live is None:
         step = collector.remembered(FACT)
         published = 0 if step is None else Step.from_bytes(step).n
@@ -132,6 +137,7 @@ def status_of(collector: Collector, live: LivePublisher | None = None) -> Status
         changed=changed[-1] if changed else None,
         people=people,
         published=published,
+        planned=study.collect.planned,
         refused=dict(refused),
         last_report=last,
         copied=copied[-1] if copied else None,

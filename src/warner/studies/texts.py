@@ -456,6 +456,7 @@ class Collect:
 
     Attributes:
         people: n, the planned number of people.
+        planned: n where the study states it, else None.
         opens: when the survey opens, with its offset from UTC; None: as soon as it is served.
         closes: when it closes; None: when its owner closes it.
         step: B, the number of reports after which a new result is published.
@@ -477,6 +478,7 @@ class Collect:
     """
 
     people: int = PEOPLE
+    planned: int | None = None
     opens: datetime | None = None
     closes: datetime | None = None
     step: int = _FEWEST_IN_A_STEP
@@ -511,7 +513,7 @@ class Collect:
             stated["tokens"] = Tokens(**{**tokens, "keys": tuple(tokens["keys"])})
         people = stated.get("people", PEOPLE)
         usual = min(people, max(_FEWEST_IN_A_STEP, math.ceil(people / _STEPS)))
-        return cls(**{"step": usual, **stated})
+        return cls(**{"step": usual, "planned": stated.get("people"), **stated})
 
 
 def collect_problems(table: Any) -> list[Problem]:

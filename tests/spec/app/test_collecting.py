@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -67,7 +68,11 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     made, url = web
     report_file()
     sent = run("collect", "push", "reports.parquet", url + "/")
-    assert sent.exit_code == 0 and "2,300 reports were accepted" in sent.stderr
+    assert sent.exit_code == 0 and "2,300 reports were accepted. Each" in sent.stderr
+    command = sent.stderr.rpartition("run: warner ")[2].split()
+    assert command == f"collect status STUDY --server {url} --token-file token.txt".split()
+    Path("token.txt").write_text(made.token)
+    assert run(*("study.toml" if word == "STUDY" else word for word in command)).exit_code == 0
     # Without the token the rate is used up; with it the same file is taken again and not counted.
     limited = run("collect", "push", "reports.parquet", url)
     assert limited.exit_code == 1 and "too_many" in limited.stderr and "token" in limited.stderr
@@ -77,10 +82,8 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     for more in ([], ["--start", "2000"]):
         again = run("collect", "push", "reports.parquet", url, "--token-file", "token", *more)
         assert again.exit_code == 0, again.output
-    assert "300 reports were accepted" in again.stderr
-    command = again.stderr.rpartition("run: warner ")[2].split()
-    assert command == f"collect status STUDY --server {url} --token-file token".split()
-    assert run(*("study.toml" if word == "STUDY" else word for word in command)).exit_code == 0
+        assert "accepted: 0 new, and " in again.stderr
+    assert "300 reports were accepted: 0 new, and 300 that had been counted before" in again.stderr
     assert made.collector.n == PEOPLE
     made.live.look()
     pulled = run("collect", "pull", url, "-o", "pulled.json", "--token-file", "token")
@@ -218,6 +221,33 @@ def test_a_file_of_another_week_is_not_sent_and_is_noticed_when_it_is_counted(
     assert sent.exit_code == 0 and made.collector.n == PEOPLE
 
 
+def test_with_the_token_push_says_how_many_are_new_and_warns_of_more_than_planned(
+    web: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a file of another survey without a word, and the count before the last refresh."""
+    made, url = web
+    pushed = ("collect", "push", "reports.parquet", url, "--token-file", "token")
+    report_file()
+    made.collector.submit(made.collector.format.parse(made.body(7))).result()
+    monkeypatch.setattr(remote.time, "sleep", lambda seconds: made.live.look())
+    first = run(*pushed)
+    assert "2,300 reports were accepted: 2,300 new, and 0 that had" in first.stderr
+    assert "WARNING: 2,307 people are counted now, and the study planned 100." in first.stderr
+    again = run(*pushed)
+    assert "2,300 reports were accepted: 0 new, and 2,300 that had" in again.stderr
+    assert "WARNING: 2,307 people are counted now" in again.stderr
+    state = Status.from_json(
+        run(
+            "collect", "status", "study.toml", "--json", *pushed[4:], "--server", url
+        ).stdout.encode()
+    )
+    assert (state.people, state.planned) == (2307, 100)
+    monkeypatch.setattr(Remote, "status", lambda self: replace(state, planned=2307))
+    assert "\n2,307 people are counted now, and the study planned 2,307." in run(*pushed).stderr
+    monkeypatch.setattr(Remote, "status", lambda self: replace(state, planned=None))
+    assert "\n2,307 people are counted now.\n" in run(*pushed).stderr
+
+
 def test_only_titles_in_one_language_are_compared(tmp_path: Path) -> None:
     """Rejects a refusal because a language, or a title at all, was added or left out."""
     study = Study.parse(TEXT)
@@ -253,6 +283,8 @@ def test_replies_that_are_lost_do_not_count_twice(
     monkeypatch.setattr(Remote, "_ask", losing)
     sent = run("collect", "push", "reports.parquet", url, "--token-file", "token")
     assert sent.exit_code == 0 and not lost
+    # Reports whose reply was lost look counted before, so nothing is said of them.
+    assert "Each report counts once" in sent.stderr and " new, " not in sent.stderr
     assert made.collector.n == PEOPLE
 
 

@@ -23,7 +23,7 @@ from warner.studies.study import Study
 
 KEYS = {
     "survey", "changed", "people", "published", "refused", "last_report", "copied", "engine",
-    "store_bytes", "free_bytes", "servers", "version",
+    "store_bytes", "free_bytes", "servers", "version", "planned",
 }  # fmt: skip
 MINUTE = r"20\d\d-\d\d-\d\d \d\d:\d\d"
 KEPT = 'keep_ids = "always"\n'
@@ -78,7 +78,7 @@ def test_a_running_server_says_it_to_the_owner_and_a_stopped_store_to_who_has_it
         web.live.look()
         second = lines(*where)
         assert re.fullmatch(f"closed {MINUTE} UTC, by the token of anna", second["Survey"])
-        assert second["People"] == "12 counted, 12 published"
+        assert second["People"] == "12 counted, 12 published, 100 planned"
         assert re.fullmatch(f"{MINUTE} UTC", second["Last report"])
         assert second["Refused"] == "1 malformed"
         assert re.fullmatch(f"{MINUTE} UTC, by the owner's token", second["Backup"])

@@ -602,7 +602,7 @@ def status(
             raise ArgumentError(shown_store(store, study), "is not there", None, remedy)
         try:
             with collecting(study, plan, store, ways) as collector:
-                answer = status_of(collector)
+                answer = status_of(plan, collector)
         except Refused as error:
             if error.name != "store_in_use":
                 raise
@@ -709,11 +709,13 @@ def push(
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
     remote = access.remote(url)
     upload.require_study(remote.study(), remote.url, allow_other_title)
+    before = None if remote.token is None else remote.status()
     sent = start
+    new: list[int | None] = []  # how many reports of each batch were not counted before
     with stage("sending", upload.n) as tell:
         try:
             for body, end in upload.bodies(start):
-                remote.send(body)
+                new.append(remote.send(body))
                 sent = end
                 tell(sent)
         except KeyboardInterrupt:
@@ -721,13 +723,31 @@ def push(
         except WarnerError as error:
             click.echo(_sent(sent, upload.n, isinstance(error, Later)), err=True)
             raise
-    status = shlex.join(["--server", remote.url, *access.given])
-    click.echo(
-        f"{plural(sent - start, 'report was', 'reports were')} accepted. Each report counts once, "
-        "even if it was sent before. To see how many people are counted in all, run: warner "
-        f"collect status STUDY {status}",
-        err=True,
-    )
+    accepted = f"{plural(sent - start, 'report was', 'reports were')} accepted"
+    if before is None or None in new:
+        status = shlex.join(["--server", remote.url, *access.given])
+        click.echo(
+            f"{accepted}. Each report counts once, even if it was sent before. To see how many "
+            f"people are counted in all, run: warner collect status STUDY {status}",
+            err=True,
+        )
+        return
+    n_new = sum(count or 0 for count in new)
+    old = f"{sent - start - n_new:,} that had been counted before"
+    click.echo(f"{accepted}: {n_new:,} new, and {old}.", err=True)
+    shown = remote.status_with(before.people + n_new)
+    _say_counted(max(shown.people, before.people + n_new), shown.planned)
+
+
+def _say_counted(people: int, planned: int | None) -> None:
+    """Say how many people are counted, and warn where more are than the study planned."""
+    counted = f"{plural(people, 'person is', 'people are')} counted now"
+    if planned is not None:
+        counted += f", and the study planned {planned:,}"
+    if planned is not None and people > planned:
+        click.echo(f"WARNING: {counted}. Was a file of another survey sent here?", err=True)
+    else:
+        click.echo(f"{counted}.", err=True)
 
 
 def _sent(sent: int, n: int, can_go_on: bool = True) -> str:

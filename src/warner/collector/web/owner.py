@@ -223,7 +223,9 @@ class OwnerPages(OwnerActions):
     async def _status(self, request: Request) -> Response:
         """How the collector is, for ``warner collect status``."""
         self._asker(request)
-        text = (await asyncio.to_thread(status_of, self._collector, self._live)).to_json()
+        text = (
+            await asyncio.to_thread(status_of, self._study, self._collector, self._live)
+        ).to_json()
         headers = {"cache-control": NOT_STORED, "content-type": "application/json"}
         return Response(text, headers=headers)
 

@@ -99,6 +99,14 @@ def test_reports_are_counted_once_and_a_repeat_gets_the_same_answer(
     assert {a.text for a in answers} == {'{"accepted":3}'}
     assert len({str(sorted(a.headers.items())) for a in answers}) == 1
     assert web.collector.n == 3
+    # The owner is told what anybody can ask of an id, of many reports at once.
+    of_owner = KIND | web.bearer
+    assert client.post("/reports", content=body, headers=of_owner).json() == {
+        "accepted": 3,
+        "new": 0,
+    }
+    more = client.post("/reports", content=web.body(2), headers=of_owner).json()
+    assert more == {"accepted": 2, "new": 2} and web.collector.n == 5
 
 
 @pytest.mark.parametrize("path", EVERY)
