@@ -528,6 +528,13 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
     tallies = parse_tallies(remote.tally(by), remote.url)
     everybody = tallies if by is None else parse_tallies(remote.tally(), remote.url)
     write_tallies(tallies, output)
+    n, planned = max(tally.n for tally in everybody.values()), remote.status().planned
+    if planned is not None and n > planned:
+        click.echo(
+            f"The study planned {plural(planned, 'person', 'people')}, and {n:,} are in the tally. "
+            "Was a file of another survey sent to the collector?",
+            err=True,
+        )
     in_groups = {name: tally.n for name, tally in tallies.items()}
     hidden = max(tally.n - in_groups.get(name, 0) for name, tally in everybody.items())
     if hidden > 0:
