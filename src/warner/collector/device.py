@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -32,17 +33,25 @@ from warner.mechanisms import Mechanism, Permanent
 from warner.reports.reports import Reports
 from warner.studies.study import Study
 
+_LOG = logging.getLogger(__name__)
+_OTHER_TITLE = (
+    "Nothing was sent: this device has sent answers to a study with the same questions, and a new "
+    "title makes no new study. To ask the same people every week, write [repeat], or name the week "
+    "in a public column of the study, where each report spends the epsilon again: see "
+    "docs/recipes/weekly.md"
+)
+
 
 class Device:
     """The device of one person: it sends the person's answers to a study, randomised, and once.
 
     Answers are randomised with the operating system's randomness, before anything is sent. The
     report is in the folder before it leaves, so that a lost reply or a crash leads to the same
-    bytes again, and never to a second report on the same answers. Once it has arrived, an empty
-    file stands in its place. The folder also keeps which questions were drawn for this person, and
-    the permanent reports of a study with ``[repeat]``, each with its key. Whoever deletes the
-    folder lets the person spend the epsilon again; whoever copies it with these reports can tell
-    on which answers the person has reported.
+    bytes again, and never to a second report on the same answers. Once it has arrived, a digest of
+    the study's title stands in its place. The folder also keeps which questions were drawn for this
+    person, and the permanent reports of a study with ``[repeat]``, each with its key. Whoever
+    deletes the folder lets the person spend the epsilon again; whoever copies it with these reports
+    can tell on which answers the person has reported.
 
     Args:
         study: the study that is collected, such as ``warner.Study.load("study.toml")``.
@@ -115,7 +124,9 @@ class Device:
 
         They are randomised at the first call. A later call sends the same bytes, whatever answers
         it has, until they have arrived. So a program may call it at every start. With ``[repeat]``
-        each round is sent once.
+        each round is sent once. A study with the same values, mechanisms and public columns is the
+        same study, whatever its title: to ask fresh questions every week, name the week in a public
+        column. A warning is logged where only the title is another one.
 
         Args:
             answers: {question: answer}, of items {item: "yes" or "no"}; None for no answer, where
@@ -143,11 +154,15 @@ class Device:
             if not note.exists():
                 self._keep(note, self._sealed(answers, public or {}, code))
             body = read_whole(note)
-            if not body:
+            title = hashlib.sha256(canonical(self._study.titles).encode()).hexdigest()
+            arrived = f"sent {title}".encode()
+            if not body or body.startswith(b"sent "):
+                if body not in (b"", arrived):  # folders of older programs do not name the title
+                    _LOG.warning(_OTHER_TITLE)
                 return "already"
             self._remote.send(body)
             # The bytes are no longer kept: they could show which report is of this device.
-            self._keep(note, b"")
+            self._keep(note, arrived)
             return "sent"
 
     def _require_code(self, code: str | None) -> None:

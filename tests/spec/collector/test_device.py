@@ -63,8 +63,29 @@ def test_answers_are_sent_once(tmp_path: Path) -> None:
         assert warner.Device(made.study, address(port), tmp_path / "her").send(ANSWERS) == "sent"
         assert made.collector.n == 2
     assert repr(device) == f"Device({address(port)})"
-    assert set(kept_files(folder).values()) == {b""}  # neither answers nor the report
+    # Neither answers nor the report: the lock, and a digest of the title.
+    assert sorted(map(len, kept_files(folder).values())) == [0, 69]
     assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, *folder.iterdir()))
+
+
+def test_a_study_with_only_another_title_is_said_to_be_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Rejects a new week in which devices send nothing, and nobody is told why."""
+    bodies: list[bytes] = []
+    monkeypatch.setattr(Remote, "send", lambda remote, body: bodies.append(body))
+
+    def send(text: str, **public: str) -> str:
+        device = warner.Device(warner.Study.parse(text), "https://a.example.org", tmp_path)
+        return device.send(ANSWERS, public)
+
+    next_week = SERVED.replace("Habits", "Habits, week 2")
+    assert send(SERVED) == "sent" and send(SERVED) == "already" and not caplog.records
+    assert send(next_week) == "already" and len(bodies) == 1
+    (record,) = caplog.records
+    assert "name the week in a public column of the study" in record.getMessage()
+    week = '[public.week]\nvalues = ["2026-W49", "2026-W50"]\n'
+    assert send(next_week + week, week="2026-W49") == "sent" and len(bodies) == 2
 
 
 def test_a_lost_reply_leads_to_the_same_bytes(
@@ -73,7 +94,7 @@ def test_a_lost_reply_leads_to_the_same_bytes(
     bodies: list[bytes] = []
     arrive = Remote.send
 
-    def lose(remote: Remote, body: bytes) -> int:
+    def lose(remote: Remote, body: bytes) -> int | None:
         bodies.append(body)
         if len(bodies) < 3:
             raise Later("unreachable", remote.url, "cannot be reached")
