@@ -244,7 +244,7 @@ def require_same_columns(
     for name, domain in ours.items():
         if domain != theirs[name]:
             rule = f"do not belong together: each declares the public column {name!r} differently"
-            remedy = "Use one study file for both"
+            remedy = "Write the same values in the same order in the study of each, and count again"
             raise MismatchError("tallies", rule, None, remedy)
 
 
