@@ -60,7 +60,7 @@ def show_estimate(
     Of more than ``most`` shares the largest are printed.
     """
     words = reports_in_words(str(result.attribute), parts or [])
-    many = {} if most is None else {"most": most}
+    many: dict[str, Any] = {} if most is None else {"most": most}
     show(*blocks(result, level, target, kind, words, **many), "")
 
 

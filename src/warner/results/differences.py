@@ -57,7 +57,15 @@ from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, group_table
 from warner.results.from_tally import GroupTable, is_of_groups, likelihood_data, side_by_side
 from warner.results.intervals import TARGETS, normal_quantile
-from warner.results.named_summaries import Named, bands, bands_of, has_bands, parse, summary_rows
+from warner.results.named_summaries import (
+    Named,
+    bands,
+    bands_of,
+    has_bands,
+    is_by_question,
+    parse,
+    summary_rows,
+)
 from warner.results.recommend import recommended_fit
 from warner.results.share_noise import covariance_of, student, variances_of
 from warner.results.solution import Solution, positions
@@ -497,8 +505,9 @@ def compare_groups(
         Differences: the group's number less that of the reference.
 
     Raises:
-        ArgumentError: no such group, a quantile outside (0, 1), or a single group; more than two
-            rounds of the same people, or their quantiles.
+        ArgumentError: no such group, a quantile outside (0, 1), or a single group; several
+            questions with many combinations and no ``attributes``; more than two rounds of the same
+            people, or their quantiles.
         ArgumentTypeError: a mean or a quantile of values that are no numbers.
         EmptyError: an estimate or a reference of fewer than two reports.
         MismatchError: groups on different domains, or of real and of simulated reports.
@@ -541,6 +550,11 @@ def compare_groups(
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
+    if attributes is None and b is None and is_by_question(samples[0].data):
+        asked_of = list(domain.attributes)
+        rule = f"must name a question: {' and '.join(asked_of)} have {domain.size:,} combinations"
+        remedy = f"For example compare_groups(tally, attributes=[{show(asked_of[0])}])"
+        raise ArgumentError("attributes", rule, None, remedy)
     has_design = any(s.data.survey is not None for s in samples)
     kind_of_number = _checked(of, domain, has_design)
     way = _way(kind_of_number, domain, has_design)

@@ -36,6 +36,7 @@ from warner.results.recommend import (
     advice,
     advice_to_keep_reports,
     estimator_of,
+    recommended,
     recommended_fit,
 )
 from warner.results.solution import Solution, Weights, marginal_estimate, same
@@ -120,21 +121,17 @@ class Estimate(Solution):
         from warner._core.table import MOST
         from warner.results import shown
 
-        if self.groups is not None:
-            return str(shown.numbers_of_groups(self) or self.table())
-        blocks = shown.blocks(self, most=MOST)
-        return "\n".join(b if isinstance(b, str) else b.text() for b in blocks)
+        most = None if self.groups is None else MOST
+        printed = shown.printed(self, MOST)
+        return "\n".join(b if isinstance(b, str) else b.text(most=most) for b in printed)
 
     def _repr_html_(self) -> str:
         from warner._core import html
-        from warner.results import shown, tables
+        from warner.results import shown
 
-        if self.groups is not None:
-            numbers = shown.numbers_of_groups(self)
-            return (numbers or tables.notebook_groups(self)).html()
-        blocks = shown.blocks(self, most=_MOST_IN_NOTEBOOK)
+        printed = shown.printed(self, _MOST_IN_NOTEBOOK, is_notebook=True)
         return "\n".join(
-            f"<p>{html.text(b)}</p>" if isinstance(b, str) else b.html() for b in blocks
+            f"<p>{html.text(b)}</p>" if isinstance(b, str) else b.html() for b in printed
         )
 
     def table(
@@ -191,6 +188,30 @@ class Estimate(Solution):
             return self
         rule, got = "has several groups of people", f"{len(self):,} groups"
         raise ArgumentError("estimate", rule, got, "Take one of them: result[key]")
+
+    @cached_property
+    def by_question(self) -> tuple[Estimate, ...]:
+        """Each of several questions from the reports about it, where a table would be long.
+
+        Nobody reads more than 12 combinations of answers, or numbers in bins with another answer.
+        It is empty for fewer, for a method that was named, for pooled groups, for a survey design,
+        and where the reports do not tell the questions apart.
+        """
+        from warner.results.named_summaries import is_by_question
+
+        is_whole = self.attribute is None and self.sums is None and self.pool == "none"
+        if not is_whole or self.data.survey is not None or not is_by_question(self.data):
+            return ()
+        if self.estimator != recommended(self.domain, self.data.channel):
+            return ()
+        questions = []
+        for axis, name in enumerate(self.domain.attributes):
+            if self.groups is not None:
+                table = self.groups.table.on_attributes([axis])
+                questions.append(_of_table(table, None, "none", None, [name]))
+            elif (data := self.data.on_attributes([axis])) is not None:
+                questions.append(replace(_of_one(data, None), attribute=name))
+        return tuple(questions)
 
     @property
     def doubt(self) -> str:

@@ -341,11 +341,7 @@ class GroupTable:
         whole = side_by_side(wholes)
         plausible = tested(totals, whole, "groups")
         parts = [side_by_side(of_group) if of_group else None for of_group in each]
-        # Of blocks of questions, the people who were asked some of these.
-        sizes = np.array([0 if data is None else data.n for data in parts], dtype=np.int64)
-        shares = np.zeros((len(keys), whole.domain.size))
-        filled = np.flatnonzero(sizes)
-        shares[filled] = _inverted([parts[g] for g in filled])
+        sizes, shares = _sizes_and_shares(parts, whole.domain.size)
         mechanisms = tuple(from_header(total.header) for total in totals)
         return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, mechanisms)
 
@@ -372,6 +368,15 @@ class GroupTable:
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
         used = (from_header(cells.tally.header),)
         return cls(cells.by, keys, sizes, shares, whole, parts, cells.plausibility, used, cells)
+
+    def on_attributes(self, axes: Sequence[int]) -> GroupTable:
+        """The table of some attributes that can be told apart, in this order."""
+        whole = self.whole.on_attributes(axes)
+        assert whole is not None
+        # A group of whom nobody was asked about these has no reports about them.
+        parts = tuple(None if data is None else data.on_attributes(axes) for data in self.parts)
+        sizes, shares = _sizes_and_shares(parts, whole.domain.size)
+        return replace(self, sizes=sizes, shares=shares, whole=whole, parts=parts)
 
     def position(self, key: Any) -> int | None:
         """The position of a group, by its public values or their text; None without one."""
@@ -508,11 +513,7 @@ def _of_cells(
         weights = rows / np.maximum(sizes * scale, 1)
         return sizes, np.ascontiguousarray(whole.channel.invert(weights).T)
     parts = _parts(list(tally.values()), total, whole, attributes)
-    sizes = np.array([0 if each is None else each.n for each in parts], dtype=np.int64)
-    shares = np.zeros((len(parts), whole.domain.size))
-    filled = np.flatnonzero(sizes)
-    shares[filled] = _inverted([parts[g] for g in filled])
-    return sizes, shares
+    return _sizes_and_shares(parts, whole.domain.size)
 
 
 def label(key: Key) -> str:
@@ -615,6 +616,18 @@ def _rows_are_counts(total: Tally) -> bool:
     """Whether a channel's rows have the same frequencies as the tally's own rows."""
     counts = from_header(total.header).channel_for(total)[1]
     return counts.shape == total.row_counts.shape and bool((counts == total.row_counts).all())
+
+
+def _sizes_and_shares(
+    parts: Sequence[LikelihoodData | None], size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The people (G,) of groups, and their unbiased estimates (G, K), 0 without reports."""
+    # Of blocks of questions, the people who were asked some of these.
+    sizes = np.array([0 if data is None else data.n for data in parts], dtype=np.int64)
+    shares = np.zeros((len(parts), size))
+    filled = np.flatnonzero(sizes)
+    shares[filled] = _inverted([parts[g] for g in filled.tolist()])
+    return sizes, shares
 
 
 def _inverted(parts: Sequence[LikelihoodData | None]) -> np.ndarray:

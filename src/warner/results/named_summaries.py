@@ -14,6 +14,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import meant
 from warner.domains import Domain
+from warner.estimators.base import LikelihoodData
 from warner.results import summaries
 from warner.results.intervals import at_every_look
 from warner.results.solution import Solution
@@ -102,12 +103,22 @@ def parse(text: str) -> tuple[Named, ...]:
 
 
 _MOST_BANDS = 12
+_MOST_TOGETHER = 12  # combinations of answers in a table
 
 
 def has_bands(domain: Domain) -> bool:
     """Whether values are numbers that are shown by bands: bins, or more than 12 numbers."""
     answered = domain.answered
     return answered.is_numeric and (answered.is_binned or answered.size > _MOST_BANDS)
+
+
+def is_by_question(data: LikelihoodData) -> bool:
+    """Whether each of several questions is shown by itself: of many combinations, or with bins."""
+    questions = (data.domain.attributes or {}).values()
+    is_long = data.domain.size > _MOST_TOGETHER or any(map(has_bands, questions))
+    if len(questions) < 2 or not is_long or data.channel.is_keyed:
+        return False
+    return all(data.on_attributes([axis]) is not None for axis in range(len(questions)))
 
 
 def bands_of(domain: Domain) -> tuple[Named, ...]:

@@ -36,9 +36,11 @@ from warner.results.tables import (
     about_paper,
     asked_in_words,
     design_effect_in_words,
+    estimate_table,
     explained,
     means,
     name_of,
+    notebook_groups,
     rows as rows_of_shares,
     tells_nothing,
     title,
@@ -53,11 +55,31 @@ SHRUNK = (
     "* This share was drawn towards the others, out of the interval that the reports of this "
     "answer alone would give."
 )
-_ALL = "To see all of them, add -o FILE.csv to the command, or use to_frame() in Python."
+_IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
 _MARK = Column("mark", "")  # of shrunk shares
+
+
+def printed(result: Any, most: int, is_notebook: bool = False) -> list[Table | str]:
+    """What ``print`` and a notebook show of an estimate, of one group of people or several."""
+    if result.by_question:
+        listed: list[Table | str] = []
+        for question in result.by_question:
+            listed += [*printed(question, most, is_notebook), ""]
+        names = list(map(visible, result.domain.attributes))
+        listed += [
+            f'To work with one question: warner.estimate(tally, attributes=["{names[0]}"]).',
+            f"For the {result.domain.size:,} combinations of {' and '.join(names)}, use table().",
+        ]
+        # Tables of groups have the warning of their questions, which are tested together.
+        is_warned = bool(result.doubt) and result.groups is None
+        return [*listed, *([f"WARNING: {result.doubt}"] if is_warned else [])]
+    if result.groups is None:
+        return blocks(result, most=most, all_rows="use to_frame()")
+    whole_table = notebook_groups if is_notebook else estimate_table
+    return [numbers_of_groups(result) or whole_table(result)]
 
 
 def blocks(
@@ -67,11 +89,13 @@ def blocks(
     kind: str | None = None,
     on_paper: tuple[str, str] = ("", ""),
     most: int = 1000,
+    all_rows: str = _IN_FILE,
 ) -> list[Table | str]:
-    """What a terminal, ``print`` and a notebook show of an estimate of one group of people.
+    """The tables and sentences of an estimate of one group of people.
 
     ``on_paper`` is what people reported by a design for paper, as a title, and what its card makes
-    them report. Of more than ``most`` shares the largest are shown.
+    them report. Of more than ``most`` shares the largest are shown; ``all_rows`` says how to see
+    all of them.
     """
     from warner.results.conditional import answered, key_rows
 
@@ -82,10 +106,11 @@ def blocks(
     every = marked(rows_of_shares(result, level, target, kind))
     if kind is None and is_by_bands(result):
         rows = band_rows(result, level, target)
-        notes = [about_bands(result)]
+        notes = [about_bands(result, all_rows)]
     else:
         # Nobody reads hundreds of combinations.
-        rows, notes = largest(every, min(most, _MOST_SHOWN) if result.domain.attributes else most)
+        fewer = min(most, _MOST_SHOWN) if result.domain.attributes else most
+        rows, notes = largest(every, fewer, all_rows)
     if rows:
         value, share, *others = columns_of(level, result, used)
         if names := list(result.domain.attributes or ()):
@@ -110,7 +135,8 @@ def blocks(
             )
         )
         if result.domain.nonresponse is not None:
-            shown.append(_table_of_answered(answered(result), level, target, looks, most))
+            given = answered(result)
+            shown.append(_table_of_answered(given, level, target, looks, most, all_rows))
     else:
         shown.append(title(result))
     numbers = _of_numbers(result, level, looks)
@@ -173,14 +199,16 @@ def mark_column(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     return [_MARK] if any(row.get("mark") for row in rows) else []
 
 
-def largest(rows: list[dict[str, Any]], most: int) -> tuple[list[dict[str, Any]], list[str]]:
+def largest(
+    rows: list[dict[str, Any]], most: int, all_rows: str
+) -> tuple[list[dict[str, Any]], list[str]]:
     """All rows, or the largest of more than ``most``, with a note that says so."""
     if len(rows) <= most:
         return rows, []
     # A table of thousands of lines takes long to draw, and nobody finds the largest in it.
     first = sorted(rows, key=lambda row: -row["estimate"])[: min(most, _MOST_SHOWN)]
     note = f"These are the {len(first)} largest of {len(rows):,} shares."
-    return first, [f"{note} {_ALL}"]
+    return first, [f"{note} To see all of them, {all_rows}."]
 
 
 def is_by_bands(result: Any) -> bool:
@@ -201,10 +229,10 @@ def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
     ]
 
 
-def about_bands(result: Any) -> str:
+def about_bands(result: Any, all_rows: str = _IN_FILE) -> str:
     """The sentence that says how many values the bands hold."""
     size = result.domain.size
-    return f"The {size:,} values are shown in bands. {_ALL}"
+    return f"The {size:,} values are shown in bands. To see all of them, {all_rows}."
 
 
 def about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -305,11 +333,11 @@ def numbers_of_groups(result: Any) -> Table | None:
 
 
 def _table_of_answered(
-    given: Answered, level: float, target: str, kind: str | None, most: int
+    given: Answered, level: float, target: str, kind: str | None, most: int, all_rows: str
 ) -> Table:
     """The share of people who answered, and the shares among them."""
     share = given.row(level, target, kind)
-    rows, notes = largest(marked(given.rows(level, target, kind)), most)
+    rows, notes = largest(marked(given.rows(level, target, kind)), most, all_rows)
     notes.append("Nothing is known of what people who did not answer would have said.")
     value, of_answers, *others = columns_of(level, given.estimate)
     columns = [value, replace(of_answers, title="of those who answered"), *others]

@@ -28,6 +28,7 @@ from warner import (
     MaximumLikelihood,
     Product,
     RandomizedResponse,
+    compare_groups,
     estimate,
     graphical_model,
 )
@@ -535,3 +536,41 @@ def test_association_is_refused_where_it_cannot_be_known() -> None:
     bits = warner.UnaryEncoding(DOMAIN, 2.0)
     known_by_sums = warner.estimate(bits.tally(bits.randomize(DOMAIN.decode(np.arange(24)))))
     refused(ArgumentError, "whole reports", known_by_sums.cramers_v, "sex", "age")
+
+
+def _plans_and_minutes(by: bool = False) -> warner.Tally:
+    """Reports of a plan and of minutes, in two regions or of all people."""
+    rng = np.random.default_rng(4)
+    plans, minutes = Categorical(["free", "pro"]), Interval(0, 240, bins=24)
+    app = warner.PerAttribute(
+        {"plan": RandomizedResponse(plans, 2.0), "minutes": warner.SquareWave(minutes, 2.0)}
+    )
+    people = {"plan": ["free", "pro", "free"] * 400, "minutes": [20.0, 90.0, 70.0] * 400}
+    region = {"region": ["east", "west"] * 600} if by else None
+    return app.tally(app.randomize(people, rng), region)
+
+
+@pytest.mark.parametrize("by", [False, True])
+def test_several_questions_with_many_combinations_are_each_printed_by_itself(by: bool) -> None:
+    """Rejects 50 of 48 combinations, or more, with intervals as wide as all there is."""
+    tally = _plans_and_minutes(by)
+    result = estimate(tally)
+    alone = [str(estimate(tally, attributes=[name])) for name in ("plan", "minutes")]
+    assert str(result).startswith("\n\n".join(alone))
+    assert "For the 48 combinations of plan and minutes, use table()." in str(result)
+    assert "median" in result._repr_html_() and "free, " not in result._repr_html_()
+    assert str(pickle.loads(pickle.dumps(result))) == str(result)
+    assert by or "These are combinations" in str(estimate(tally, "mle"))
+
+
+def test_few_combinations_of_labels_stay_in_one_table() -> None:
+    assert not estimate(_tally(_survey())).by_question
+
+
+def test_groups_of_several_questions_are_compared_by_a_question() -> None:
+    """Rejects rows of a plan with a minute, of which nobody learns anything."""
+    tally = _plans_and_minutes(by=True)
+    for groups in (tally, estimate(tally)):
+        refused(ArgumentError, "must name a question: plan and minutes", compare_groups, groups)
+    assert len(compare_groups(tally, attributes=["plan"]).rows()) == 2
+    assert len(compare_groups(tally, attributes=["plan", "minutes"]).rows()) == 48
