@@ -25,7 +25,14 @@ from warner._core.errors import ArgumentError, EmptyError
 from warner._core.extras import imported, pa, pq
 from warner._core.html import Bar
 from warner._core.names import Hinting, explained as with_hints
-from warner._core.text import decimals_of_percent, duration, number, outwards, visible
+from warner._core.text import (
+    decimals_of_number,
+    decimals_of_percent,
+    duration,
+    number,
+    outwards,
+    visible,
+)
 
 Row = Mapping[str, Any]
 
@@ -77,6 +84,7 @@ UNITS = {
     "half_width": Unit(lambda value, _: f"\N{PLUS-MINUS SIGN}{50 * value:.2g}"),  # in points
     "people": Unit(lambda value, _: number(value, 0)),
     "number": Unit(_plain),
+    "estimate": Unit(number),  # with the decimals that its interval warrants
     "epsilon": Unit(lambda value, _: f"{value:.4g}"),
     "probability": Unit(lambda value, _: "< 0.0001" if value < 1e-4 else f"{value:.4f}"),
     "times": Unit(lambda value, _: f"{value:.3g}", f"{_NB}times"),
@@ -148,6 +156,8 @@ class Column:
             low, high = self.ends
             ends = [(row[low], row[high]) for row in rows]
             widths = [b - a for a, b in ends if not (_is_missing(a) or _is_missing(b))]
+            if self.unit == "estimate":
+                return decimals_of_number(min(widths, default=1.0))
             return max(1, decimals_of_percent(widths))
         numbers = (row[self.key] for row in rows)
         largest = max((abs(v) for v in numbers if isinstance(v, float)), default=1.0)
@@ -167,6 +177,8 @@ class Column:
         unit = UNITS[self.unit]
         if self.unit in ("share", "points"):  # outwards, so that it stays at least as wide
             low, high = outwards(low, high, decimals + 2)
+        if self.unit == "estimate":
+            low, high = outwards(low, high, decimals)
         return f"{unit.write(low, decimals)} to {unit.write(high, decimals)}{unit.suffix}"
 
 

@@ -405,10 +405,11 @@ class Proposal:
         ]
         columns = [
             Column("epsilon", unit="number"),
-            Column("mechanism"),
+            Column("mechanism", priority=1),
             *self.columns_of_widths,
-            Column("people", f"people for {in_points(self.width)}", "people"),
-            Column("odds", "odds change at most", "times", priority=1),
+            # A sentence below says how many people the proposed epsilon needs.
+            Column("people", f"people for {in_points(self.width)}", "people", priority=2),
+            Column("odds", "odds change at most", "times"),
         ]
         title = f"{self.domain.size:,} values, {self.n:,} people"
         return Table(columns, rows, title=title)

@@ -162,8 +162,10 @@ def _group_products(
 
 
 def attribute_names(names: Any, allowed: Sequence[str]) -> list[str]:
-    """Check a list of names of attributes."""
-    if isinstance(names, str) or not isinstance(names, Sequence):
+    """Check a list of names of attributes, or one name."""
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, Sequence):
         remedy = f"For example {list(allowed[:2])}"
         raise ArgumentTypeError("attributes", "must be a list of names", kind(names), remedy)
     if not names or any(name not in allowed for name in names) or len(set(names)) < len(names):

@@ -240,11 +240,12 @@ def _title(
 def _in_words(method: str) -> str:
     """A method as a reader of a picture calls it.
 
-    >>> _in_words("MaximumLikelihood()"), _in_words("Inversion(constraint='norm-sub')")
-    ('maximum likelihood', "inversion (constraint='norm-sub')")
+    >>> _in_words("LogSpline()"), _in_words("Inversion(constraint='norm-sub')")
+    ('smoothed', "inversion (constraint='norm-sub')")
     """
     named = lambda match: re.sub("(?<=[a-z])(?=[A-Z])", " ", match[1]).lower() + " ("
     words = re.sub(r"([A-Z]\w+)\(", named, method).replace("bayes", "Bayes")
+    words = words.replace("log spline", "smoothed")
     return words.replace(" ()", "")
 
 
@@ -409,9 +410,12 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptio
             ).encode(y=f"{key}:Q")
         )
         caption += f", {look}: {_SERIES[key]}"
-    title = _title(
-        estimate, caption, options, "band", ", cut off at the edge in places" if cut else ""
-    )
+    more = ", cut off at the edge in places" if cut else ""
+    if available_kind(estimate, options.target, options.kind) == "posterior":
+        rough = estimate.rough_posterior
+        if rough is not None and rough.heaps:  # the model of the intervals has heaps there
+            more += "; wider at round numbers, which more people may give"
+    title = _title(estimate, caption, options, "band", more)
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=240)
 
 

@@ -1,8 +1,9 @@
-"""Charts of groups: their shares, one panel for each value, and the forest of their differences."""
+"""Charts of groups: shares or numbers, a panel for each, and the forest of their differences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from warner._core.checks import integer
@@ -35,6 +36,7 @@ _MOST_GROUPS = 60  # with labels on one page
 _MOST_LINES = 6  # paths that can be told apart in one panel
 _PANEL = 200
 _ROW = 15  # pixels of a group
+_TITLE = 30  # characters of the title of a panel's axis
 
 
 def chart_of_groups(
@@ -69,6 +71,22 @@ def chart_of_groups(
     return _facets(rows, names, time, title or heading, caption, most)
 
 
+def chart_of_numbers(
+    estimate: Any, rows: Sequence[Mapping[str, Any]], level: float, title: str | None = None
+) -> Any:
+    """A chart of the mean and the median of each group, by the rows of their table."""
+    alt = require_altair()
+    data = [
+        {**row, "value": row["summary"]} for row in rows if row["measure"] in ("mean", "median")
+    ]
+    heading = f"Mean and median by {visible(', '.join(estimate.names))}"
+    heading += f": {estimate.attribute}" if estimate.attribute else ""
+    caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals of each group"
+    unit = textwrap.shorten(visible(estimate.attribute or "value"), _TITLE, placeholder=" ...")
+    axis = alt.Axis(tickCount=4, grid=True, title=unit)
+    return _facets(data, estimate.names, None, title or heading, caption, len(data), axis)
+
+
 def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
     """The indices of values that a caller names, each once."""
     listed = [values] if isinstance(values, str) else list(values)
@@ -88,8 +106,12 @@ def _facets(
     heading: str,
     caption: str,
     most: int,
+    axis: Any = None,
 ) -> Any:
-    """A panel for each value of the rows; of many, for those with the largest shares."""
+    """A panel for each value of the rows; of many, for those with the largest shares.
+
+    Numbers that are no shares have an ``axis`` of their own.
+    """
     values = list(dict.fromkeys(_shown_value(row["value"]) for row in rows))
     groups = list(dict.fromkeys(_group(row, names) for row in rows))
     labels = dict(zip(groups, apart(groups), strict=True))
@@ -112,11 +134,14 @@ def _facets(
         caption += f"; the {most} of {len(values)} values with the largest shares"
     order = {label: i for i, label in enumerate(labels.values())}
     data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
-    columns = min(3, len(shown))
-    # All panels have one axis of shares, so that they can be compared.
+    # Three panels in a line, or two where one would be left for the last line.
+    columns = 2 if len(shown) % 3 == 1 and len(shown) % 2 == 0 else min(3, len(shown))
+    # All panels have one axis, so that they can be compared.
     ends = [row[key] for row in data for key in ("estimate", "low", "high") if row[key] is not None]
     alt = require_altair()
-    scale = alt.Scale(domain=[min(0.0, *ends), max(ends)], nice=True)
+    start = min(0.0, *ends) if axis is None else min(ends)
+    scale = alt.Scale(domain=[start, max(ends)], nice=True, zero=axis is None)
+    axis = axis_of_shares(tickCount=4) if axis is None else axis
     panels = []
     for i, value in enumerate(shown):
         rows_of_value = [row for row in data if row["value"] == value]
@@ -124,7 +149,7 @@ def _facets(
             drawn = _lines(rows_of_value, time, ", ".join(n for n in names if n != time), scale)
         else:
             drawn = _dots_of_groups(
-                rows_of_value, [*labels.values()], scale, is_named=i % columns == 0
+                rows_of_value, [*labels.values()], scale, axis, is_named=i % columns == 0
             )
         panels.append(
             drawn.properties(
@@ -136,7 +161,7 @@ def _facets(
 
 
 def _dots_of_groups(
-    data: list[dict[str, Any]], groups: list[str], scale: Any, is_named: bool
+    data: list[dict[str, Any]], groups: list[str], scale: Any, axis: Any, is_named: bool
 ) -> Any:
     """Dots with bars, a row for each group; the panels of a line name the rows once."""
     alt = require_altair()
@@ -147,7 +172,7 @@ def _dots_of_groups(
         y = alt.Y("label:N", title=None, sort=groups, axis=folded_labels(labels=is_named))
         y = y.scale(domain=groups)
     base = alt.Chart(inline_data(data)).encode(y=y)
-    share = alt.X("estimate:Q", axis=axis_of_shares(tickCount=4), scale=scale)
+    share = alt.X("estimate:Q", axis=axis, scale=scale)
     bars = base.mark_rule(strokeWidth=1 if many else 2, color=QUIET).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=12 if many else 40, color=INK, opacity=1)
     height = 400 if many else step(groups, _ROW)

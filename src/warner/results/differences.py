@@ -298,12 +298,13 @@ class Differences(Tabular):
             *(Column(key) for key in ("group", "reference") if not is_one_pair),
             Column("value", self.noun),
             Column("estimate", unit=share),
-            Column("reference_estimate", "of reference", share),
+            Column("reference_estimate", "of reference", share, priority=1),
             Column("difference", unit=points),
             replace(interval, ends=("low", "high")),
             *alike,
-            Column("p", unit="probability"),
-            Column("p_holm", "p (Holm)", "probability", priority=1),
+            # Whoever reads one p-value of many rows has to read the corrected one.
+            Column("p", unit="probability", priority=2),
+            Column("p_holm", "p (Holm)", "probability"),
         ]
         rows: Sequence[dict[str, Any]] = self._rows
         if self.of == "numbers":  # means and shares have different units

@@ -144,11 +144,14 @@ class Estimate(Solution):
 
         Returns:
             Table: of :meth:`rows`; of :meth:`key_rows` or :meth:`means` where only these were
-            estimated. It prints itself, and has ``csv()``, ``html()``, ``latex()`` and ``typst()``.
+            estimated; of groups of many numbers, mean and quartiles of each group, if no kind is
+            named. It prints itself, and has ``csv()``, ``xlsx()``, ``html()``, ``latex()`` and
+            ``typst()``.
         """
-        from warner.results import tables
+        from warner.results import shown, tables
 
-        return tables.estimate_table(self, level, target, kind)
+        numbers = None if kind is not None else shown.numbers_of_groups(self, level, target)
+        return numbers or tables.estimate_table(self, level, target, kind)
 
     def __eq__(self, other: object) -> bool:
         """Estimates by one method from the same frequencies of reports are equal."""
@@ -881,8 +884,9 @@ class Estimate(Solution):
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
         Of groups it has one panel for each value, of two values for "yes" or else the last: groups
-        as dots with bars, or a line over time. A page (.html) has the numbers in a table below, and
-        follows the reader's dark mode.
+        as dots with bars, or a line over time. Of groups of many numbers it has their means and
+        medians, if no values, ``top`` or ``labels`` are named. A page (.html) has the numbers in a
+        table below, and follows the reader's dark mode.
 
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
@@ -910,10 +914,14 @@ class Estimate(Solution):
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
+        from warner.results import shown, tables
         from warner.results.charts import chart, numbers, received
-        from warner.results.charts_of_groups import chart_of_groups
+        from warner.results.charts_of_groups import chart_of_groups, chart_of_numbers
         from warner.results.drawing import save
 
+        named = self if title is None else replace(self, attribute=title)
+        is_of_values = any(each is not None for each in (top, values, labels))
+        summaries = None if is_of_values else shown.numbers_of_groups(named, level, target)
         if self.groups is not None:
             if truth is not None:
                 rule, remedy = (
@@ -922,15 +930,17 @@ class Estimate(Solution):
                 )
                 raise ArgumentError("truth", rule, None, remedy)
             choice("reports of groups", reports, (False,))
-            picture = chart_of_groups(self, level, target, top, values, title, labels)
+            if summaries is not None:
+                picture = chart_of_numbers(self, summaries.rows, level, title)
+            else:
+                picture = chart_of_groups(self, level, target, top, values, title, labels)
         else:
             choice("values of one group", values, (None,))
             truths = None if truth is None else [truth]
             texts = None if labels is None else [labels]
             picture = chart([self], truths, level, target, top, title, None, reports, texts)
         if path is not None:
-            named = self if title is None else replace(self, attribute=title)
-            table = named.table(level, target)
+            table = summaries or tables.estimate_table(named, level, target)
             save(
                 picture, path, [numbers(table, truth, received(self) if reports else None, labels)]
             )
@@ -1076,9 +1086,10 @@ def estimate(
     return replace(result, attribute=_name_of(attributes), plausibility=plausible)
 
 
-def _name_of(attributes: Sequence[str] | None) -> str | None:
+def _name_of(attributes: str | Sequence[str] | None) -> str | None:
     """The name of an estimate of some attributes: of one of them, for the titles of tables."""
-    return attributes[0] if attributes is not None and len(attributes) == 1 else None
+    listed = [attributes] if isinstance(attributes, str) else attributes or []
+    return listed[0] if len(listed) == 1 else None
 
 
 def _warned(result: Estimate, named: Estimator | None) -> Estimate:

@@ -17,7 +17,13 @@ from warner._core.text import (
     visible,
 )
 from warner.estimators.base import Status
-from warner.results.intervals import DESIGN_EFFECT, at_every_look, available_kind, share_columns
+from warner.results.intervals import (
+    DESIGN_EFFECT,
+    at_every_look,
+    available_kind,
+    interval_column,
+    share_columns,
+)
 from warner.results.linear_limits import UnbiasedShares
 from warner.results.named_summaries import (
     Named,
@@ -304,10 +310,11 @@ def summaries_shown(
     return table_of_summaries(rows, level, notes, title(result))
 
 
-def numbers_of_groups(result: Any) -> Table | None:
+def numbers_of_groups(result: Any, level: float = 0.95, target: str = "population") -> Table | None:
     """Mean and quartiles of each group that is estimated alone, where single shares say little."""
-    statuses = {status.name for status in result.groups.statuses}
-    if not has_bands(result.domain) or statuses != {"ALONE"}:
+    if result.groups is None or not has_bands(result.domain):
+        return None
+    if {status.name for status in result.groups.statuses} != {"ALONE"}:
         return None
     rows: list[dict[str, Any]] = []
     for key in result:
@@ -315,19 +322,22 @@ def numbers_of_groups(result: Any) -> Table | None:
         if not _has_summaries(group):
             return None
         public = dict(zip(result.names, key, strict=True))
-        for row in _of_numbers(group, 0.95, None):
-            rows.append({**public, **with_figures(row), "value": row["text"], "n": group.n})
+        for row in summary_rows(group, applicable(group.domain, _NUMBERS), level, target):
+            names = {"summary": row["text"], "measure": row["summary"], "reports": group.n}
+            rows.append({**row, **public, **names})
     columns = [
         *(Column(name) for name in result.names),
-        Column("value", "summary"),
-        Column("figure", "estimate", "number"),
-        Column("limits", "95 % interval", "number"),
-        Column("n", "reports", "people", priority=1),
+        Column("summary"),
+        Column("measure", unit="data"),
+        Column("estimate", unit="estimate"),
+        interval_column(level, "estimate"),
+        Column("reports", unit="people", priority=1),
     ]
     notes = [
         about_combinations(result),
-        about_intervals("own", "population"),
+        about_intervals("own", target),
         f"Of {result.domain.size:,} values, single shares say little. To see them, use to_frame().",
+        f"WARNING: {result.doubt}" if result.doubt else "",
     ]
     return Table(columns, rows, notes, title(result), result.data.simulated)
 

@@ -504,3 +504,17 @@ def test_a_choice_of_the_largest_differences_is_said_not_to_be_accounted_for() -
 
 def _captions(differences: Any, top: int | None) -> list[str]:
     return list(differences.plot(top=top).to_dict()["title"]["subtitle"])
+
+
+def test_groups_of_many_numbers_are_drawn_as_mean_and_median() -> None:
+    """Rejects panels of a dozen bins, as it was."""
+    rng = np.random.default_rng(1)
+    wave = warner.SquareWave(Interval(0, 240, bins=48), 2.0)
+    wards = {"ward": ["north", "south"] * 400}
+    result = warner.estimate(wave.tally(wave.randomize([30.0, 140.0] * 400, rng), wards))
+    panels = result.plot().to_dict()["concat"]
+    assert [panel["title"]["text"] for panel in panels] == [["mean"], ["median"]]
+    assert len(result.plot(values=[2.5]).to_dict()["vconcat"]) == 1
+    subtitle = result["north",].plot().to_dict()["vconcat"][0]["title"]["subtitle"]
+    assert "; smoothed" in subtitle[0]
+    assert "wider at round numbers" in " ".join(" ".join(subtitle).split())

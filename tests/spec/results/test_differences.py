@@ -375,3 +375,13 @@ def test_rounds_of_the_same_people_have_two_intervals() -> None:
         of=0.5,
         same_people=True,
     )
+
+
+def test_a_narrow_table_keeps_the_corrected_p() -> None:
+    coin = RandomizedResponse(Categorical(["never", "sometimes", "often"]), 3.0)
+    groups = {
+        f"the region in the {way}": coin.tally(coin.reports([0, 1, 2] * n))
+        for way, n in (("north", 9), ("south", 7), ("east", 8))
+    }
+    shown = str(compare_groups(groups))
+    assert "p (Holm)" in shown and "No room for the columns: p." in shown

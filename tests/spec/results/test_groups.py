@@ -706,4 +706,8 @@ def test_groups_of_many_numbers_are_printed_as_mean_and_quartiles() -> None:
     means = {row[0]: float(row[2]) for row in map(str.split, shown.splitlines()) if "mean" in row}
     assert means == pytest.approx({w: result[w].mean() for w in ("north", "south")}, abs=1)
     assert shown.count("median") == 2 and "to_frame()" in shown
-    assert "median" in result._repr_html_()
+    assert "median" in result._repr_html_() and str(result.table()) == shown
+    rows = result.table().rows
+    assert [row["measure"] for row in rows[:3]] == ["mean", "quantile:0.25", "median"]
+    assert rows[0]["low"] < rows[0]["estimate"] < rows[0]["high"]
+    assert len(result.table(kind="score").rows) == 96 == len(result.rows())
