@@ -43,8 +43,8 @@ __all__ = [name for name in _names if name not in (*_PACKAGES, *_ROOMS)]
 
 
 def __dir__() -> list[str]:
-    """The public names. Modules that Python sets as attributes while it imports are left out."""
-    return sorted([*__all__, "__version__"])
+    """The public names and packages, without modules that Python sets while it imports."""
+    return sorted([*__all__, *_PACKAGES, "__version__"])
 
 
 def _frame_of_reports(data: _Any) -> _ForeignTable | None:

@@ -492,7 +492,7 @@ def compare_groups(
         level: the coverage of each interval, in [0.5, 1).
         target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
         attributes: for groups whose tallies are of several attributes, the names of those that
-            are compared, as for :func:`warner.estimate`.
+            are compared, or one name, as for :func:`warner.estimate`.
         names: what the two groups are called, where ``a`` and ``b`` are estimates.
         weights, cluster, strata, by: of a survey, the public columns of the tally ``a`` that say
             how people were drawn, and those of groups, as for :func:`warner.estimate`. Groups can

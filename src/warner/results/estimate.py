@@ -972,7 +972,7 @@ def estimate(
             such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`. Pooled groups take none.
         attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
-            distribution is estimated, in this order; None for all.
+            distribution is estimated, in this order, or one name; None for all.
         values: a list of the values that are possible; ``"reported"`` for those that some report
             names; None for all. Other values have share 0 by assumption, and are not in the
             estimate. Not for groups. See below.
