@@ -26,6 +26,7 @@ from warner.results.shown import (
     is_by_bands,
     mark_column,
     marked,
+    numbers_as_labels,
     with_figures,
 )
 from warner.results.tables import (
@@ -53,15 +54,18 @@ def show_estimate(
     target: str,
     kind: str | None = None,
     parts: Sequence[Tally] | None = None,
-    most: int | None = None,
+    top: int | None = None,
+    is_recommended: bool = False,
 ) -> None:
     """Print an estimate; ``parts`` are the tallies, where they are known.
 
-    Of more than ``most`` shares the largest are printed.
+    Of more than ``top`` shares the largest are printed. Where nobody named the method or the kind
+    of intervals, those of numbers are estimated as those of labels.
     """
     words = reports_in_words(str(result.attribute), parts or [])
-    many: dict[str, Any] = {} if most is None else {"most": most}
-    show(*blocks(result, level, target, kind, words, **many), "")
+    is_free = is_recommended and top is not None and kind is None
+    as_labels = numbers_as_labels(result) if is_free else None
+    show(*blocks(result, level, target, kind, words, top=top, as_labels=as_labels), "")
 
 
 def reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from warner import estimators
 from warner._core.table import Column, Table, as_text
 from warner._core.text import (
     decimals_of_number,
@@ -34,6 +35,7 @@ from warner.results.named_summaries import (
     parse,
     summary_rows,
 )
+from warner.results.recommend import advice
 from warner.results.solution import Solution
 from warner.results.tables import (
     PEOPLE,
@@ -62,6 +64,11 @@ SHRUNK = (
     "answer alone would give."
 )
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
+_AS_LABELS = (
+    "They are estimated as if the numbers were labels, so that neighbouring numbers may have very "
+    "different shares."
+)
+_IN_FILE_AS_LABELS = "add --method eb -o FILE.csv"
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
@@ -96,27 +103,34 @@ def blocks(
     on_paper: tuple[str, str] = ("", ""),
     most: int = 1000,
     all_rows: str = _IN_FILE,
+    top: int | None = None,
+    as_labels: Any = None,
 ) -> list[Table | str]:
     """The tables and sentences of an estimate of one group of people.
 
     ``on_paper`` is what people reported by a design for paper, as a title, and what its card makes
-    them report. Of more than ``most`` shares the largest are shown; ``all_rows`` says how to see
-    all of them.
+    them report. Of more than ``most`` shares the largest are shown, or the ``top`` that somebody
+    asks for; ``all_rows`` says how to see all of them. Of numbers these are single shares in place
+    of bands, of ``as_labels`` where it is given (:func:`numbers_as_labels`).
     """
     from warner.results.conditional import answered, key_rows
 
     if keys := key_rows(result, level, target):
         return [_table_of_keys(result, keys, level)]
-    used, looks = available_kind(result, target, kind), at_every_look(kind)
+    single = result if as_labels is None else as_labels
+    used, looks = available_kind(single, target, kind), at_every_look(kind)
     shown: list[Table | str] = []
-    every = marked(rows_of_shares(result, level, target, kind))
-    if kind is None and is_by_bands(result):
+    if top is None and kind is None and is_by_bands(result):
         rows = band_rows(result, level, target)
         notes = [about_bands(result, all_rows)]
     else:
+        every = marked(rows_of_shares(single, level, target, kind))
         # Nobody reads hundreds of combinations.
-        fewer = min(most, _MOST_SHOWN) if result.domain.attributes else most
-        rows, notes = largest(every, fewer, all_rows)
+        listed = min(most, _MOST_SHOWN) if result.domain.attributes else most
+        if single is result:
+            rows, notes = largest(every, listed, all_rows, top)
+        else:
+            rows, notes = largest(every, listed, _IN_FILE_AS_LABELS, top, _AS_LABELS)
     if rows:
         value, share, *others = columns_of(level, result, used)
         if names := list(result.domain.attributes or ()):
@@ -134,15 +148,15 @@ def blocks(
                     design_effect_in_words(result),
                     on_paper[1],
                     *about_paper(result),
-                    unusual_end(result),
+                    unusual_end(single),
                 ],
                 on_paper[0] or title(result),
-                explained=explained(result, used),
+                explained=explained(single, used),
             )
         )
         if result.domain.nonresponse is not None:
             given = answered(result)
-            shown.append(_table_of_answered(given, level, target, looks, most, all_rows))
+            shown.append(_table_of_answered(given, level, target, looks, most, all_rows, top))
     else:
         shown.append(title(result))
     numbers = _of_numbers(result, level, looks)
@@ -206,15 +220,16 @@ def mark_column(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 
 def largest(
-    rows: list[dict[str, Any]], most: int, all_rows: str
+    rows: list[dict[str, Any]], most: int, all_rows: str, top: int | None = None, about: str = ""
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """All rows, or the largest of more than ``most``, with a note that says so."""
-    if len(rows) <= most:
+    """All rows, or the largest of more than ``most``, or the ``top``, with a note that says so."""
+    if len(rows) <= (top or most):
         return rows, []
     # A table of thousands of lines takes long to draw, and nobody finds the largest in it.
-    first = sorted(rows, key=lambda row: -row["estimate"])[: min(most, _MOST_SHOWN)]
+    first = sorted(rows, key=lambda row: -row["estimate"])[: top or min(most, _MOST_SHOWN)]
     note = f"These are the {len(first)} largest of {len(rows):,} shares."
-    return first, [f"{note} To see all of them, {all_rows}."]
+    sentences = [note, about, f"To see all of them, {all_rows}."]
+    return first, [" ".join(filter(None, sentences))]
 
 
 def is_by_bands(result: Any) -> bool:
@@ -223,6 +238,17 @@ def is_by_bands(result: Any) -> bool:
     if not has_bands(result.domain) or not _has_summaries(result):
         return False
     return result.domain.nonresponse is None and size > len(bands(result.domain))
+
+
+def numbers_as_labels(result: Any) -> Any:
+    """The estimate of the single values of numbers shown by bands, which need not be smooth.
+
+    None of other values, and where a method for labels is advised against.
+    """
+    labels = estimators.EmpiricalBayes()
+    if result.sums is not None or not is_by_bands(result) or advice(labels, result.data):
+        return None
+    return replace(result, fit=labels.fit(result.data.for_fit()), estimator=labels)
 
 
 def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
@@ -343,11 +369,17 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
 
 
 def _table_of_answered(
-    given: Answered, level: float, target: str, kind: str | None, most: int, all_rows: str
+    given: Answered,
+    level: float,
+    target: str,
+    kind: str | None,
+    most: int,
+    all_rows: str,
+    top: int | None,
 ) -> Table:
     """The share of people who answered, and the shares among them."""
     share = given.row(level, target, kind)
-    rows, notes = largest(marked(given.rows(level, target, kind)), most, all_rows)
+    rows, notes = largest(marked(given.rows(level, target, kind)), most, all_rows, top)
     notes.append("Nothing is known of what people who did not answer would have said.")
     value, of_answers, *others = columns_of(level, given.estimate)
     columns = [value, replace(of_answers, title="of those who answered"), *others]

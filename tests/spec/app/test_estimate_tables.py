@@ -181,6 +181,42 @@ def test_the_largest_shares_alone_can_be_printed(
     assert "These are the 2 largest of 9 shares." in shown and "E4" not in shown
 
 
+def test_the_largest_single_numbers_can_be_printed_in_place_of_bands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a smooth estimate of codes, in which code 60 has no share."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    codes = warner.SubsetSelection(warner.Integers(1, 120), 2.0)
+    answers = rng.permutation([17] * 2400 + [90] * 1500 + [60] * 900 + [*range(1, 121)] * 10)
+    codes.tally(codes.randomize(answers, rng=rng)).save("t.json")
+    options = "estimate", "t.json", "--allow-simulated"
+    shown = run(*options, "--top", "3").stdout
+    assert [line.split()[0] for line in shown.splitlines()[3:6]] == ["17", "90", "60"]
+    assert "These are the 3 largest of 120 shares." in shown and "--method eb" in shown
+    assert "in bands" not in shown and "mean" in shown
+    of_labels = run(*options, "--method", "eb", "--top", "3").stdout
+    assert of_labels.splitlines()[3:6] == shown.splitlines()[3:6]
+    assert "in bands" in run(*options).stdout
+
+
+def test_more_than_fifty_of_the_largest_can_be_printed(tmp_path: Path) -> None:
+    domain = warner.Categorical([f"E{i:03}" for i in range(90)])
+    mechanism = warner.RandomizedResponse(domain, 6.0)
+    tally = mechanism.tally(mechanism.randomize(domain.labels * 9, np.random.default_rng(1)))
+    tally.save(tmp_path / "t.json")
+    shown = run("estimate", str(tmp_path / "t.json"), "--top", "70").stdout
+    assert "These are the 70 largest of 90 shares." in shown
+
+
+def test_the_largest_shares_are_of_all_people(tmp_path: Path) -> None:
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 2.0)
+    reports = coin.randomize(["no", "yes"] * 40, np.random.default_rng(1))
+    coin.tally(reports, by={"ward": ["a", "b"] * 40}).save(tmp_path / "t.json")
+    options = "estimate", str(tmp_path / "t.json"), "--allow-simulated", "--top", "1"
+    assert "Count all people together" in run(*options, ok=False).stderr
+
+
 def test_the_joint_shares_of_attributes_have_nonresponse(here_of_missing: Path) -> None:
     text = STUDY.format(mechanism="X", missing="answer")
     text = re.sub("(mechanism|epsilon) = .*\n", "", text)

@@ -410,9 +410,10 @@ class EstimateRequest:
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help="Print only this many shares, the largest ones. A picture (--plot) also has the sum of "
-    "the others; default: all, but 20 if there are more than 60 labels. With --plot and --by: the "
-    "number of panels. With --plot and --compare-groups: the number of differences in a panel.",
+    help="Print only this many shares, the largest ones; of numbers, such as codes, the shares of "
+    "single values in place of bands. A picture (--plot) also has the sum of the others; default: "
+    "all, but 20 if there are more than 60 labels. With --plot and --by: the number of panels. "
+    "With --plot and --compare-groups: the number of differences in a panel.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
@@ -576,7 +577,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
                 terminal.show(_table_of(result, request, summaries_of))
             elif question is None:
                 parts = flat.get(str(result.attribute))
-                show_estimate(result, level, target, kind, parts, request.top)
+                show_estimate(result, level, target, kind, parts, request.top, chosen is None)
             elif not i or ticked.get(str(estimates[i - 1].attribute)) != question:
                 items = [e for e in estimates[i:] if ticked.get(str(e.attribute)) == question]
                 show_items(question, items, level, target, kind)
@@ -667,12 +668,13 @@ def _estimate_each_group(
         raise ArgumentError("--plot", rule, None, f"Add --by {by}")
     if request.background:
         raise ArgumentError("--background", "does not go with a tally of groups")
-    if request.forged is not None:
-        rule, remedy = (
-            "does not go with a tally of groups",
-            "Count all people together: run warner tally without --by",
-        )
-        raise ArgumentError("--forged", rule, None, remedy)
+    for option, given in (("--forged", request.forged), ("--top", request.top)):
+        if given is not None:
+            rule, remedy = (
+                "does not go with a tally of groups",
+                "Count all people together: run warner tally without --by",
+            )
+            raise ArgumentError(option, rule, None, remedy)
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
@@ -757,7 +759,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             elif summaries_of.named(result):
                 terminal.show(_table_of(result, request, summaries_of))
             else:
-                show_estimate(result, level, target, kind, most=request.top)
+                show_estimate(result, level, target, kind, None, request.top, chosen is None)
 
     request.output.write(
         show,
