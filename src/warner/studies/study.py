@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -27,7 +27,7 @@ from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent
 from warner.mechanisms.composite import PerAttribute
-from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
+from warner.privacy.guarantees import LDP, Guarantee, add_up, compose, side_by_side
 from warner.reports.block_schema import block_name
 from warner.reports.public_columns import PublicColumn, warn_of_small_groups
 from warner.reports.reports import Reports
@@ -153,16 +153,15 @@ class Study(Hinting):
             check_design(self.design, self.public)
         log.refuse()
         if self._repeat is not None and self.budget is not None:
-            spent = add_up(
-                m.of_values().epsilon for m in self._mechanisms.values() if isinstance(m, Permanent)
-            )
+            permanents = [m for m in self._mechanisms.values() if isinstance(m, Permanent)]
+            spent = add_up(m.of_values().epsilon for m in permanents)
             if spent > self.budget:
                 rule = (
                     f"is exceeded: all rounds of all values spend up to {spent:.6g} together, if "
                     "people change all their answers, and return to earlier answers, in the same "
                     "rounds"
                 )
-                remedy = "Lower forever or values in [repeat], or raise the budget"
+                remedy = _of_fewer_rounds(permanents, self.budget)
                 raise broken(("budget",), rule, repr(self.budget), remedy)
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
@@ -275,7 +274,15 @@ class Study(Hinting):
             if math.isfinite(self.epsilon) and float(total) > budget:
                 spent = str(float(total))
             rule = f"is exceeded: the attributes spend {spent} together"
-            raise broken(("budget",), rule, repr(budget), "Lower an epsilon, or raise the budget")
+            remedy = "Lower an epsilon, or raise the budget"
+            is_alike = all(type(m.guarantee) is LDP for m in self.mechanisms.values())
+            if is_alike and len(parts) > 1 and self.rows_per_person == 1 and not self._joint:
+                remedy = (
+                    f"Divide the budget: write epsilon = {_divided(budget, len(parts))} for each "
+                    f"of the {len(parts)} questions. Or ask each person one of them, and write "
+                    f'[ask] with each = "one" and epsilon = {budget:g}'
+                )
+            raise broken(("budget",), rule, repr(budget), remedy)
         # The decimals 0.1 and 0.2 add up to 0.3, but their floats add up to more. Afterwards the
         # sum is at most the budget, both as the decimals written and as floats.
         spent_exactly = sum(Fraction(guarantee.epsilon) for guarantee in parts.values())
@@ -735,6 +742,31 @@ def _check_ask(data: Mapping[str, Any]) -> None:
             if name.casefold() == QUESTIONS:
                 rule = "cannot be a name beside [ask], where the reports of all questions have it"
                 raise broken((table, name), rule, None, "Rename it", f"{table}.{name}")
+
+
+def _divided(budget: float, count: int) -> str:
+    """A budget divided by a number, rounded down."""
+    return f"{math.floor(1e4 * budget / count) / 1e4:g}"
+
+
+def _of_fewer_rounds(permanents: Sequence[Permanent], budget: float) -> str:
+    """How people spend no more than a budget in all rounds: the ways, with their numbers."""
+    count, values = len(permanents), sum(mechanism.values for mechanism in permanents)
+    ways = (
+        f"Divide the budget: write forever = {_divided(budget, values)} in [repeat], and a smaller "
+        "epsilon for each question"
+    )
+    if count == 1:
+        return ways
+    if max(mechanism.of_values().epsilon for mechanism in permanents) <= budget:
+        ways += (
+            f". Or write a study for each of the {count} questions, and let each device draw one "
+            "of them when it is installed: forever can then stay"
+        )
+    return (
+        f'{ways}. Or ask each person one question a round, by [ask] with each = "one" in place of '
+        "[repeat]: each round then spends its epsilon again"
+    )
 
 
 def _check_repeat(data: Mapping[str, Any]) -> None:

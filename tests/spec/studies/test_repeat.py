@@ -58,6 +58,18 @@ def test_what_a_person_spends_is_said_of_all_rounds(tmp_path: Path) -> None:
 def test_the_budget_is_of_all_rounds_and_values() -> None:
     # Three values of one attribute, two of the other: 5 times 2.0.
     refused(StudyError, "all rounds of all values spend up to 10", _study, 9.9)
+    # The ways out are named with the numbers that make them fit.
+    said = refused(StudyError, r"forever = 1\.98 in \[repeat\]", _study, 9.9)
+    assert "a study for each of the 2 questions" in said and 'each = "one"' in said
+    text = TEXT.format(budget=9.9, mechanism="RandomizedResponse", more="")
+    assert Study.parse(text.replace("forever = 2.0", "forever = 1.98")).budget == 9.9
+
+
+def test_a_budget_of_one_round_names_the_ways_to_keep_it() -> None:
+    once, _ = TEXT.format(budget=0.7, mechanism="RandomizedResponse", more="").split("[repeat]")
+    said = refused(StudyError, "epsilon = 0.35 for each of the 2 questions", Study.parse, once)
+    assert '[ask] with each = "one" and epsilon = 0.7' in said
+    assert Study.parse(once.replace("epsilon = 0.5", "epsilon = 0.35")).epsilon <= 0.7
 
 
 def test_what_does_not_go_with_it() -> None:
