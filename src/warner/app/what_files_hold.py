@@ -26,7 +26,7 @@ from warner.app.terminal import plural, say
 from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
-from warner.mechanisms import Mechanism, from_header
+from warner.mechanisms import Mechanism, OneOf, from_header
 from warner.reports.public_columns import require_same_columns
 from warner.reports.tally import (
     TalliesOfGroups,
@@ -394,7 +394,7 @@ class Audited(NamedTuple):
     sizes: np.ndarray | None = None
     rounds: int = 1  # in how many the same people report, of a study
     served: Study | None = None  # the study, where the survey page asks it
-    spending: str = ""  # what a person spends in all, as a sentence, of a study
+    spending: str = ""  # what a person spends in all, and how sure that makes others, of a study
 
 
 def mechanisms_of(path: str) -> Audited:
@@ -416,8 +416,29 @@ def mechanisms_of(path: str) -> Audited:
     study = Study.load(path)
     mechanisms, most = grouped_mechanisms(study), study.rows_per_person
     served = None if study.collect.access is None else study
-    rounds, spending = study.rounds, study.spending
-    return Audited(mechanisms, False, most, study.public, None, rounds, served, spending)
+    spending = " ".join([study.spending, *_about_a_person(study)])
+    return Audited(mechanisms, False, most, study.public, None, study.rounds, served, spending)
+
+
+def _about_a_person(study: Study) -> list[str]:
+    """How sure somebody can be who sees all that a person sends; [] where rounds repeat."""
+    from warner.design.privacy_words import largest, of_a_person, of_guarantee
+    from warner.design.shuffling import protects_all_alike
+
+    rows, groups = study.rows_per_person, study.by_group.values()
+    once = [of_a_person(group.mechanisms, rows, 1)[0] for group in groups]
+    guarantees = [guarantee for guarantee in once if guarantee is not None]
+    if study.rounds > 1 or len(guarantees) < len(once):
+        return []
+    is_one = rows == 1 and all(len(group.mechanisms) == 1 for group in groups)
+    seen = "the report of a person" if is_one else "all reports of a person"
+    joint = [domain for group in groups for domain in group.domains.values() if domain.attributes]
+    if isinstance(draw := study.draw, OneOf) and max(map(len, draw.blocks)) == 1:
+        joint = []  # the report is about one of the answers
+    guarantee = largest(guarantees)
+    if is_one and (guarantee.is_metric or not protects_all_alike(guarantee)):
+        return []  # the audit of the question says it
+    return of_guarantee(guarantee, seen, bool(joint) or not is_one)
 
 
 def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:

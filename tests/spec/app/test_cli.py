@@ -104,7 +104,25 @@ def test_audit_says_on_any_screen_whom_a_mechanism_protects(tmp_path: Path) -> N
     study.write_text(UTILITY, encoding="utf-8")
     said = " ".join(run("audit", str(study)).stdout.split())
     assert "Only people with a sensitive answer are protected" in said
-    assert "A report can show an answer that is not sensitive." in said
+    assert said.count("A report can show an answer that is not sensitive.") == 1
+
+
+def test_audit_says_how_sure_the_reports_of_a_person_can_make_others(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    coin = '[attributes.{}]\nvalues = ["no", "yes"]\n'
+    two = "".join(map(coin.format, ("smokes", "drinks")))
+    asked = two.replace("]\n[", ']\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n[')
+    for text, words in (
+        (
+            f'[ask]\neach = "one"\nepsilon = 2.0\n{two}',
+            "the report of a person, can be at most 88.1",
+        ),
+        (f"{asked}mechanism = 'LocalHashing'\nepsilon = 2.0\n", "sets of answers"),
+        (f"{asked}mechanism = 'LocalHashing'\nepsilon = 2.0\n", "can be at most 95.3"),
+    ):
+        study.write_text(text, encoding="utf-8")
+        said = " ".join(run("audit", str(study)).stdout.replace("\N{NO-BREAK SPACE}", " ").split())
+        assert words in said, text
 
 
 def test_audit_reads_studies_reports_and_tallies(here: Path) -> None:
