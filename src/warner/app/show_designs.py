@@ -638,7 +638,8 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
     lines = ", ".join(f"{key} = {as_text(value)}" for key, value in planned.added.items())
     title = f"{attribute}: {values:,} values, {people}"
     table = proposal.table(planned.times, planned.among)
-    show(replace(table, notes=sentences(planned), title=title), f"Proposed: {lines}.")
+    notes = [*table.notes, *sentences(planned)]
+    show(replace(table, notes=notes, title=title), f"Proposed: {lines}.")
     if sizes:
         _show_groups(planned, sizes)
     show("")
@@ -675,14 +676,13 @@ def sentences(planned: PlannedAttribute) -> list[str]:
     proposal = planned.proposal
     best, share = proposal.best, 100 * proposal.share
     expected, level = best.expected, 100 * proposal.level
-    of = "the largest values, which" if proposal.domain.answered.is_ordered else "a value that"
     out = []
     if expected.share is None:
         out.append("Different shares can lead to the same reports: there will be no intervals.")
     else:
         out.append(
-            f"Expect a {level:.3g} % interval of {in_points(expected.share)} for the share of {of} "
-            f"{share:.3g} % of the people have."
+            f"Expect a {level:.3g} % interval of {in_points(expected.share)} for the share of "
+            f"{proposal.share_in_words}."
         )
         if share < 40:  # the variance of a share is largest at a half
             out.append(

@@ -633,6 +633,8 @@ def plan(
     Mechanisms whose reports say the same, such as randomised response and subset selection of one
     value, are compared once. The others are named in ``left_out``.
 
+    Simulations can take a minute: ``with warner.results.progress():`` shows how far they are.
+
     Args:
         domain: the values that can be answered.
         epsilon: budget in nats.

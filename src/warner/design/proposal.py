@@ -412,7 +412,17 @@ class Proposal:
             Column("odds", "odds change at most", "times"),
         ]
         title = f"{self.domain.size:,} values, {self.n:,} people"
-        return Table(columns, rows, title=title)
+        note = (
+            f"interval at {100 * self.share:.3g} %: how wide the {100 * self.level:.3g} % interval "
+            f"is for the share of {self.share_in_words}."
+        )
+        return Table(columns, rows, [note], title)
+
+    @property
+    def share_in_words(self) -> str:
+        """Of which answers the share is, whose interval is planned."""
+        of = "the largest values, which" if self.domain.answered.is_ordered else "a value that"
+        return f"{of} {100 * self.share:.3g} % of the people have"
 
     def __str__(self) -> str:
         return str(self.table())
@@ -520,6 +530,8 @@ def propose(
 
     ``propose(domain, n, epsilons=(0.5, 1, 2)).plot("people.svg")`` draws how the width depends on
     the number of people and on epsilon.
+
+    Numbers and places can take a minute: ``with warner.results.progress():`` shows how far it is.
 
     Shapes: share (0, 1), width (0, 1), theta (K,).
 

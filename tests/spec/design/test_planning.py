@@ -492,6 +492,7 @@ def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
 def test_the_people_of_a_width_have_that_width() -> None:
     found = propose(YES_OR_NO, 2000, 1.0)
     assert "1 (proposed)" in str(found) and "people for 10 points" in str(found)
+    assert "interval at 10 %: how wide the 95 % interval is" in str(found)
     needed = found.people(0.05)
     assert needed is not None
     assert found.widths(needed).share == pytest.approx(0.05, rel=0.02)
