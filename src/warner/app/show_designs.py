@@ -313,6 +313,21 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     )
 
 
+def about_differences(difference: float | None, are_drawn: bool) -> list[str]:
+    """Which option plans a difference, or of whom the people that it needs are a part."""
+    if difference is None:
+        return [
+            "Would a difference of 5 points between two groups or weeks be found? Add --difference "
+            "0.05, with the people of both groups together in --people."
+        ]
+    if not are_drawn:
+        return []
+    return [
+        "The people needed are people who are asked the question, a part of all who answer: see "
+        "the first table."
+    ]
+
+
 def _show_difference(ranking: Plan, share: float | None) -> None:
     """What the numbers of people are for, and what other budgets buy."""
     show(_about_difference(ranking, share))

@@ -107,6 +107,18 @@ def test_audit_says_on_any_screen_whom_a_mechanism_protects(tmp_path: Path) -> N
     assert said.count("A report can show an answer that is not sensitive.") == 1
 
 
+def test_a_plan_names_the_option_that_plans_a_difference(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    coins = "".join(f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in "abc")
+    study.write_text(f'[ask]\neach = "one"\nepsilon = 2.0\n{coins}', encoding="utf-8")
+    said = " ".join(run("plan", str(study), "--people", "300").stdout.split())
+    assert "Add --difference 0.05" in said
+    said = " ".join(
+        run("plan", str(study), "--people", "300", "--difference", "0.1").stdout.split()
+    )
+    assert "Add --difference" not in said and "a part of all who answer" in said
+
+
 def test_audit_says_how_sure_the_reports_of_a_person_can_make_others(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     coin = '[attributes.{}]\nvalues = ["no", "yes"]\n'

@@ -30,6 +30,7 @@ from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
     about_crowds,
+    about_differences,
     about_rounds,
     comments,
     people_of_blocks,
@@ -343,6 +344,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
             show_plan(title, plans[attribute], chosen[attribute], on_paper.get(attribute))
         if plans:
             terminal.explain(WEIGHT)
+        if len(on_paper) < len(plans):
+            terminal.show(*about_differences(choices["difference"], bool(draws)))
         terminal.show(*about_crowds(crowds, draft.study.public))
         if not draws and (gain := _gain(draft)) > 1:
             show_gain(gain, draft.study.epsilon)
