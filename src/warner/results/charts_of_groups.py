@@ -262,9 +262,9 @@ def forest(
         name = texts.get(row["name"], row["name"])
         panel, row["label"] = name, row["group"]
         if is_one_pair and row["is_share"]:
-            panel, row["label"] = f"{row['group']} less {row['reference']}", name
+            panel, row["label"] = f"{row['group']} minus {row['reference']}", name
         elif len({each["reference"] for each in rows}) > 1:
-            row["label"] = f"{row['group']} less {row['reference']}"
+            row["label"] = f"{row['group']} minus {row['reference']}"
         panels.setdefault(panel, []).append(row)
     about += _chosen(panels, most, differences.of == "shares", differences.noun)
     about += [f"people are {differences.drawn}"] if differences.drawn else []
@@ -314,7 +314,7 @@ def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, sca
     """The panel of one quantity; a dot is filled where the corrected p is small."""
     alt = require_altair()
     is_share = rows[0]["is_share"]
-    references = {row["reference"] for row in rows}
+    groups, references = ({row[key] for row in rows} for key in ("group", "reference"))
     keys = [key for key in ("low", "high", "low_if_kept", "high_if_kept") if key in rows[0]]
     shown = apart([visible(row["label"]) for row in rows])
     data = []
@@ -324,8 +324,9 @@ def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, sca
         data.append({**figures, "pair": label, "differs": differs})
     y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
     unit = "difference in percentage points" if is_share else "difference"
-    less = f"{unit} (group minus {references.pop()})" if len(references) == 1 else unit
-    x = alt.X("difference:Q", title=folded(visible(less), 2 * _PANEL // 6).split("\n"))
+    group = groups.pop() if len(groups) == 1 else "group"
+    measured = f"{unit} ({group} minus {references.pop()})" if len(references) == 1 else unit
+    x = alt.X("difference:Q", title=folded(visible(measured), 2 * _PANEL // 6).split("\n"))
     x = x.axis(grid=True).scale(scale if is_share else alt.Scale())
     base = alt.Chart(inline_data(data)).encode(y=y)
     zero = alt.Chart(inline_data([{"at": 0}])).mark_rule(color=INK, strokeWidth=1)

@@ -336,9 +336,12 @@ class Differences(Tabular):
 
     @property
     def about_test(self) -> str:
-        """The test in words; of several questions, which answers stand in the table."""
+        """The test in words; of several questions, which answers stand in the table.
+
+        "" of means and other numbers: groups with the same mean can have other shares.
+        """
         if self.test is not None:
-            return self.test.text
+            return self.test.text if self.of == "shares" else ""
         return (
             f'Of two answers, the table has "yes", or else the last one. p (Holm) allows for the '
             f"comparisons of all {self.domain.size} {self.noun}s."
@@ -407,7 +410,7 @@ class Differences(Tabular):
             lines.append(self._about_left_out)
         if self.simulated:
             lines.append("The reports are simulated.")
-        return "\n".join([*lines, self.about_test])
+        return "\n".join(filter(None, [*lines, self.about_test]))
 
     def to_json(self) -> dict[str, Any]:
         """The differences as JSON data."""

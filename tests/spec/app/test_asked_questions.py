@@ -476,7 +476,7 @@ def test_items_are_compared_in_one_table(tmp_path: Path) -> None:
     assert p["p_holm"].to_list() == pytest.approx([min(1.0, each) for each in expected])
     warn("estimate", "--compare-groups", *files, "--plot", str(tmp_path / "forest.json"))
     forest = (tmp_path / "forest.json").read_text()
-    assert all(f'"{item}"' in forest for item in shares) and "week2 less week1" in forest
+    assert all(f'"{item}"' in forest for item in shares) and "week2 minus week1" in forest
 
 
 def test_drawn_questions_with_two_answers_show_yes_or_the_last_answer(tmp_path: Path) -> None:

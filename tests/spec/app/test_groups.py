@@ -495,6 +495,11 @@ def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -
     assert data["differences"] == json.loads(json.dumps(expected.rows()))
     shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
     assert "before and after have the same shares: chi-square" in shown
+    # Means may agree where shares do not, so that the test would contradict the rows.
+    assert (
+        data["test"]
+        and "chi-square" not in run("estimate", *FILES, "--of", "mean", "--compare-groups").output
+    )
     run("estimate", *FILES, "-o", "out.csv", "--compare-groups")
     assert (
         Path("out.csv").read_text().startswith("attribute,group,reference,value,is_share,estimate")

@@ -486,7 +486,7 @@ def test_a_forest_of_numbers_has_a_panel_for_each_number_and_one_for_the_shares_
     shares = [str(row["value"]) for row in two.rows() if row["is_share"]]
     *numbers, last = picture["vconcat"]
     assert len(numbers) == len(values) - len(shares)
-    assert last["title"]["text"] == ["town less village"]
+    assert last["title"]["text"] == ["town minus village"]
     assert [row["pair"] for row in _data(last["layer"][1], {"data": picture.get("data")})] == shares
 
 

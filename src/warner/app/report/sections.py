@@ -604,7 +604,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
         "p (Holm) is the probability that chance alone gives a difference at least as large. It is "
         "corrected by Holm's method for the number of comparisons in this question."
     ]
-    if result.of == "shares":
+    if result.about_test:
         notes.append(result.about_test)
     notes.append(
         "Each difference is one estimate minus the other; its interval follows from both intervals."
