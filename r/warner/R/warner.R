@@ -109,7 +109,7 @@ tidied <- function(frame) {
   frame[c(names(frame)[before], shape, rest)]
 }
 
-BOUNDS <- c(estimate = "estimate", conf.low = "low", conf.high = "high")
+BOUNDS <- c(estimate = "estimate", std.error = "error", conf.low = "low", conf.high = "high")
 
 result <- function(command, frame, json) {
   structure(list(command = command, frame = frame, json = json), class = "warner")
@@ -125,12 +125,11 @@ rows_of_estimate <- function(each) {
   }
   if (identical(each$format, "warner-differences")) {
     columns <- c(group = "group", reference = "reference", term = "value", estimate = "difference",
-                 conf.low = "low", conf.high = "high", p.value = "p", p.adjusted = "p_holm")
+                 std.error = "error", conf.low = "low", conf.high = "high", p.value = "p", p.adjusted = "p_holm")
     return(frame(each$differences, columns, attribute = name))
   }
   group <- unlist(each$group)
   shares <- frame(each$shares, c(term = "value", BOUNDS, people_about = "people_about"))
-  if (length(each$unbiased)) shares$std.error <- entries(each$unbiased, "error")
   means <- frame(each$mean, BOUNDS)
   if (nrow(means)) means$term <- if (nrow(means) == 1) "mean" else paste("mean", seq_len(nrow(means)))
   all <- below(list(shares, means, frame(each$summaries, c(term = "text", BOUNDS))))
@@ -165,7 +164,7 @@ warner_regress <- function(reports, formula, ...) {
   if (inherits(formula, "formula")) formula <- paste(deparse(formula, 500L), collapse = " ")
   json <- run("regress", reports, options, formula)
   if (length(json$correlations)) {
-    pairs <- c(first = "first", term = "second", BOUNDS, std.error = "error")
+    pairs <- c(first = "first", term = "second", BOUNDS)
     return(result("regress", tidied(frame(json$correlations, pairs)), json))
   }
   columns <- c(y.level = "value", term = "covariate", estimate = "estimate", std.error = "error",

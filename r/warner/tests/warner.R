@@ -58,11 +58,14 @@ stopifnot(identical(as.data.frame(summaries)$term[14:15], c("mean", "share above
 # Groups, and their differences.
 apart <- suppressMessages(as.data.frame(warner_estimate("groups.json", by = "ward", only = "smokes")))
 stopifnot(identical(unique(apart$ward), c("north", 'the "south"')), nrow(apart) == 6)
+shell("estimate", "groups.json", "--by", "ward", "--only", "smokes", "-o", "apart.csv")
+near(apart$std.error, read.csv("apart.csv")$error)
+stopifnot(apart$std.error > 0)
 shell("estimate", "groups.json", "--compare-groups", "--only", "smokes", "-o", "differences.csv")
 differences <- suppressMessages(warner_estimate("groups.json", compare_groups = TRUE, only = "smokes"))
 written <- read.csv("differences.csv")
-near(as.data.frame(differences)[c("estimate", "conf.low", "p.value", "p.adjusted")],
-     written[c("difference", "low", "p", "p_holm")])
+near(as.data.frame(differences)[c("estimate", "std.error", "conf.low", "p.value", "p.adjusted")],
+     written[c("difference", "error", "low", "p", "p_holm")])
 
 # A regression.
 shell("regress", "reports.parquet", "smokes ~ ward", "-o", "fit.csv")

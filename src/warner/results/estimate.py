@@ -778,6 +778,8 @@ class Estimate(Solution):
             - ``"estimate"``: its share;
             - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
               bounds a share;
+            - ``"error"``: the standard error of the unbiased estimate; None where the interval is
+              not made of it, as of smooth numbers;
             - ``"people_about"``: the estimated number of people with this value, the share times
               n; of reports, where a person sent several; None where some people were asked a part
               of the attributes alone;
@@ -789,7 +791,7 @@ class Estimate(Solution):
 
             Of groups, one dict for each group and value: the public columns by name, ``"value"``,
             ``"estimate"`` (None where nothing is known of the group), ``"low"``, ``"high"``,
-            ``"reports"`` of the group, and ``"status"``.
+            ``"error"`` (None of pooled groups), ``"reports"`` of the group, and ``"status"``.
         """
         from warner.results import tables
 

@@ -19,7 +19,14 @@ from warner._core.special import ndtri
 from warner._core.table import Column
 from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
 from warner.metrics import project
-from warner.results.share_noise import ShareNoise, average, least_share, simultaneous, student
+from warner.results.share_noise import (
+    ShareNoise,
+    average,
+    least_share,
+    simultaneous,
+    student,
+    variances_of,
+)
 from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")
@@ -193,6 +200,21 @@ def available_kind(solution: Solution, target: str = "population", kind: str | N
     kind = default_kind(solution, target) if kind is None else str(with_plan(kind)[0])
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
+
+
+def standard_errors(
+    solution: Solution, target: str = "population", kind: str | None = None
+) -> np.ndarray:
+    """The standard errors (K,) of the unbiased estimates.
+
+    They are NaN where the intervals are not made of these estimates, as those of smooth numbers.
+    """
+    data = solution.data
+    is_shares = solution.fit.probabilities is not None
+    if not is_shares or available_kind(solution, target, kind) not in OF_REPORTS:
+        return np.full(data.domain.size, np.nan)
+    shares = project(data.channel.invert(data.weights))
+    return np.sqrt(np.maximum(variances_of(data, shares, target), 0.0))
 
 
 def score(
@@ -595,6 +617,11 @@ def share_row(
     return row if n is None or share is None else row | {"people_about": float(share * n)}
 
 
+def error_of_share(error: float) -> dict[str, float | None]:
+    """The entry of a row that says the standard error; None for NaN."""
+    return {"error": None if np.isnan(error) else float(error)}
+
+
 def effect_of_design(effect: float | None) -> dict[str, Any]:
     """The entry of a row that says the design effect; {} without a survey design.
 
@@ -626,6 +653,8 @@ def share_columns(level: float, counted: str | None = "people", kind: str = "") 
     ]
 
 
+# For files; in a terminal the interval says as much.
+STANDARD_ERROR = Column("error", "standard error", "data")
 DESIGN_EFFECT = Column("design_effect", "design effect", "times")
 
 

@@ -36,10 +36,12 @@ from warner.results.from_tally import GroupTable
 from warner.results.intervals import (
     TARGETS,
     effect_of_design,
+    error_of_share,
     interval,
     normal_quantile,
     score,
     share_row,
+    standard_errors,
     wald,
 )
 from warner.results.named_summaries import has_bands
@@ -573,11 +575,16 @@ class GroupAxis:
             about = {"reports": int(table.sizes[g]), "status": self.statuses[g].name.lower()}
             data = table.parts[g]
             effects = None if data is None or data.survey is None else data.design_effects
+            member = self.members[g] if self.members else None
+            errors = np.full(len(labels), np.nan)
+            if member is not None:
+                errors = standard_errors(member, target, kind)
             for x, value in enumerate(labels):
                 share = self.probabilities[g, x] if is_estimated else None
                 row = share_row(value, share, bounds[g, x])
                 effect = None if effects is None else effects[x]
-                rows.append({**public, **row, **about, **effect_of_design(effect)})
+                error = error_of_share(errors[x])
+                rows.append({**public, **row, **error, **about, **effect_of_design(effect)})
         return rows
 
     def solution(self, key: Any) -> Solution:

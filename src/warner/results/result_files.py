@@ -10,6 +10,7 @@ import numpy as np
 from warner._core.table import Column, Table
 from warner.results.intervals import (
     DESIGN_EFFECT,
+    STANDARD_ERROR,
     at_every_look,
     share_columns,
     share_row,
@@ -31,6 +32,10 @@ COLUMNS = {
     "estimate": "The share, or the number.",
     "low": "The lower end of the interval.",
     "high": "The upper end of the interval.",
+    "error": (
+        "The standard error of the unbiased estimate of the share. Empty for numbers, for groups "
+        "drawn towards others, and where the interval comes from a model of smooth numbers."
+    ),
     "people_about": (
         "About how many of the people who reported: the share times their number. Empty for "
         "numbers, and where some people were not asked all questions."
@@ -113,6 +118,7 @@ def _table(
     # The units of all columns that hold numbers, for the formats of files.
     of_shares = [column for column in share_columns(level) if column.unit != "bar"]
     units = {key: column.unit for column in of_shares for key in column.keys}
+    units[STANDARD_ERROR.key] = "share"
     units |= dict.fromkeys(("n", "level", "shrunk_from"), "number")
     units[DESIGN_EFFECT.key] = DESIGN_EFFECT.unit
     first, *others = (Column(name, unit=units.get(name, "text")) for name in COLUMNS)

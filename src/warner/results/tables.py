@@ -15,22 +15,22 @@ from warner._core.text import lead, visible
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
-from warner.metrics import project
 from warner.results.intervals import (
     DESIGN_EFFECT,
-    OF_REPORTS,
+    STANDARD_ERROR,
     TARGETS,
     at_every_look,
     available_kind,
     effect_of_design,
+    error_of_share,
     interval_column,
     intervals_of_table,
     normal_quantile,
     share_columns,
     share_row,
+    standard_errors,
     with_plan,
 )
-from warner.results.share_noise import variances_of
 from warner.results.solution import Solution
 
 _MOST_VALUES, _MOST_ROWS = 5, 100  # of groups in a notebook: values of each, rows in all
@@ -156,16 +156,18 @@ def rows(
     bounds, alone = intervals_of_table(solution, level, target, kind)
     survey = solution.data.survey
     effects = [None] * len(bounds) if survey is None else solution.data.design_effects
-    each = solution.domain.labels, solution.probabilities, bounds, alone, effects
+    errors = standard_errors(solution, target, kind).tolist()
+    each = solution.domain.labels, solution.probabilities, bounds, errors, alone, effects
     shares = zip(*each, strict=True)
     # Where most people were asked a part of the values, the share times n is no number of people.
     count = {"people_about": None} if asked_in_words(solution.data) else {}
     return [
         share_row(value, share, limits, solution.n)
         | count
+        | error_of_share(error)
         | {"shrunk_from": None if np.isnan(unbiased) else float(unbiased)}
         | effect_of_design(effect)
-        for value, share, limits, unbiased, effect in shares
+        for value, share, limits, error, unbiased, effect in shares
     ]
 
 
@@ -269,13 +271,10 @@ def to_json(
 
 def _unbiased(solution: Solution, target: str, kind: str | None) -> dict[str, Any]:
     """The unbiased estimates and their standard errors; {} where intervals are not made of them."""
-    if solution.fit.probabilities is None:
-        return {}
-    if available_kind(solution, target, kind) not in OF_REPORTS:
+    errors = standard_errors(solution, target, kind)
+    if np.isnan(errors).any():
         return {}
     shares = solution.data.channel.invert(solution.data.weights)
-    variances = variances_of(solution.data, project(shares), target)
-    errors = np.sqrt(np.maximum(variances, 0.0))
     each = zip(solution.domain.labels, shares.tolist(), errors.tolist(), strict=True)
     return {"unbiased": [{"value": v, "estimate": t, "error": error} for v, t, error in each]}
 
@@ -317,6 +316,7 @@ def estimate_table(
         columns = [
             *(Column(name) for name in result.names),
             *share_columns(level, None),
+            STANDARD_ERROR,
             Column("reports", unit="people", priority=1),
             *([] if are_alone else [Column("status", priority=2)]),
             *_of_design(result),
@@ -340,7 +340,7 @@ def estimate_table(
     notes = [about_intervals(used, target), _mean(result), tells_nothing(result, shares)]
     notes += [design_effect_in_words(result), *about_paper(result), *last]
     counted = None if asked_in_words(result.data) else "people"
-    columns = [*share_columns(level, counted, used), *_of_design(result), *shrunk]
+    columns = [*share_columns(level, counted, used), STANDARD_ERROR, *_of_design(result), *shrunk]
     return Table(columns, shares, notes, about, simulated, how)
 
 

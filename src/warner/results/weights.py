@@ -28,7 +28,15 @@ from warner._core.table import Table, Tabular
 from warner.metrics import project
 from warner.results.estimate import group_table
 from warner.results.from_tally import GroupTable, label
-from warner.results.intervals import TARGETS, holding, normal_quantile, share_columns, share_row
+from warner.results.intervals import (
+    STANDARD_ERROR,
+    TARGETS,
+    error_of_share,
+    holding,
+    normal_quantile,
+    share_columns,
+    share_row,
+)
 from warner.results.tables import reports_of
 
 _ROUNDS = 1000  # of raking
@@ -153,10 +161,12 @@ class WeightedEstimate(Tabular):
 
     def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """The shares as a table, as of :meth:`warner.Estimate.rows`."""
-        parts = zip(
-            self.domain.labels, self.probabilities, self.interval(level, target), strict=True
-        )
-        return [share_row(value, share, limits, self.n) for value, share, limits in parts]
+        limits_of, errors = self.interval(level, target), np.sqrt(self.variances(target))
+        parts = zip(self.domain.labels, self.probabilities, limits_of, errors, strict=True)
+        return [
+            share_row(value, share, limits, self.n) | error_of_share(error)
+            for value, share, limits, error in parts
+        ]
 
     def __repr__(self) -> str:
         return f"WeightedEstimate({len(self.keys)} groups, K={self.domain.size}, n={self.n})"
@@ -164,7 +174,8 @@ class WeightedEstimate(Tabular):
     def table(self, level: float = 0.95, target: str = "population") -> Table:
         """The rows as a table."""
         about, simulated = self.text, self.groups.whole.simulated
-        return Table(share_columns(level), self.rows(level, target), (), about, simulated)
+        columns = [*share_columns(level), STANDARD_ERROR]
+        return Table(columns, self.rows(level, target), (), about, simulated)
 
     @property
     def text(self) -> str:

@@ -136,6 +136,8 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert [panel["title"]["text"] for panel in picture["vconcat"]] == [["yes"]]
     table = Path("g.tex").read_text()
     assert "weighted by w\n" in table and r"\begin{tabular}" in table
+    assert "& standard error &" in table and "~times" not in table
+    assert "standard error" not in run(*only).stdout
     assert "2 groups, 240 reports, weighted by w\n" in run(*only).stdout
     assert "reference, weighted by w\n" in run(*only, "--compare-groups").stdout
     run(*only, "--compare-groups", "--plot", "d.json", "-o", "d.tex")

@@ -82,6 +82,7 @@ def test_an_estimate_is_json_and_frame_and_rows(tally: warner.Tally) -> None:
             "low",
             "high",
             "people_about",
+            "error",
             "shrunk_from",
         ]
     refused(ArgumentError, "backend", result.to_frame, "excel")
@@ -99,6 +100,20 @@ def test_json_has_unbiased_estimates_with_standard_errors() -> None:
     assert yes["value"] == "yes" and yes["estimate"] == pytest.approx(0.288333333, abs=1e-6)
     assert yes["error"] == pytest.approx(0.0318193829 * np.sqrt(1499 / 1500), rel=1e-5)
     assert no["error"] == pytest.approx(yes["error"])
+    # The rows have the same errors, of all people, of groups and of a survey with weights.
+    assert [row["error"] for row in result.rows()] == [no["error"], yes["error"]]
+    public = {"ward": ["n", "s"] * 750, "w": [1, 3] * 750}
+    tally = coin.tally(coin.reports(np.repeat([0, 1], [877, 623])), by=public)
+    for row in warner.estimate(tally.by("ward")).rows():
+        seen = 0.3 + 0.4 * row["estimate"]
+        assert row["error"] == pytest.approx(np.sqrt(seen * (1 - seen) / 750) / 0.4, rel=1e-3)
+    of_survey = warner.estimate(tally.by("w"), weights="w")
+    effect = of_survey.rows()[1]["design_effect"]
+    seen = 0.3 + 0.4 * of_survey.rows()[1]["estimate"]
+    assert of_survey.rows()[1]["error"] == pytest.approx(
+        np.sqrt(seen * (1 - seen) / 1500 * effect) / 0.4, rel=2e-3
+    )
+    assert warner.estimate(tally.by("ward"), pool="partial").rows()[0]["error"] is None
     smooth = warner.SquareWave(warner.Integers(0, 20), 1.0)
     assert "unbiased" not in warner.estimate(smooth.tally(smooth.randomize([3] * 99))).to_json()
 

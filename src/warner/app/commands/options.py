@@ -8,7 +8,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,6 +32,7 @@ from warner.app.what_files_hold import (
 )
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import MOST_PER_PERSON, Tally
+from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -253,7 +254,8 @@ class Output:
                 write_whole(path, table().xlsx() if ending == "xlsx" else table().parquet())
                 say_written(path)
             elif paper is not None and ending in ("tex", "typ"):
-                made = [each.latex() if ending == "tex" else each.typst() for each in paper()]
+                tables = map(_for_article, paper())
+                made = [each.latex() if ending == "tex" else each.typst() for each in tables]
                 write_text("\n\n".join(text.rstrip() for text in made) + "\n", path)
             else:
                 with shown_with(self.wide, self.explain):
@@ -264,6 +266,16 @@ class Output:
                         with contextlib.redirect_stdout(text):
                             show()
                         write_text(text.getvalue(), path)
+
+
+def _for_article(table: Table) -> Table:
+    """The same table with standard errors, and without the word times behind design effects."""
+    units = {STANDARD_ERROR: "share", DESIGN_EFFECT: "number"}
+    columns = [
+        replace(column, unit=units[column]) if column in units else column
+        for column in table.columns
+    ]
+    return replace(table, columns=columns)
 
 
 _ENDINGS = [".json", ".csv", ".xlsx", ".parquet"]
