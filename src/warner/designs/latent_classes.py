@@ -246,6 +246,10 @@ class SaidInGroups:
     def __len__(self) -> int:
         return len(self.word)
 
+    def shares(self) -> ClassShares:
+        """The shares of all people together, also from counts that no people make by chance."""
+        return self.design.estimate(self.counts(), trusted=True)
+
     def counts(self) -> list[dict[str, int]]:
         """How many people of each group said each word."""
         return [
@@ -460,6 +464,16 @@ class ClassShares(Tabular):
         return FitTest(surplus, degrees, float(scipy.special.chdtrc(degrees, surplus)))
 
     @property
+    def about_test(self) -> str:
+        """The test of the design in words; "" where there is none."""
+        test = self.fit_test
+        if test is None:
+            return ""
+        freedom = f"{test.degrees} degree{'s' * (test.degrees > 1)} of freedom"
+        statistic = f"chi-square {test.statistic:.3g} with {freedom}"
+        return f"Test of the design: {statistic}, p = {test.p:.3g}."
+
+    @property
     def _groups(self) -> list[int]:
         """The number of people in each group."""
         return [round(n) for n in self.profile.people.tolist()]
@@ -483,13 +497,7 @@ class ClassShares(Tabular):
         Args:
             level: coverage of the intervals, in [0.5, 1).
         """
-        test = self.fit_test
-        tested = ""
-        if test is not None:
-            freedom = f"{test.degrees} degree{'s' * (test.degrees > 1)} of freedom"
-            statistic = f"chi-square {test.statistic:.3g} with {freedom}"
-            tested = f"Test of the design: {statistic}, p = {test.p:.3g}."
-        notes = [self.doubt, tested, self.design.note]
+        notes = [self.doubt, self.about_test, self.design.note]
         people = " and ".join(f"{n:,}" for n in self._groups)
         title = f"{self.design!r}, groups of {people} people"
         return shares_table(self.rows(level), level, notes, title)

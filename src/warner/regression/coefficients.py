@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from warner._core.extras import scipy
 from warner._core.survey_design import DrawnSample
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
+from warner.designs.latent_classes import ClassShares
 from warner.regression.covariates import Design
 from warner.regression.likelihood import Ending, Likelihood, Maximum, maximize
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
@@ -114,6 +115,7 @@ class Coefficients(Tabular):
         degrees: the degrees of freedom of the errors, infinite or (E p,) of a survey with a design.
             Tests and intervals then take Student's t in place of the normal distribution.
         others: what the model has beside coefficients; the last rows of its table.
+        in_groups: the shares of all people, of designs of two groups that test themselves.
     """
 
     coefficients: FloatArray
@@ -129,6 +131,7 @@ class Coefficients(Tabular):
     independent: FloatArray | None = field(repr=False)
     degrees: FloatArray = field(repr=False)
     others: tuple[Parameter, ...] = field(repr=False)
+    in_groups: tuple[ClassShares, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         self.coefficients.setflags(write=False)
@@ -334,6 +337,7 @@ class Coefficients(Tabular):
             **({"simulated": True} if self.simulated else {}),
             "level": level,
             **({} if self.survey is None else self.survey.to_json()),
+            **({"fit_tests": self._fit_tests} if self._fit_tests else {}),
             "coefficients": self.rows(level),
         }
 
@@ -344,10 +348,29 @@ class Coefficients(Tabular):
         """Whether coefficients add to log-odds, so that their exponentials are odds ratios."""
         return False
 
+    @property
+    def _has_clusters(self) -> bool:
+        return self.survey is not None and self.survey.design.cluster is not None
+
+    @property
+    def _fit_tests(self) -> list[dict[str, Any]]:
+        """The tests of designs, which hold for people who were drawn one by one."""
+        tests = [each.fit_test for each in self.in_groups if not self._has_clusters]
+        return [test._asdict() for test in tests if test is not None]
+
+    @property
+    def _about_designs(self) -> Iterator[str]:
+        """What a reader has to know of designs that test themselves."""
+        for each in self.in_groups:
+            if self._has_clusters:
+                yield "The design is not tested, because people were drawn in clusters."
+            else:
+                counted = " It counts each person once." if self.survey is not None else ""
+                yield f"{each.about_test}{counted} {each.design.note}"
+
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""
-        has_clusters = self.survey is not None and self.survey.design.cluster is not None
-        units = "clusters" if has_clusters else "people"
+        units = "clusters" if self._has_clusters else "people"
         source = {
             "observed": "the observed information",
             "sandwich": "the sandwich formula, which is right even if the model is wrong",
@@ -358,6 +381,7 @@ class Coefficients(Tabular):
             f"{reports_of(self.n, self.simulated)}{drawn}. Errors are from {source}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself.",
             *(other.meaning for other in self.others if other.meaning),
+            *self._about_designs,
         ]
 
 

@@ -20,7 +20,7 @@ from warner._core.foreign_tables import in_order_of
 from warner._core.survey_design import DrawnSample, SurveyDesign
 from warner._core.text import meant
 from warner.channels import DenseChannel, FloatArray, IntArray, LikelihoodOperator
-from warner.designs.latent_classes import LatentClasses, SaidInGroups
+from warner.designs.latent_classes import ClassShares, LatentClasses, SaidInGroups
 from warner.domains import Categorical, Domain
 from warner.mechanisms import from_header
 from warner.mechanisms.base import Mechanism
@@ -267,6 +267,13 @@ class People:
     def simulated(self) -> bool:
         """Whether any reports are a simulation."""
         return any(isinstance(r, Reports) and r.simulated for r in self.sources)
+
+    @cached_property
+    def in_groups(self) -> tuple[ClassShares, ...]:
+        """The shares of all people, of the designs of several groups that test themselves."""
+        said = [r for of in self.named.values() or [self.sources] for r in of]
+        shares = [each.shares() for each in said if isinstance(each, SaidInGroups)]
+        return tuple(each for each in shares if each.fit_test is not None)
 
     @property
     def attributes(self) -> list[str]:

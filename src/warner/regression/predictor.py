@@ -236,6 +236,7 @@ def hidden_predictor_of(
     return PredictorRegression(
         **fields_of(solution, slice(start, end), design, [kind.label], others),
         **common,
+        in_groups=people.in_groups,
         outcome=outcome,
         family=kind.family,
         questions=tuple(names),

@@ -348,6 +348,7 @@ def shares_of(
     return Regression(
         **fields_of(solution, slice(0, size), design, classes.labels[1:], others),
         survey=drawn,
+        in_groups=people.in_groups,
         n=len(matrix),
         errors="linearised" if drawn is not None else errors or "observed",
         simulated=people.simulated,

@@ -655,7 +655,7 @@ def share_columns(level: float, counted: str | None = "people", kind: str = "") 
 
 # For files; in a terminal the interval says as much.
 STANDARD_ERROR = Column("error", "standard error", "data")
-DESIGN_EFFECT = Column("design_effect", "design effect", "times")
+DESIGN_EFFECT = Column("design_effect", "design effect", "times", 2)
 
 
 def interval_column(

@@ -432,3 +432,23 @@ def test_a_group_whose_reports_are_all_alike_does_not_outweigh_the_other() -> No
     answers = design.said(np.where(yes, "yes", "no").tolist(), card.tolist())
     r = correlate({"smokes": answers}, {"y": smokes + rng.normal(size=3000)})
     assert 0.3 < r.values[0, 1] < 0.5 and 0.01 < r.errors[0, 1] < 0.05
+
+
+def test_a_regression_says_whether_people_followed_a_design_that_tests_itself() -> None:
+    design = ExtendedCrosswise("1/4")
+    words = ["different"] * 250 + ["same"] * 750 + ["different"] * 550 + ["same"] * 450
+    card = [1] * 1000 + [2] * 1000
+    said = design.said(words, card)
+    alone = design.estimate(said.counts())
+    columns = {"age": [18, 25, 39, 60] * 500, "w": [1, 2] * 1000, "school": [*range(100)] * 20}
+    fit = regress(said, columns, "age")
+    assert alone.fit_test is not None and alone.about_test in str(fit.table())
+    assert fit.to_json()["fit_tests"] == [alone.fit_test._asdict()]
+    weighted = str(regress(said, columns, "age", weights="w").table())
+    assert alone.about_test in weighted and "counts each person once" in " ".join(weighted.split())
+    of_age = regress(said, columns, "age ~ asked", hidden="asked ~ 1")
+    assert alone.about_test in str(of_age.table())
+    drawn = regress(said, columns, "age", cluster="school")
+    assert "not tested" in str(drawn.table()) and "fit_tests" not in drawn.to_json()
+    honest = Cheating("1/4", "3/4").said(["yes", "no", "no"] * 100, [1, 2, 1] * 100)
+    assert "Test of" not in str(regress(honest, {"age": [18, 25, 39] * 100}, trusted=True).table())
