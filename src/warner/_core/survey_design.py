@@ -17,6 +17,7 @@ Source: Binder (1983); Fuller (1975); METHODS 10.10.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -109,15 +110,15 @@ class SurveyDesign:
         rows = len(sizes)
         weights = np.ones(rows)
         if self.weights is not None:
-            weights = _positive(self.weights, columns[self.weights])
+            weights = _positive(self.weights, columns[self.weights], sizes)
         stratum, strata = np.zeros(rows, dtype=np.int64), ["the survey"]
         if self.strata is not None:
-            strata, stratum = _numbered("strata", self.strata, columns[self.strata])
+            strata, stratum = _numbered("strata", self.strata, columns[self.strata], sizes)
         if self.cluster is None:
             unit, of_unit = np.arange(rows), stratum
             drawn = np.bincount(stratum, sizes, len(strata))
         else:
-            clusters, unit = _numbered("cluster", self.cluster, columns[self.cluster])
+            clusters, unit = _numbered("cluster", self.cluster, columns[self.cluster], sizes)
             of_unit = np.zeros(len(clusters), dtype=np.int64)
             of_unit[unit] = stratum
             if (crossing := of_unit[unit] != stratum).any():
@@ -279,27 +280,48 @@ class DrawnSample:
         return np.stack([np.bincount(self.unit, c, units) for c in scores.T], axis=1)
 
 
-def _positive(name: str, values: Any) -> np.ndarray:
-    """The weights of a column: positive, finite numbers."""
-    try:
-        weights = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        weights = np.full(len(values), np.nan)
+def _positive(name: str, values: Any, sizes: np.ndarray) -> np.ndarray:
+    """The weights of a column: positive, finite numbers, each of some people."""
+    entries = np.asarray(values, dtype=object).tolist()
+    weights = np.array([_number(entry) for entry in entries])
     wrong = ~(np.isfinite(weights) & (weights > 0))
     if wrong.any():
         rule = "must hold positive numbers, one for each person"
-        got = f"something else in {int(wrong.sum())} of {len(weights)} rows"
+        others = dict.fromkeys(_in_words(entries[i]) for i in np.flatnonzero(wrong).tolist())
+        more = " and other entries" if len(others) > 1 else ""
+        got = f"{next(iter(others))}{more} {_people(wrong, sizes)}"
         remedy = "Leave out people with weight 0: they stand for nobody"
         raise ArgumentError(f"weights {name!r}", rule, got, remedy)
     return weights / float(weights.max())  # so that sums do not overflow
 
 
-def _numbered(role: str, name: str, values: Any) -> tuple[list[Any], np.ndarray]:
+def _people(chosen: np.ndarray, sizes: np.ndarray) -> str:
+    """How many people are in the chosen rows."""
+    return f"for {int(sizes[chosen].sum()):,} of {int(sizes.sum()):,} people"
+
+
+def _number(value: Any) -> float:
+    """The number of an entry; NaN for other entries."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _in_words(value: Any) -> str:
+    """An entry of a column, in a message."""
+    is_empty = value is None or value != value or str(value).strip() == ""
+    if is_empty:
+        return "an empty entry"
+    return f"{value:g}" if isinstance(value, float) else show(value)
+
+
+def _numbered(role: str, name: str, values: Any, sizes: np.ndarray) -> tuple[list[Any], np.ndarray]:
     """The different values of a column, and the number (m,) of each."""
     column = np.asarray(values)
-    is_missing = [value is None or value != value for value in column.tolist()]
-    if any(is_missing):
-        got = f"no value in {sum(is_missing)} of {len(column)} rows"
+    is_missing = np.array([value is None or value != value for value in column.tolist()])
+    if is_missing.any():
+        got = f"no value {_people(is_missing, sizes)}"
         raise ArgumentError(f"{role} {name!r}", "must have a value for each person", got)
     different, number = np.unique(column, return_inverse=True)
     return different.tolist(), number.ravel()

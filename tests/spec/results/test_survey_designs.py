@@ -319,9 +319,18 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (
             _with(w=np.tile([0, 1], 60)),
             {"weights": "w"},
-            "got something else in .* stand for nobody",
+            "got 0 for 60 of 120 people. .* stand for nobody",
         ),
-        (_with(), {"weights": "sex"}, "'sex': must hold positive numbers"),
+        (
+            _with(w=[""] + ["2.5"] * 119),
+            {"weights": "w"},
+            "got an empty entry for 1 of 120 people",
+        ),
+        (
+            _with(),
+            {"weights": "sex"},
+            "'sex': must hold positive numbers.*'f' and other entries for 120 of 120",
+        ),
         (_with(school=np.ones(120, int)), {"cluster": "school"}, "at least 2 clusters: .*1 in"),
         (
             _with(region=LONELY),
