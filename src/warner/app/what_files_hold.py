@@ -535,7 +535,7 @@ def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, floa
     with open(path, newline="", encoding="utf-8-sig") as file:
         rows = list(csv.reader(file))
     header = [name.strip().lower() for name in rows[0]] if rows else []
-    if header == ["value", "number"] and len(columns) == 1:
+    if header in (["value", "number"], [columns[0].lower(), "number"]) and len(columns) == 1:
         rows = [["column", *rows[0]], *([columns[0], *row] for row in rows[1:] if row)]
     elif header != ["column", "value", "number"]:
         rule = "must have the columns column,value,number"

@@ -591,7 +591,7 @@ def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
     # The files as groups: whether the people of both ways have the same shares.
     (ways,) = json.loads(run("estimate", *files, "--by", "file", "--json").stdout)
     assert [row["group"] for row in ways["shares"]] == ["phones"] * 2 + ["paper"] * 2
-    Path("census.csv").write_text("value,number\nNorth,30\nSouth,10\n")
+    Path("census.csv").write_text("ward,number\nNorth,30\nSouth,10\n")
     shown = run("estimate", *files, "--by", "ward", "--margins", "census.csv")
     assert "weighted by ward: every margin is met" in shown.output
 

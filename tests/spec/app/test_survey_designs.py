@@ -123,6 +123,12 @@ def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:
     run("tally", "r.parquet", "--study", "s.toml", "-o", "all.json")
     run("report", "all.json", "--study", "s.toml", "-o", "all.html")
     assert "Differences by" not in Path("all.html").read_text()
+    of_strata = ("report", "t.json", *BY, "--only", "smokes", "-o", "s.html")
+    run("tally", "r.parquet", "--by", "w,school,region", "-o", "t.json")
+    assert "To compare the groups of region, add --by region." in run(*of_strata).stderr
+    assert "add --by" not in run(*of_strata, "--by", "region").stderr
+    said = run(*of_strata, "--reference", "n", ok=False).stderr
+    assert "besides the columns of the survey design; got n. Name groups: --by region." in said
 
 
 def test_weighted_results_say_so(here: Path) -> None:
@@ -143,6 +149,7 @@ def test_weighted_results_say_so(here: Path) -> None:
     run(*only, "--compare-groups", "--plot", "d.json", "-o", "d.tex")
     assert "people are weighted by w" in Path("d.json").read_text()
     assert "smokes: The group minus the reference" in Path("d.tex").read_text()
+    assert "write --plot g.png" in run(*only, "-o", "g.png", ok=False).stderr
     again = run(*only, "--plot", "g.svg", "--plot", "./g.svg", ok=False)
     assert "must not be written to the same file" in again.output
     regression = run("regress", "r.parquet", "smokes ~ sex", "--weights", "w").stdout

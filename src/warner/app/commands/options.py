@@ -220,10 +220,12 @@ class Output:
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
         ends = [".json"] if self.as_json else [".csv"] if self.as_csv else _ENDINGS
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
+        draws = any(p.name == "plot_paths" for p in click.get_current_context().command.params)
         for path in self.paths:
-            require_ending(
-                path, *ends, remedy=f"Give it a name that ends in {' or '.join(ends)}{text}"
-            )
+            remedy = f"Give it a name that ends in {' or '.join(ends)}{text}"
+            if draws and path.lower().endswith(_PICTURES):
+                remedy = f"To draw a picture, write --plot {path}"
+            require_ending(path, *ends, remedy=remedy)
             if path.lower().endswith(".xlsx"):
                 imported("openpyxl", "an Excel file")
             elif path.lower().endswith(".parquet"):
@@ -278,6 +280,7 @@ def _for_article(table: Table) -> Table:
     return replace(table, columns=columns)
 
 
+_PICTURES = (".png", ".svg", ".html")
 _ENDINGS = [".json", ".csv", ".xlsx", ".parquet"]
 _BY_ENDING = "To get both, name a .json and a .csv file with -o"
 

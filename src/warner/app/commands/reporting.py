@@ -37,6 +37,7 @@ from warner.app.requested import (
     summary,
     that_were_asked,
 )
+from warner.app.terminal import say
 from warner.app.what_files_hold import (
     apart,
     attributes_of,
@@ -204,8 +205,10 @@ def report(
     if by is None:
         _refuse_tiny_groups(groups)
     summaries_of = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
+    if by is None and design is not None and design.strata is not None and not groups:
+        say(f"To compare the groups of {design.strata}, add --by {design.strata}.")
     if reference is not None:
-        _check_reference(reference, groups)
+        _check_reference(reference, groups, design)
     labels = {} if stated is None else stated.labels
     dropped = () if stated is None else _dropped(stated)
     settings = Settings(
@@ -267,8 +270,14 @@ def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:
             raise ArgumentError("TALLY", rule, got, remedy)
 
 
-def _check_reference(reference: str, groups: Mapping[str, Sequence[Tally]]) -> None:
+def _check_reference(
+    reference: str, groups: Mapping[str, Sequence[Tally]], design: SurveyDesign | None
+) -> None:
     """Refuse a reference that is no group."""
+    if not groups and design is not None:
+        rule = "needs columns of groups besides the columns of the survey design"
+        remedy = f"Name groups: --by {design.strata or 'NAME'}"
+        raise ArgumentError("--reference", rule, reference, remedy)
     listed = [tally for tallies in groups.values() for tally in tallies]
     names = list(dict.fromkeys(label(key) for tally in listed for key in tally))
     if reference not in names:
