@@ -214,7 +214,7 @@ def standard_errors(
     if not is_shares or available_kind(solution, target, kind) not in OF_REPORTS:
         return np.full(data.domain.size, np.nan)
     shares = project(data.channel.invert(data.weights))
-    return np.sqrt(np.maximum(variances_of(data, shares, target), 0.0))
+    return np.asarray(np.sqrt(np.maximum(variances_of(data, shares, target), 0.0)))
 
 
 def score(
