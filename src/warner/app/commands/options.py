@@ -32,7 +32,6 @@ from warner.app.what_files_hold import (
 )
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import MOST_PER_PERSON, Tally
-from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -272,7 +271,9 @@ class Output:
 
 def _for_article(table: Table) -> Table:
     """The same table with standard errors, and without the word times behind design effects."""
-    units = {STANDARD_ERROR: "share", DESIGN_EFFECT: "number"}
+    from warner.results.intervals import DESIGN_EFFECT, STANDARD_ERROR
+
+    units: dict[Any, str] = {STANDARD_ERROR: "share", DESIGN_EFFECT: "number"}
     columns = [
         replace(column, unit=units[column]) if column in units else column
         for column in table.columns
