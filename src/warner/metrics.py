@@ -67,7 +67,7 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
         array = numbers_of(name, value)
         if array.ndim != 1 or array.size == 0:
             raise ArgumentError(
-                name, "must have shape (K,), with at least one number", str(array.shape)
+                name, "must be one-dimensional, with at least one number", str(array.shape)
             )
         if not np.isfinite(array).all():
             raise ArgumentError(name, "must be finite", "NaN or infinity")

@@ -345,8 +345,10 @@ def stream_tallies(
     if not frame.isStreaming:
         raise ArgumentTypeError("frame", "must be a stream", None, "Count other frames with tally")
     if study.collect.access == "invited":
-        rule = "must not invite people, because their codes are not known here"
-        raise ArgumentError("study", rule, None, "Collect it with warner collect serve")
+        rule = "must not be by invitation, because Spark does not know the codes"
+        raise ArgumentError(
+            "study", rule, None, "Collect the answers with the command 'warner collect serve'"
+        )
     target = _Streamed(study, Path(folder))
     return (
         submissions.dropDuplicates([_ID, _REFUSED])
@@ -399,7 +401,10 @@ class _Streamed:
             return {}, {}
         file = self._file("refused", batch - 1)
         if not file.exists():
-            rule, remedy = "is missing", "The stream needs it and its checkpoint: restore both"
+            rule, remedy = (
+                "is missing",
+                "The stream needs this file and its checkpoint: restore both",
+            )
             raise FileError(str(file), rule, None, remedy)
         refused = {str(name): int(n) for name, n in json.loads(read_whole(file)).items()}
         tallies = self._file("tallies", batch - 1)
@@ -462,7 +467,7 @@ def tally(
             names the partition.
     """
     if not hasattr(frame, "mapInArrow"):
-        rule, remedy = "must be a Spark frame", "Other frames: mechanism.tally(frame)"
+        rule, remedy = "must be a Spark frame", "Count other frames with mechanism.tally(frame)"
         raise ArgumentTypeError("frame", rule, kind(frame), remedy)
     studied = getattr(what, "mechanisms", None)
     mechanisms: dict[str, Mechanism] = {"value": what} if studied is None else dict(studied)

@@ -150,7 +150,7 @@ def test_what_cannot_be_streamed_is_refused(spark: object, tmp_path: Path) -> No
     schema = spark.readStream.schema("value binary")  # type: ignore[attr-defined]
     stream = schema.parquet(str(tmp_path / "bodies"))
     invited = Study.parse(TEXT.replace("open", "invited"))
-    with pytest.raises(ArgumentError, match="must not invite people"):
+    with pytest.raises(ArgumentError, match="must not be by invitation"):
         warner.spark.stream_tallies(invited, stream, tmp_path)
     # Tallies that are gone are not begun anew beside ids that are remembered.
     with pytest.raises(FileError, match=r"refused-000000006\.json: is missing"):

@@ -371,8 +371,8 @@ class Permanent(Mechanism):
             self.encode(values)  # whose errors come first
             rule = "must go through the device of each person, which keeps the permanent reports"
             remedy = (
-                "Use device = permanent.device(), then device.report(value). To simulate one round "
-                "pass rng"
+                "Use device = permanent.device(), then device.report(value). To simulate one "
+                "round, pass rng="
             )
             raise ArgumentError("values", rule, None, remedy)
         return super().randomize(values, rng)
@@ -490,7 +490,9 @@ class MemoDevice:
         self.__simulated = False
         if key is None and state is not None:
             rule = "is missing, and without it the state cannot be opened"
-            raise ArgumentError("key", rule, None, "Pass device.key of the device that made it")
+            raise ArgumentError(
+                "key", rule, None, "Pass device.key of the device that made the state"
+            )
         if key is not None and (not isinstance(key, bytes) or len(key) != _KEY_BYTES):
             raise ArgumentTypeError(
                 "key", f"must be {_KEY_BYTES} bytes, such as device.key", kind(key)
@@ -498,8 +500,8 @@ class MemoDevice:
         if key is not None and state is None:
             rule = "is missing: without it the device would draw new permanent reports"
             remedy = (
-                "If the state is lost, make a new device with permanent.device(). It has another "
-                f"key, and spends forever = {mechanism.forever:g} again"
+                "If the state is lost, make a new device with permanent.device(). The new "
+                f"device has another key, and spends forever = {mechanism.forever:g} once more"
             )
             raise ArgumentError("state", rule, None, remedy)
         self._key = secrets.token_bytes(_KEY_BYTES) if key is None else key
@@ -575,15 +577,17 @@ class MemoDevice:
         memos = dict(self.__memos)
         if memos and source.simulated != self.__simulated:
             # A seed that is known undoes the permanent report, in all rounds.
-            rule = "must be given in all rounds of a device or in none: it keeps permanent reports"
+            rule = "must be given in every round of a device or in none: the device keeps reports"
             raise ArgumentError("rng", rule, None, "Make another device: permanent.device()")
         if code not in memos:
             if len(memos) >= mechanism.values:
                 rule = (
-                    f"would be value number {mechanism.values + 1} of this device, which reports "
-                    f"on at most {mechanism.values}"
+                    f"would be different value number {mechanism.values + 1} of this device, which "
+                    f"reports on at most {mechanism.values}"
                 )
-                remedy = "Send nothing in this round. The mechanism's argument values is the limit"
+                remedy = (
+                    "Send nothing in this round. The mechanism's argument values= sets the limit"
+                )
                 raise MemoFullError("answer", rule, None, remedy)
             drawn = Reports(law, mechanism.memo.randomize_encoded(index, source))
             memos[code] = (drawn.records()[0].hex(), 0)
@@ -615,7 +619,7 @@ class MemoDevice:
         return "MemoDevice(secret)"
 
     def __getstate__(self) -> NoReturn:
-        remedy = "Keep device.state, and device.key in another place"
+        remedy = "Save device.state, and save device.key in another place"
         rule = "is a person's secret and cannot be pickled or copied"
         raise ArgumentTypeError("device", rule, None, remedy)
 

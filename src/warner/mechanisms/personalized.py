@@ -110,7 +110,7 @@ class PersonalizedULDP(Mechanism):
             given = [a for a in (domain, epsilon, *options.values()) if a is not None]
             if given or not isinstance(sensitive, tuple) or sensitive:
                 rule = "is a mechanism, which already has a domain, an epsilon and options"
-                remedy = "Pass its class, or only the mechanism and the tags"
+                remedy = "Pass the class of the mechanism, or pass only the mechanism and the tags"
                 raise ArgumentTypeError("common", rule, kind(common), remedy)
         mechanism = plain.with_placeholders(
             plain.domain, plain.requested, tags, plain.sensitive, plain.options()
@@ -202,8 +202,8 @@ class PersonalizedULDP(Mechanism):
             "values",
             "must go through a person's device, which knows the secret values of its owner",
             None,
-            "Use city.device({tag: secret values}).randomize(values), or city.device() for a "
-            "person without secrets",
+            "Use mechanism.device({tag: secret values}).randomize(values), or mechanism.device() "
+            "for a person without secrets",
         )
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
@@ -255,8 +255,8 @@ def _require_utility_optimized(name: str, cls: type, got: str) -> None:
     """Refuse a class of mechanism that does not protect some values more than others."""
     if not issubclass(cls, UtilityOptimized):
         rule = (
-            "must be UtilityOptimizedRR, UtilityOptimizedSubset or UtilityOptimizedRappor, or one "
-            "of these classes"
+            "must be the class UtilityOptimizedRR, UtilityOptimizedSubset or "
+            "UtilityOptimizedRappor, or a mechanism of one of these classes"
         )
         raise ArgumentTypeError(name, rule, got)
 
@@ -399,7 +399,7 @@ def _placeholders(
                 f"secret {tag}",
                 "has a value that another tag has too",
                 None,
-                "Give each value one tag",
+                "Give each value only one tag",
             )
         if problem is not None:
             raise ArgumentError(problem)

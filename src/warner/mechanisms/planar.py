@@ -279,7 +279,7 @@ class Planar(Mechanism):
         cells = domain.raster
         if cells is None or cells.rows < 2 or cells.columns < 2:
             rule = "must be a Grid of at least 2 rows and 2 columns"
-            remedy = "For a line use Integers and Geometric"
+            remedy = "For numbers on a line use the domain Integers and the mechanism Geometric"
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         if type(truncated) is not bool:
             raise ArgumentTypeError("truncated", "must be True or False", show(truncated))
@@ -323,7 +323,9 @@ class Planar(Mechanism):
             # Further out, the nearest value hardly depends on the cell.
             return min(cells, max(rows, columns), half)
         if cells > half:
-            rule = f"is too small: noise reaches {cells} cells beyond the grid, and {half} fit"
+            rule = (
+                f"is too small: noise reaches {cells} cells beyond the grid, and at most {half} fit"
+            )
             remedy = f"Pass a larger epsilon, larger cells or reach={half}"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         return cells
@@ -455,7 +457,7 @@ class Planar(Mechanism):
         if table.shape != mechanism._table.shape or not np.allclose(
             table, mechanism._table, rtol=_TOLERANCE, atol=0
         ):
-            raise MismatchError("header", f"does not have the probabilities of {cls.__name__}")
+            raise MismatchError("header", f"has other probabilities than {cls.__name__}")
         mechanism._table = table
         mechanism._set_law()
         return mechanism

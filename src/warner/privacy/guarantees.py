@@ -364,7 +364,7 @@ class MetricLDP(Guarantee):
 
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         if domain.points is None:
-            rule = "of metric privacy needs values that are numbers or places"
+            rule = "metric privacy needs values that are numbers or places"
             raise ArgumentError("claim", rule, type(domain).__name__)
         worst = worst_slope(table, euclidean_distances(domain.points))
         if not slope_exceeds(worst.epsilon, self.epsilon):
@@ -504,8 +504,8 @@ def _of_any_values(parts: list[Guarantee]) -> Guarantee:
     limited = [guarantee for guarantee in parts if guarantee.sensitive is not None]
     deltas = [guarantee.delta for guarantee in parts if guarantee.delta is not None]
     if deltas and limited:
-        rule = "a guarantee with a delta cannot be combined with one for some values only"
-        remedy = "Combine each kind separately"
+        rule = "a guarantee with a delta cannot be combined with a guarantee for some values only"
+        remedy = "Combine each kind of guarantee separately"
         raise MismatchError("guarantees", rule, None, remedy)
     if deltas:
         return ApproximateLDP(total, min(1.0, add_up(deltas)))
@@ -558,8 +558,8 @@ def _sensitive_pairs(parts: Mapping[str, Guarantee]) -> tuple[tuple[str, Any], .
         (name, value) for name, guarantee in parts.items() for value in guarantee.sensitive or ()
     )
     if pairs and any(guarantee.delta is not None for guarantee in parts.values()):
-        rule = "a guarantee with a delta and one for some values only cannot be stated as one"
-        remedy = "Look at the guarantee of each attribute"
+        rule = "a guarantee with a delta and a guarantee for some values only cannot become one"
+        remedy = "Look at the guarantee of each question (attribute)"
         raise MismatchError("guarantee", rule, None, remedy)
     return pairs
 
@@ -600,8 +600,8 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
         sorted(map(repr, guarantee.sensitive or ())) != sorted(map(repr, sensitive))
         for guarantee in limited
     ):
-        rule = "must protect the same sensitive values to be combined"
-        remedy = "Combine them separately, or protect the same values in each"
+        rule = "can be combined only if they protect the same sensitive values"
+        remedy = "Combine those with the same values, or protect the same values in all of them"
         raise MismatchError("guarantees", rule, None, remedy)
     if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)

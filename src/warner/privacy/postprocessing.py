@@ -30,7 +30,7 @@ def preserves_data_types(
     before = np.asarray(protected, dtype=bool)
     after = np.asarray(protected_after, dtype=bool)
     if before.shape != array.shape[1:] or after.shape != array.shape[:1]:
-        rule = f"must have shape ({array.shape[1]},), and protected_after ({array.shape[0]},)"
+        rule = f"must have shape ({array.shape[1]},), and protected_after shape ({array.shape[0]},)"
         raise ArgumentError("protected", rule, f"{before.shape} and {after.shape}")
     if (array[np.ix_(after, ~before)] > 0).any():
         return False
@@ -54,7 +54,7 @@ def post_process(
     protected = image(array, sensitive_mask)
     if (broken := ambiguous_report(array, sensitive_mask, protected)) is not None:
         rule = f"is not utility-optimised: {broken}"
-        remedy = "Use decompose for a one-sided mechanism"
+        remedy = "For a one-sided mechanism use the function decompose"
         raise ArgumentError("channel", rule, None, remedy)
     if not preserves_data_types(matrix, protected, protected_after):
         rule = "mixes protected reports with reports that reveal a value, so the guarantee is lost"

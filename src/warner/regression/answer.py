@@ -223,7 +223,7 @@ def regress(
     choice("errors", errors, (None, "observed", "sandwich"))
     choice("link", link, LINKS)
     if survey is not None and errors is not None:
-        rule = "cannot be chosen with a survey design, which has its own errors"
+        rule = "cannot be chosen with a survey design, which has its own way to compute errors"
         raise ArgumentError("errors", rule, show(errors), "Leave errors= out")
     if hidden is None and isinstance(reports, Mapping):
         rule = "of several questions need hidden=, which says which questions are predictors"

@@ -211,7 +211,7 @@ class Coefficients(Tabular):
             ArgumentError: another model than the logit, which has no odds ratios.
         """
         if not self._is_logit:
-            rule = "exist for the link 'logit' only"
+            rule = "can be computed only with link='logit'"
             raise ArgumentError("odds_ratios", rule, None)
         with np.errstate(over="ignore"):
             logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
@@ -378,7 +378,7 @@ class Coefficients(Tabular):
         }[self.errors]
         drawn = "" if self.survey is None else f", {self.survey.text}"
         return [
-            f"{reports_of(self.n, self.simulated)}{drawn}. Errors are from {source}. "
+            f"{reports_of(self.n, self.simulated)}{drawn}. The errors are computed from {source}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself.",
             *(other.meaning for other in self.others if other.meaning),
             *self._about_designs,

@@ -120,7 +120,7 @@ class Correlations(Tabular):
         ]
         sentence = (
             f"{reports_of(self.n, self.simulated)}{drawn}. Pearson's correlation of the answers "
-            f"themselves, {how}. Each interval holds for its own correlation, not for all at once."
+            f"themselves, {how}. Each interval holds for one correlation, not for all at once."
         )
         return Table(columns, self.rows(level), [sentence], "", self.simulated)
 
@@ -229,17 +229,15 @@ def correlate(
                 pair = (numbers[i], numbers[j]) if numbers[i].groups else (numbers[j], numbers[i])
                 if survey is not None or pair[1].groups:
                     rule = (
-                        "comes from a design with two groups, which has correlations only with "
-                        "columns and designs of one group, without a survey design"
+                        "comes from a design with two groups, whose correlations can be computed "
+                        "only with columns and designs of one group, without a survey design"
                     )
                     raise ArgumentError(f"answer {pair[0].name!r}", rule)
                 r, near = _in_groups(*pair, mass)
                 error, error_of_share = _jackknife(*pair, near)
                 share = float(share_of(near[:1], "logit")[0][0])
                 if share * (1 - share) <= 2 * error_of_share:
-                    rule = (
-                        "has a share so near 0 or 1, for its error, that correlations are not known"
-                    )
+                    rule = "has a share so near 0 or 1 that its error is too large for correlations"
                     estimated = f"{share:.4g}, error {error_of_share:.2g}"
                     raise ArgumentError(
                         f"answer {pair[0].name!r}", rule, estimated, "Ask more people"
@@ -286,7 +284,7 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     domain = problems[0].domain
     if problems[0].classes.nuisances:
         if (problems[0].classes.answer < 0).any():
-            rule = "comes from a design that leaves the answers of some people open"
+            rule = "comes from a design that says nothing about the answers of some people"
             raise ArgumentError(
                 f"answer {name!r}", rule, None, "Use it as the outcome of a regression"
             )
@@ -299,7 +297,7 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     else:
         rule = "must have two values, or values that are numbers"
         raise ArgumentError(
-            f"answer {name!r}", rule, f"{domain.size} labels", "Merge values into two"
+            f"answer {name!r}", rule, f"{domain.size} labels", "Merge the values into two"
         )
     first, second = np.full((2, people.total), np.nan)
     for problem in problems:
@@ -312,7 +310,7 @@ def _seen(name: str, column: FloatArray) -> _Numbers:
     """The numbers of a column."""
     if column.dtype.kind != "f":
         rule, remedy = (
-            "must hold numbers, to be correlated",
+            "must hold numbers, or no correlation can be computed",
             "Leave it out, or write its values as 0 and 1",
         )
         raise ArgumentTypeError(f"column {name!r}", rule, "text", remedy)

@@ -236,7 +236,9 @@ def levels_from(
             raise ArgumentError("baselines", rule, repr(name), meant(str(name), list(columns)))
         column, argument = columns[name], f"baseline of {name!r}"
         if column.dtype.kind == "f":
-            raise ArgumentError(argument, "is of a column of labels, and this one holds numbers")
+            raise ArgumentError(
+                argument, "can be chosen only for a column of labels, but this column holds numbers"
+            )
         others = np.unique(column).tolist()
         if str(level) not in others:
             rule = "must be a label of the column"
@@ -368,7 +370,7 @@ def _of_array(values: Any) -> dict[str, Column]:
     except ValueError:
         array = np.asarray(None)
     if np.ma.is_masked(values):
-        raise ArgumentError("covariates", "must have no masked entries", None, _MISSING)
+        raise ArgumentError("covariates", "must have no masked (missing) entries", None, _MISSING)
     if array.ndim not in (1, 2):
         rule = "must be a data frame, a dict of columns, or an array of shape (n,) or (n, p)"
         raise ArgumentTypeError("covariates", rule, f"shape {array.shape}")

@@ -127,8 +127,8 @@ class Problem:
         """
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
-            rule, got = "are too many different ones for so many values", f"{used.size:,} different"
-            raise ArgumentError("reports", rule, got, "Merge values, or use kind='mean'")
+            rule, got = "have too many different forms for so many values", f"{used.size:,} forms"
+            raise ArgumentError("reports", rule, got, "Merge some values, or use kind='mean'")
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)
         if (scale <= 0).any():
@@ -355,7 +355,7 @@ class People:
             return None
         drawn = self.survey.sample(self.columns, np.ones(self.total)).of_rows(rows)
         if drawn.degrees + 1 <= most:
-            rule = f"must have more clusters for the {most} coefficients of an equation"
+            rule = f"needs more clusters for the {most} coefficients of each equation"
             got = f"clusters - strata + 1 = {drawn.degrees + 1}"
             raise ArgumentError("survey design", rule, got, "Use fewer covariates")
         return drawn

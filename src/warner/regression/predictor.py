@@ -134,9 +134,9 @@ class PredictorRegression(Coefficients):
         }.get(self.family, f"adds the estimate to the {self.family} of {self.outcome}")
         answers = " and ".join(self.questions)
         return [
-            f"One unit more of a covariate {meaning}, with equal other covariates. Nobody's "
-            f"{answers} is known: the probability of each answer, given the report and the "
-            f"outcome, is used in its place. The last rows are the log-odds of {answers} against "
+            f"One unit more of a covariate {meaning}, if all other covariates stay equal. "
+            f"Nobody's {answers} is known: the probability of each answer, given the report and "
+            f"the outcome, is used instead. The last rows are the log-odds of {answers} against "
             f"{self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]
@@ -270,7 +270,7 @@ class _Outcome:
         """The outcome in a column."""
         different = np.unique(column)
         if len(different) < 2:
-            rule = "must have different values, to be explained"
+            rule = "must have different values, or nothing is to be explained"
             raise ArgumentError(f"outcome {name!r}", rule, "one value in all rows")
         if column.dtype.kind == "f" and not np.array_equal(different, [0.0, 1.0]):
             if link != "logit":
@@ -313,8 +313,9 @@ def _sides(formula: Any) -> tuple[str, str]:
     """The outcome and the right side of a formula."""
     left, tilde, right = (formula if isinstance(formula, str) else "").partition("~")
     if not (left.strip() and tilde and right.strip()):
-        rule = "must have the outcome on its left, where hidden= names a predictor"
-        raise ArgumentError("formula", rule, show(formula), "As in 'salary ~ smokes + age'")
+        rule = "must have the outcome left of ~, because hidden= names a predictor"
+        remedy = "For example 'salary ~ smokes + age'"
+        raise ArgumentError("formula", rule, show(formula), remedy)
     outcome = names_of_sum(left)
     return outcome[0] if outcome and len(outcome) == 1 else left.strip(), right.strip()
 
@@ -325,7 +326,7 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
     names = names_of_sum(left)
     if not names:
         rule = "must name the hidden answer among the predictors"
-        raise ArgumentError("hidden", rule, show(hidden), "As in 'smokes', or 'smokes ~ age'")
+        raise ArgumentError("hidden", rule, show(hidden), "For example 'smokes', or 'smokes ~ age'")
     terms = names_of_sum(right)
     words = set(words_of(right)) if terms is None else set(terms)
     for name in names:
@@ -338,8 +339,9 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
             raise ArgumentError("hidden", rule, show(hidden))
         return names, given.strip()
     if terms is None:
-        rule = "must say what the share of the hidden answer depends on, with such a formula"
-        raise ArgumentError("hidden", rule, show(hidden), f"As in '{names[0]} ~ age', or ~ 1")
+        rule = "must say what the share of the hidden answer depends on, with this formula"
+        remedy = f"Write for example '{names[0]} ~ age', or '{names[0]} ~ 1' if on nothing"
+        raise ArgumentError("hidden", rule, show(hidden), remedy)
     return names, " + ".join(in_formula(each) for each in terms if each not in names) or "1"
 
 
@@ -350,7 +352,7 @@ def _question(people: People, name: str, among_several: bool, trusted: bool) -> 
         rule = f"must be one of the questions {', '.join(people.named)}"
         raise ArgumentError("hidden", rule, show(name), meant(name, list(people.named)))
     if among_several and not people.named and not attributes:
-        rule = "names several answers, and the reports are of one question"
+        rule = "names several answers, but the reports are of one question"
         remedy = "Pass {name: reports} with the reports of each question"
         raise ArgumentError("hidden", rule, None, remedy)
     attribute = name if not people.named and name in attributes else None
@@ -358,7 +360,7 @@ def _question(people: People, name: str, among_several: bool, trusted: bool) -> 
     classes = answers.classes
     if (classes.answer < 0).any():
         rule = "must be of a design in which every person has an answer"
-        remedy = "Regress it as the outcome, or use another design"
+        remedy = "Make it the outcome of the regression, or use another design"
         raise ArgumentError("hidden", rule, f"{name!r}, where some people cheat", remedy)
     return _Question(name, answers, classes, _column_of(classes.labels))
 
@@ -384,8 +386,8 @@ def _joint(questions: list[_Question]) -> tuple[Classes, FloatArray]:
     classes = [question.classes for question in questions]
     shape = [len(each.answer) for each in classes]
     if (count := int(np.prod(shape))) > _MOST_CLASSES:
-        rule = f"must have at most {_MOST_CLASSES} joint values"
-        raise ArgumentError("hidden", rule, str(count), "Take fewer hidden answers together")
+        rule = f"must have at most {_MOST_CLASSES} combinations of values"
+        raise ArgumentError("hidden", rule, str(count), "Name fewer hidden answers")
     at = np.indices(shape).reshape(len(shape), -1)
     joint = rows[0]
     for each in rows[1:]:

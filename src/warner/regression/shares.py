@@ -183,7 +183,7 @@ class Regression(Coefficients):
         if self.link == "logit":
             meaning = (
                 f"The odds compare a value with {show(self.reference)}. One unit more of a "
-                "covariate multiplies them by the odds ratio, with equal other covariates."
+                "covariate multiplies them by the odds ratio, if all other covariates stay equal."
             )
         else:
             meaning = (
@@ -260,14 +260,19 @@ def with_intercepts(
     if drawn is None:
         return RandomIntercepts.of(mixture, shifted, group, np.ones(len(sizes)))
     if drawn.design.cluster is None:
-        rule = f"is needed beside random={name!r}: the survey design says nothing of groups"
-        raise ArgumentError("cluster", rule, None, f"Write cluster={name!r} if they were drawn")
+        rule = f"is needed together with random={name!r}, because the survey design has no clusters"
+        raise ArgumentError(
+            "cluster", rule, None, f"Write cluster={name!r} if these groups were drawn"
+        )
     cluster = np.zeros(len(sizes), dtype=np.int64)
     cluster[group] = drawn.unit
     if (cluster[group] != drawn.unit).any():
-        rule = f"must lie in one cluster of {drawn.design.cluster!r} each"
-        remedy = "Name as random= what lies within the clusters, or the clusters themselves"
-        raise ArgumentError(f"groups of random={name!r}", rule, "some lie in several", remedy)
+        rule = f"must each lie within one cluster of {drawn.design.cluster!r}"
+        remedy = (
+            "For random= name a column whose groups lie within clusters, or the column of clusters"
+        )
+        got = "groups that lie in several clusters"
+        raise ArgumentError(f"groups of random={name!r}", rule, got, remedy)
     means = np.bincount(group, mixture.weights) / sizes
     within = replace(mixture, weights=mixture.weights / means[group])
     return RandomIntercepts.of(within, shifted, group, means)
@@ -409,7 +414,7 @@ def require_two_answers(classes: Classes, link: str, random: str | None) -> None
     if len(classes.labels) > 2 and (link != "logit" or random is not None):
         what = f"link={link!r}" if link != "logit" else f"random={random!r}"
         rule, got = "needs a question with two answers", f"{len(classes.labels)}"
-        raise ArgumentError(what, rule, got, "Merge answers, or leave it out")
+        raise ArgumentError(what, rule, got, f"Merge answers, or leave {what} out")
 
 
 def orthonormal(matrix: FloatArray, weights: FloatArray, names: tuple[str, ...]) -> FloatArray:

@@ -118,8 +118,8 @@ class BlockSchema(ReportSchema):
             sizes = [*schema.file_columns().values(), *[1] * len(self._slots)]
             for slot, size in zip(self._slots, sizes, strict=False):
                 if columns[slot][rows].max() >= size:
-                    rule = f"of {name!r} must lie in 0..{size - 1} in the column {slot!r}"
-                    raise ReportError("reports", rule)
+                    rule = f"must lie in 0..{size - 1} in the column {slot!r}"
+                    raise ReportError(f"reports of {name!r}", rule)
             for_part(name, schema.check, reports)
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:

@@ -60,16 +60,16 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     if fitting:
         remedy = f"Tally again with ways={' or '.join(map(str, fitting[-2:]))}"
     else:
-        remedy = f"Tally {largest!r} in a tally of its own"
+        remedy = f"Count {largest!r} in another tally"
     if parts[largest].rows > 2**12:
         remedy += (
-            f"; {largest!r} has {parts[largest].rows} different reports, "
-            "and fewer seeds, cells or values, or whole_reports=False, would reduce them"
+            f". {largest!r} has {parts[largest].rows} different reports. For fewer, choose fewer "
+            "seeds, cells or values, or whole_reports=False"
         )
     if chosen < most:
-        tables = f"tables of {chosen} of {most} attributes"
+        tables = f"tables that count {chosen} of {most} questions (attributes) together"
     else:
-        tables = f"a table of all {most} attributes"
+        tables = f"a table that counts all {most} questions (attributes) together"
     rule = f"{tables} would have {needed:.3g} counts, more than {LARGEST}"
     raise ArgumentError("ways", rule, str(ways), remedy)
 
@@ -214,7 +214,7 @@ class ProductSchema(ReportSchema):
         ]
         if len(set(names)) < len(names):
             rule = "must not give two columns the same name"
-            raise ArgumentError("names", rule, ", ".join(self.parts), "Rename a part")
+            raise ArgumentError("names", rule, ", ".join(self.parts), "Rename one of them")
 
     @property
     def rows_are_reports(self) -> bool:

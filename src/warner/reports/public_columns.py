@@ -54,7 +54,7 @@ def domain_from_spec(spec: Any) -> Domain:
     try:
         return _KINDS[name].from_spec(spec, domain_from_spec)
     except KeyError:
-        problem = ArgumentError("public column", f"of kind {name!r} lacks an entry")
+        problem = ArgumentError(f"public column of kind {name!r}", "lacks an entry")
     raise problem
 
 
@@ -83,7 +83,7 @@ class PublicColumn:
 
     def __post_init__(self) -> None:
         if getattr(self.domain, "kind", None) not in _KINDS:
-            rule = f"must be of the kinds {', '.join(_KINDS)}"
+            rule = f"must be one of {', '.join(_KINDS)}"
             got = kind(self.domain)
             raise ArgumentTypeError("domain of a public column", rule, got)
 
@@ -243,7 +243,7 @@ def require_same_columns(
         raise MismatchError("tallies", "are grouped by different columns", got, remedy)
     for name, domain in ours.items():
         if domain != theirs[name]:
-            rule = f"do not belong together: each declares the public column {name!r} differently"
+            rule = f"do not belong together: they declare the public column {name!r} differently"
             remedy = "Write the same values in the same order in the study of each, and count again"
             raise MismatchError("tallies", rule, None, remedy)
 

@@ -366,7 +366,7 @@ def columns_for_files(start: str, columns: Mapping[str, np.ndarray]) -> dict[str
 
 def _malformed() -> FileError:
     """The error of reports whose checksum is right and whose form is wrong."""
-    rule = "have a correct checksum, but a form that is not known here"
+    rule = "are complete, but in a format that this version of warner does not know"
     return FileError("reports", rule, None, "Use the version of warner that wrote them")
 
 
@@ -418,7 +418,7 @@ _FORM = re.compile(r"wr1-([0-9a-f]{16})-([1-9][0-9]{0,5})-((?:[0-9a-f]{2})+)")
 # Why a cell holds no report that can be counted, in the order in which they are told.
 _EMPTY = "empty"
 _NO_TEXT = "not the text of a report, or cut off"
-_OTHER_STUDY = "of another study, or of another version of it"
+_OTHER_STUDY = "of another study, or of another version of this study"
 _OTHER_QUESTION = "of another question"
 _OTHER_LENGTH = "cut off or altered"
 _IMPOSSIBLE = "not among the reports that the mechanism sends"

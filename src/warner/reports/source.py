@@ -228,7 +228,9 @@ class _SourceTable:
         **options: Any,
     ) -> dict[str, Tally]:
         if any(named is not None for named in columns.values()):
-            rule = f"must be left out, because a {type(self.source).__name__} names its columns"
+            rule = (
+                f"must be left out, because a {type(self.source).__name__} names its columns itself"
+            )
             raise ArgumentError("column", rule, show(next(iter(columns.values()))))
         public = {} if by is None else public_columns(by)
         if public is None:

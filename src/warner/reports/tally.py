@@ -155,7 +155,9 @@ class Tally(Hinting):
         self.sources = sources or new_source()
         self.is_trusted = is_trusted
         if not (isinstance(header, Mapping) and self._fits(keys, counted)):
-            rule = "needs a header, different keys, and integer counts of each group"
+            rule = (
+                "needs a header, a different key for each group, and integer counts of each group"
+            )
             remedy = "Make one with mechanism.tally(reports)"
             raise ArgumentTypeError("tally", rule, None, remedy)
         self.header = dict(header)
@@ -230,12 +232,14 @@ class Tally(Hinting):
         """
         if not hasattr(counts, "items"):
             remedy = "Write {'yes': 40, 'no': 60}, with the words of the reports"
-            raise ArgumentTypeError("counts", "must be {word: people}", kind(counts), remedy)
+            raise ArgumentTypeError(
+                "counts", "must be a dict {word: number of people}", kind(counts), remedy
+            )
         people: dict[int, int] = {}
         for word, number in counts.items():
             code = mechanism.report_code(word)
             if code in people:
-                rule, remedy = "must have each word once", "Add its two counts up"
+                rule, remedy = "must have each word once", "Add up the two counts of this word"
                 twice = f"{show(mechanism.report_words[code])} twice"
                 raise ArgumentError("counts", rule, twice, remedy)
             people[code] = integer(f"count of {word}", number, 0)
@@ -302,7 +306,7 @@ class Tally(Hinting):
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
-            rule = f"each key must have {len(columns)} values, one for each name"
+            rule = f"every key of the dict must have {len(columns)} values, one for each column"
             raise ArgumentError("tallies", rule)
         values: dict[str, Any] = {
             name: [key[position] for key in keys] for position, name in enumerate(columns)
@@ -334,7 +338,7 @@ class Tally(Hinting):
         for tally in tallies[1:]:
             if not first._adds_to(tally):
                 got = f"{first.kind} and {tally.kind}"
-                raise MismatchError("tallies", "of different kinds cannot be groups", got)
+                raise MismatchError("tallies", "must be of one kind to become groups", got)
         require_same_origin([t.simulated for t in tallies], "tallies")
         if first.rows is None:
             require_room(len(tallies), first.counts.size)
@@ -571,8 +575,8 @@ class Tally(Hinting):
         require_same_origin([self.simulated, other.simulated], "tallies")
         require_one_round([self.round, other.round])
         if bool(self.columns) != bool(other.columns):
-            rule = "with and without groups cannot be added"
-            remedy = "Tally both with the same groups, or use the total() of the one with groups"
+            rule = "a tally with groups and a tally without groups cannot be added"
+            remedy = "Count both with the same groups, or use total() of the tally with groups"
             raise MismatchError("tallies", rule, None, remedy)
         require_same_columns(self.columns, other.columns)
         sources = added_sources(self.sources, other.sources)
@@ -580,7 +584,7 @@ class Tally(Hinting):
             self, other = _of_one_kind([self, other])
         if not self._adds_to(other):
             got = f"{self.kind} and {other.kind}"
-            raise MismatchError("tallies", "of different kinds cannot be added", got)
+            raise MismatchError("tallies", "must be of one kind to be added", got)
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
         of_round = other.round if self.round is None else self.round
@@ -889,7 +893,7 @@ class Tally(Hinting):
         """
         tallies = load_tallies(path)
         if len(tallies) != 1:
-            rule = f"holds {len(tallies)} tallies ({', '.join(tallies)})"
+            rule = f"holds {len(tallies)} tallies, not one ({', '.join(tallies)})"
             remedy = "Use warner.reports.tally.load_tallies"
             raise FileError(str(path), rule, None, remedy)
         return next(iter(tallies.values()))
@@ -971,7 +975,7 @@ def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> 
 
 def require_tally_ending(path: str | os.PathLike[str]) -> None:
     """Refuse a name of a tally file whose ending says another format."""
-    remedy = "A tally file is JSON: name it .json. Results are CSV: warner estimate -o shares.csv"
+    remedy = "A tally file is JSON: name it .json. For CSV, run: warner estimate -o shares.csv"
     require_ending(path, ".json", remedy=remedy)
 
 
@@ -1067,7 +1071,8 @@ def require_same_origin(simulated: Iterable[bool], name: str) -> None:
     if len(set(simulated)) > 1:
         rule = "real and simulated reports must not be combined"
         remedy = (
-            "Leave the simulation out, or mark all as simulated: tally.marked(), --allow-simulated"
+            "Leave the simulated reports out, or mark all as simulated: in Python tally.marked(), "
+            "in a command --allow-simulated"
         )
         raise MismatchError(name, rule, None, remedy)
 
@@ -1077,8 +1082,8 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
     first, *others = dict.fromkeys(number for number in rounds if number is not None) or [None]
     if others:
         rule = (
-            f"of rounds {first} and {others[0]} are of the same people, so their sum would count "
-            "each person twice"
+            f"come from the same people, in rounds {first} and {others[0]}, so their sum would "
+            "count each person twice"
         )
         remedy = (
             "Estimate each round by itself, or compare two rounds with "
@@ -1108,8 +1113,9 @@ def require_same(
             remedy = "Combine only reports of one and the same mechanism"
             if key == "parameters" and ours.get("mechanism") == "Optimal":
                 remedy = (
-                    "Two computers may find different rows for Optimal, equally good. Put the rows "
-                    "that warner study check --rows prints into the study, or estimate both tallies"
+                    "Two computers may compute different rows for Optimal, which are equally good. "
+                    "Put the rows that 'warner study check --rows' prints into the study, or "
+                    "estimate both tallies"
                 )
             raise MismatchError(name, rule, None, remedy)
     if dict(ours) != dict(theirs):

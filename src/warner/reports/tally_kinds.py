@@ -266,7 +266,7 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
     if not ours.isdisjoint(theirs):
         rule = "must not be added twice"
         got = "a tally and itself" if ours == theirs else "two that have a tally in common"
-        remedy = "Leave one out; if they count different people, add tally.of_others()"
+        remedy = "Leave one out. If both count different people, use tally.of_others() for one"
         raise ArgumentError("tallies", rule, got, remedy)
     # A stream of a million tallies is not slowed down by the memory of all of them.
     if len(ours) + len(theirs) <= _MOST_SOURCES:
@@ -303,9 +303,10 @@ def warn_of_equal(tallies: Sequence[OfPeople]) -> None:
         is_one = not tallies[first].sources.isdisjoint(tallies[i].sources)  # which is refused
         if not is_one and pairs * tallies[i].chance_of_a_twin < _DOUBTFUL:
             text = (
-                f"Two tallies of {tallies[i].n:,} reports have equal counts, which different "
-                "people have less than once in 1,000 times. Were the same reports counted twice? "
-                "Then intervals are too short. If the people differ, use tally.of_others() for one."
+                f"Two tallies of {tallies[i].n:,} reports have equal counts. With different "
+                "people, that happens less than once in 1,000 times. Were the same reports counted "
+                "twice? Then intervals are too short. If the people differ, use tally.of_others() "
+                "for one."
             )
             return warn(text, FrameWarning)
 

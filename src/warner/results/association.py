@@ -298,10 +298,10 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     is_large = pair.factors(shape) is None and pair.shape[0] * prod(shape) > LARGEST_DENSE
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
-        rule = "needs whole reports, and a list of all possible ones"
+        rule = "needs whole reports, and a list of all possible reports"
         remedy = (
-            "Randomise each attribute by itself, with reports that are values, or use "
-            "metrics.cramers_v of the estimated shares of both attributes"
+            "Randomise each question (attribute) by itself, by a mechanism whose reports are "
+            "values, or use metrics.cramers_v of the estimated shares of both"
         )
         raise ArgumentError("cramers_v", rule, type(channel).__name__, remedy)
     return Pair(pair, weights, data.n, shape)

@@ -244,7 +244,7 @@ def forest(
         texts = dict(zip(shown, labels, strict=True))
     about = [
         f"Lines: {100 * differences.level:.4g} % interval of each difference by itself; "
-        f"{'the largest first' if largest_first else 'in the order of the groups'}.",
+        f"{'largest difference first' if largest_first else 'in the order of the groups'}.",
         f"Filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
         "comparisons. Hollow dots: p is not below it.",
     ]

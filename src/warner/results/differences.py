@@ -85,8 +85,8 @@ _TRACE = 1e-9  # of noise, where respondents have none
 _LEAST_NOISE = 1e-6  # of a group, in units of that of all groups
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
-    "The first interval holds whoever changed the answer. The second would hold if everybody had "
-    "given the same answer both times: the truth lies between the two."
+    "The first interval is right whoever changed the answer. The second interval would be right "
+    "if everybody had given the same answer both times: the truth lies between these two."
 )
 _SHOWN = 10  # names of groups in a sentence
 
@@ -343,8 +343,8 @@ class Differences(Tabular):
         if self.test is not None:
             return self.test.text if self.of == "shares" else ""
         return (
-            f'Of two answers, the table has "yes", or else the last one. p (Holm) allows for the '
-            f"comparisons of all {self.domain.size} {self.noun}s."
+            f'Of two answers, the table shows "yes", or else the last answer. The column p (Holm) '
+            f"allows for the comparisons of all {self.domain.size} {self.noun}s."
         )
 
     @property
@@ -533,7 +533,9 @@ def compare_groups(
         a = GroupTable.surveyed(a, survey, by, attributes)
         if not a.names:
             rule = "has no columns of groups besides the columns of the survey design"
-            raise ArgumentError("tally", rule, None, "Name groups: by='region'")
+            raise ArgumentError(
+                "tally", rule, None, "Name a column of groups, for example by='region'"
+            )
     elif by is not None:
         raise ArgumentError(
             "by", "can be used only with a survey design", show(by), "Leave by= out"
@@ -542,7 +544,7 @@ def compare_groups(
     if is_table or is_of_groups(a):
         if b is not None:
             rule = "can be used only to compare two estimates, not counts or groups"
-            remedy = "Compare estimate(a) with estimate(b), or name one group of a by reference="
+            remedy = "Compare estimate(a) with estimate(b), or name one of the groups in reference="
             raise ArgumentError("b", rule, kind(b), remedy)
         pairs, samples, left_out = _pairs_of_groups(a, reference, target, attributes)
     else:
@@ -664,7 +666,7 @@ def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
     if not isinstance(of, str):
         return probability("of", real("of", of))
     if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(domain):
-        rule = "'numbers' needs numbers in bins, or more than 12 numbers"
+        rule = "'numbers' needs answers that are numbers in bins, or more than 12 numbers"
         raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='mean' or of='shares'")
     if of == "numbers" and has_design:
         rule = "'numbers' needs people who were drawn one by one, without a survey design"
@@ -709,7 +711,7 @@ def _pairs_of_groups(
     everyone = list(samples.values())
     if len(everyone) < 2:
         rule = f"must be two or more, with at least {_LEAST_REPORTS} reports each"
-        got = f"{len(everyone)} of {len(labels)} groups"
+        got = f"{len(everyone)} such of {len(labels)} groups"
         raise ArgumentError("groups", rule, got, "The others have too few reports to be compared")
     if reference is not None:
         against = table.place(reference, "reference")
@@ -973,8 +975,8 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
 
     surveyed = [s.data.survey for s in samples if s.data.survey is not None]
     if surveyed and len(surveyed) < len(samples):
-        rule = "with a survey design and without one cannot be tested together"
-        raise MismatchError("groups", rule, None, "Give the survey design of all of them")
+        rule = "cannot be tested together if only some have a survey design"
+        raise MismatchError("groups", rule, None, "Give the survey design of all groups")
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
     name = f"{len(samples)} groups have the same shares"
     if len(samples) == 2:

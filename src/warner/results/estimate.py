@@ -1054,7 +1054,7 @@ def estimate(
         from warner.results.pooling import chosen_pool
 
         if values is not None:
-            survey_rule = "does not go with a survey design"
+            survey_rule = "cannot be used with a survey design"
             raise ArgumentError("values", survey_rule, survey.text)
         table = GroupTable.surveyed(tally, survey, by, attributes)
         if table.names:
@@ -1109,7 +1109,7 @@ def _of_one(data: LikelihoodData, method: Estimator | None, values: Any = None) 
     seen = data.for_fit()
     chosen, fit = recommended_fit(seen) if method is None else (method, method.fit(seen))
     if data.survey is not None and fit.probabilities is None:
-        rule = "estimates no shares, which a survey design needs"
+        rule = "does not estimate shares, which a survey design needs"
         raise ArgumentError("method", rule, repr(chosen), "Leave method= out")
     return Estimate(fit, data, chosen)
 

@@ -48,13 +48,13 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         notes = [
-            "Whatever was made up, by however many people, the bounds hold as often as the "
-            f"{100 * self.level:g} % interval holds where no report was made up."
+            "Whatever reports were made up, and by however many people, the bounds are right as "
+            f"often as a {100 * self.level:g} % interval without made-up reports."
         ]
         if self.of_question > self.share:
             notes.append(
-                "Whoever makes up reports can choose the question: all of them may be about this "
-                f"one, and are then {100 * self.of_question:.3g} % of its reports."
+                "Whoever makes up reports can choose the question. All made-up reports may be "
+                f"about this question, and are then {100 * self.of_question:.3g} % of its reports."
             )
         columns = [
             Column("value"),

@@ -445,7 +445,7 @@ class SurveyCells:
             sums = by_mechanism(tally)
             tally = sums[0]
             if len(sums) > 1:
-                rule = "of different mechanisms or epsilons cannot be weighted together"
+                rule = "must have one mechanism and one epsilon to be weighted together"
                 raise MismatchError("tallies", rule, survey.text, "Estimate each tally on its own")
         if not isinstance(tally, Tally):
             rule = "must be one tally by the public columns of the survey design"

@@ -124,7 +124,7 @@ class GraphicalModel:
         if cells > _LARGEST_MARGIN or self.tree.work(axes) > _LARGEST_WORK:
             rule = (
                 f"must have at most {_LARGEST_MARGIN} combinations of values, and "
-                f"{_LARGEST_WORK} with the attributes that the model ties to them"
+                f"{_LARGEST_WORK} together with the attributes that the model links to them"
             )
             remedy = "Ask for fewer attributes, or draw people with sample(n)"
             raise ArgumentError("names", rule, str(cells), remedy)
@@ -244,7 +244,7 @@ def graphical_model(
         if mechanism.asks_together([names[i], names[j]])
     ]
     if not every:
-        rule = "no person was asked two of them, so nothing is known of them together"
+        rule = "nobody was asked two of these questions, so how they go together is not known"
         raise ArgumentError("attributes", rule, ", ".join(names[:4]), 'Ask with blocks="pairs"')
     reports: dict[Axes, LikelihoodData] = {}
     pairs: dict[Axes, np.ndarray] = {}

@@ -146,8 +146,8 @@ def _bounds(
         return wald(solution.data, level, target)
     if kind == "likelihood":
         if target != "population":
-            rule = "of kind 'likelihood' need target='population'"
-            raise ArgumentError("intervals", rule, show(target), "Use kind='score'")
+            rule = "'likelihood' needs target='population'"
+            raise ArgumentError("kind", rule, show(target), "Use kind='score'")
         return likelihood_ratio_limits(solution.data, normal_quantile(level) ** 2)
     if kind == "average":
         return average(solution, level, target)
@@ -500,9 +500,9 @@ def fisher(
     inner = basis.T @ information @ basis
     values, vectors = np.linalg.eigh(inner)
     if values.size and values[0] <= 1e-12 * values[-1]:
-        rule = "does not tell the shares apart: different shares lead to the same mix of reports"
+        rule = "cannot tell the shares apart: different shares lead to the same mix of reports"
         remedy = "Use kind='bootstrap'"
-        raise IdentifiabilityError("channel", rule, None, remedy)
+        raise IdentifiabilityError("reports", rule, None, remedy)
     spread = (matrix @ basis) @ (vectors / np.sqrt(values))
     variance = (spread**2).sum(axis=1)
     middle = matrix @ theta

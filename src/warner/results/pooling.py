@@ -422,7 +422,7 @@ class GroupStatus(Enum):
 
     POOLED = "estimated from its reports, and drawn towards the other groups"
     ALONE = "estimated from its reports alone"
-    NO_REPORTS = "has no reports: its shares are not known, or are expected from other groups"
+    NO_REPORTS = "has no reports: its shares are not known, or are predicted from other groups"
 
 
 @dataclass(frozen=True, repr=False)
@@ -592,7 +592,7 @@ class GroupAxis:
         g = self.table.place(key)
         data = self.table.parts[g]
         if data is None:
-            rule, remedy = "has no reports", "rows() shows what is known about it"
+            rule, remedy = "has no reports", "rows() shows what is known about this group"
             raise EmptyError(f"group {self.table.labels[g]}", rule, None, remedy)
         if self.posterior is None:
             member: Solution = self.members[g]

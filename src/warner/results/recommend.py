@@ -215,7 +215,7 @@ _ELSEWHERE = {
     "inv-p": "project",
     "inv-n": "normalize",
 }
-_TO_THE_END = "Write 'mle' to run it until it converges, 'em:100' or 'em:auto' to stop early"
+_TO_THE_END = "Write 'mle' to run the method to its end, 'em:100' or 'em:auto' to stop it early"
 _OF_TWO = {"em": _TO_THE_END, "ibu": _TO_THE_END}
 
 
@@ -367,7 +367,7 @@ def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | 
         return None
     rule = (
         "has only the sum of each bit, which loses a part of what the reports say: whole reports "
-        f"take {gain:.0%} off the variance if all shares are equal, and more if they are not"
+        f"lower the variance by {gain:.0%} if all shares are equal, and by more if they differ"
     )
     remedy = (
         "Tally with keep_reports=True (run: warner tally --keep-reports). SQL, the collector and "
@@ -483,7 +483,7 @@ def register(thing: Any) -> Any:
     if isinstance(thing, type) and issubclass(thing, Estimator):
         rule, remedy = "needs a name", "Write @warner.register('my-method') above the class"
         raise ArgumentError("estimator", rule, thing.__name__, remedy)
-    rule = "must be a class of mechanisms, or a name for an estimator"
+    rule = "must get a class of mechanisms, or the name of an estimator"
     raise ArgumentTypeError("register", rule, kind(thing))
 
 

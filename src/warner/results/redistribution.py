@@ -82,7 +82,7 @@ class Redistributed:
         tags = ", ".join(self.tag_shares)
         for tag, value in losses.items():
             if tag not in self.tag_shares or not 0 <= real(f"background {tag}", value) <= 2:
-                rule = f"must give an l1 loss from 0 to 2 for the tags {tags} alone"
+                rule = f"must give an l1 loss from 0 to 2 for each tag, and no tags but {tags}"
                 raise ArgumentError("background", rule, f"{tag}: {value}")
         return loss + sum(
             abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()

@@ -22,10 +22,10 @@ from warner.results.tables import asked_in_words
 # public columns of groups stand after the attribute.
 COLUMNS = {
     "attribute": "The question.",
-    "value": "The answer that the share is of; empty for a mean, a quantile or another summary.",
+    "value": "The answer whose share this is; empty for a mean, a quantile or another summary.",
     "measure": (
-        "What `estimate` is. `share`: a share of people, from 0 to 1. `mean`, `median`, "
-        "`quantile:0.9`, `above:80` and so on: the summary, as `--summary` names it. "
+        "What the column `estimate` holds. `share`: a share of people, from 0 to 1. `mean`, "
+        "`median`, `quantile:0.9`, `above:80` and so on: the summary, as `--summary` names it. "
         "`share of those who answered`, `share of key`, `mean of key`, "
         "`share with tags given back` and `share if forged`: what the words say."
     ),
@@ -40,7 +40,7 @@ COLUMNS = {
         "About how many of the people who reported: the share times their number. Empty for "
         "numbers, and where some people were not asked all questions."
     ),
-    "n": "How many reports were counted, of the group in this row or of all people.",
+    "n": "How many reports were counted: those of the group in this row, or of all people.",
     "status": (
         "How the row was estimated. `alone`: from its own reports. `pooled`: drawn towards other "
         "groups. `no_reports`: nobody of the group was asked. `weighted`: all groups, by the "
@@ -49,14 +49,14 @@ COLUMNS = {
     "level": "How often such intervals hold: 0.95 for 95 % intervals.",
     "target": "Whom the intervals are for: the `population`, or the `respondents` alone.",
     "shrunk_from": (
-        "The unbiased estimate, where the estimate was drawn towards the others, out of the "
-        "interval of its own reports. Empty elsewhere, mostly everywhere."
+        "The unbiased estimate, where the estimate was drawn towards the others so far that it "
+        "left the interval of its own reports. Mostly empty."
     ),
     "design_effect": (
         "By how much weights and clusters raise the variance of the share. Empty without a survey "
         "design."
     ),
-    "simulated": "`yes` for reports that were made with a seed, `no` for people's own.",
+    "simulated": "`yes` for reports that were made with a seed, `no` for reports of people.",
 }
 
 # Which summaries of an estimate stand in the table.

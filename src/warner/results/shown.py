@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 
 SHRUNK = (
-    "* This share was drawn towards the others, out of the interval that the reports of this "
-    "answer alone would give."
+    "* This share was drawn towards the others so far that it left the interval that the "
+    "reports of this answer alone would give."
 )
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (
@@ -331,7 +331,7 @@ def summaries_shown(
     rows = summary_rows(result, named, level, target, kind)
     notes = [
         design_effect_in_words(result),
-        f"Each interval is for {PEOPLE[target]}, and holds for its own number alone.\n",
+        f"Each interval is for {PEOPLE[target]}, and holds for one number, not for all.\n",
     ]
     return table_of_summaries(rows, level, notes, title(result))
 

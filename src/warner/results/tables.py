@@ -56,12 +56,12 @@ INTERVALS = {
     "score": "Each interval holds for one answer, even if you chose it because its share is large.",
     "wald": "Each interval is around the unbiased estimate, and holds for one answer, not for all.",
     "likelihood": (
-        "Each interval has the shares of its answer that a likelihood-ratio test does not reject."
+        "Each interval contains the shares that a likelihood-ratio test does not reject."
     ),
     "average": (
         "On average over the values, as many intervals contain the true share as the percentage "
-        "says. But where shares fall like 1, 1/2, 1/3, the largest is missed in up to half of the "
-        "surveys. Intervals of kind 'score' hold for each value."
+        "says. But where shares fall like 1, 1/2, 1/3, the interval of the largest share is wrong "
+        "in up to half of the surveys. Intervals of kind 'score' hold for each value."
     ),
     "simultaneous": (
         "The intervals are around the unbiased estimates, and hold for all values at once."
@@ -76,7 +76,7 @@ INTERVALS = {
     ),
     "posterior": (
         "Each interval is from a model of smooth shares with heaps at round numbers. It holds for "
-        "its value, not for all values at once."
+        "one value, not for all values at once."
     ),
 }
 NO_INTERVALS = "There are no intervals: different shares can give the same reports."

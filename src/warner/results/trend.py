@@ -242,7 +242,9 @@ def _scores(table: GroupTable, scores: Any) -> np.ndarray:
     count = len(table.keys)
     if scores is None:
         if len(table.names) != 1:
-            rule = f"must be given where groups are by {', '.join(table.names) or 'no column'}"
+            rule = (
+                f"must be given if the groups are formed by {', '.join(table.names) or 'no column'}"
+            )
             raise ArgumentError("scores", rule, None, "For example scores=[1, 2, 3]")
         try:
             return np.array([time_as_number(table.names[0], key[0]) for key in table.keys])

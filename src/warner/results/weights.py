@@ -49,7 +49,7 @@ class WeightStatus(Enum):
     """How weights were made; the text is for people."""
 
     EXACT = "every margin is met"
-    NOT_CONVERGED = "the margins are not met: they contradict each other, or do not fit the groups"
+    NOT_CONVERGED = "the margins are not met: they contradict each other or do not fit the groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +253,7 @@ def weighted(
     """
     table = group_table(groups, attributes)
     if (margins is None) == (weights is None):
-        rule = "either margins or weights must be given, not both"
+        rule = "give either margins or weights, not both"
         raise ArgumentError("margins", rule)
     if weights is not None:
         group_weights = _person_weights(table, weights) * table.sizes

@@ -70,7 +70,9 @@ def built(
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{where}: {error}")
     if domain is not None and domain.nonresponse is not None and _works(made, domain.answered):
-        rule = f'"answer" cannot be used with {spec["mechanism"]}: it has no value for nonresponse'
+        rule = (
+            f'"answer" cannot be used with {spec["mechanism"]}, which has no value for nonresponse'
+        )
         text = message(f"{where}.missing", rule, None, _GO_WITH_NONRESPONSE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
@@ -98,7 +100,7 @@ def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
 
 def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
     """The design for paper of a question."""
-    rule = "cannot be used with design, by which people randomise their answers themselves"
+    rule = 'cannot be used with the key "design", by which people randomise answers themselves'
     others = ("mechanism", "epsilon", "reports", "keys", "tags", "items", "each", "split")
     problems = [
         Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
@@ -150,7 +152,7 @@ def table_problems(
     elif name is not None:
         here = called_here(str(name))
         is_here = here is not None and here.split()[0] in MECHANISMS
-        hint = f"Here it is called {here}" if is_here else meant(name, MECHANISMS)
+        hint = f"In warner it is called {here}" if is_here else meant(name, MECHANISMS)
         rule = f"must be one of {', '.join(MECHANISMS)}"
         text = message(f"{where}.mechanism", rule, show(name), hint)
         problems.append(Problem(("mechanism",), text))
@@ -165,8 +167,9 @@ def table_problems(
 
 
 _NEEDED = {
-    "mechanism": 'Write for example mechanism = "RandomizedResponse"; warner plan proposes one',
-    "epsilon": "Write for example epsilon = 1.0; a smaller epsilon protects more",
+    "mechanism": 'Write for example mechanism = "RandomizedResponse". To get a proposal, run: '
+    "warner plan",
+    "epsilon": "Write for example epsilon = 1.0. A smaller epsilon protects more",
 }
 
 
@@ -176,11 +179,14 @@ def _item_problems(
     """What does not go with items that people tick, and what goes with them alone."""
     if not ticked:
         return [
-            Problem((key,), message(f"{where}.{key}", "is only for items", None, "Leave it out"))
+            Problem(
+                (key,),
+                message(f"{where}.{key}", 'can be used only with "items"', None, "Leave it out"),
+            )
             for key in ("each", "split")
             if key in spec
         ]
-    rule = "cannot be used with items, each of which is answered by no or yes"
+    rule = 'cannot be used with the key "items": each item is answered by no or yes'
     keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
     return [
         Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
@@ -294,7 +300,7 @@ _TABLES = ("attributes", "joint", "ask", "repeat", "public", "design", "collect"
 def _other_place(option: str) -> str | None:
     """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
     if option in STUDY.keys and option not in _TABLES:
-        return "It is for the whole study: write it above the first table"
+        return "This key is for the whole study: write it above the first table"
     return meant(option, [key for key in ATTRIBUTE.keys if key not in ("keys", "tags")])
 
 
@@ -342,7 +348,7 @@ def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Pat
                     rule = f"belongs in {in_words(path)}, where {name!r} is randomised with others"
                     raise broken((*table, key), rule)
             if "items" in spec:
-                rule = "cannot be in [[joint]], because each person is asked only some of them"
+                rule = "cannot be in [[joint]], because each person is asked only some of the items"
                 raise broken((*table, "items"), rule, None, f"Leave {name!r} out of [[joint]]")
             log.keep(domain_problems(in_words(table), spec), table)
     log.refuse()
@@ -366,12 +372,12 @@ def drawn(
 ) -> OneOf | HiddenQuestion:
     """The mechanism of a study with the table [ask], for one row of answers."""
     if len(specs) < _LEAST_TO_DRAW:
-        rule = "needs two or more attributes to draw from"
-        raise broken(("ask",), rule, None, "Leave it out", "ask")
+        rule = "needs two or more questions (attributes) to draw from"
+        raise broken(("ask",), rule, None, "Leave the table [ask] out", "ask")
     log = ProblemLog()
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:
-        rule = 'is only for each = "one": one answer is true, and the others are fakes'
+        rule = 'can be used only with each = "one": one answer is true, the others are fakes'
         raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
     whole = ask.get("epsilon")
     if whole is not None or not alone:
@@ -429,7 +435,9 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
         "items": "cannot be used with [ask]: items are drawn for each person already",
     }
     if not alone:
-        rule = 'is only for each = "one" in [ask]; here [ask] has one epsilon for what is drawn'
+        rule = (
+            'can be used only with each = "one" in [ask]: here all drawn questions share an epsilon'
+        )
         options = ("mechanism", "epsilon", "tags", *ATTRIBUTE.options(spec))
         rules |= dict.fromkeys(options, rule)
     problems = [
@@ -439,7 +447,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
     ]
     if spec.get("missing") == "drop":
         rule = "cannot be 'drop' with [ask]: people are not asked every question"
-        remedy = 'Write missing = "answer", with which nonresponse is a value'
+        remedy = 'Write missing = "answer", which makes nonresponse a value of its own'
         problems.append(Problem(("missing",), message(f"{where}.missing", rule, None, remedy)))
     return problems
 
@@ -447,7 +455,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
 def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows: int) -> Mechanism:
     """The mechanism of one question that is asked alone: its own, or the better of two."""
     if "epsilon" not in spec and whole is None:
-        remedy = "Write it in [ask], for all questions, or here"
+        remedy = "Write epsilon in [ask], for all questions, or in this table"
         raise broken(("epsilon",), "is missing", None, remedy, f"{where}.epsilon")
     stated = {**spec, "epsilon": spec.get("epsilon", whole)}
     if "mechanism" in spec:
@@ -455,7 +463,8 @@ def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows:
     else:
         for key in ("tags", *ATTRIBUTE.options(spec)):
             if key in spec:
-                rule, remedy = "is only for a mechanism", "Write mechanism too"
+                rule = "can be used only with a mechanism"
+                remedy = 'Write the key "mechanism" too'
                 raise broken((key,), rule, None, remedy, f"{where}.{key}")
         if problems := table_problems(where, stated, ("mechanism",)):
             raise StudyProblems(problems)
@@ -463,6 +472,6 @@ def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows:
     most = mechanism.guarantee.between_any_values().epsilon
     if whole is not None and most > share(whole, rows):
         rule = f"exceeds the epsilon of [ask], {whole!r}, which is all that a person spends"
-        remedy = "Lower it, or raise the epsilon of [ask]"
+        remedy = "Lower this epsilon, or raise the epsilon of [ask]"
         raise broken(("epsilon",), rule, repr(stated["epsilon"]), remedy, f"{where}.epsilon")
     return mechanism

@@ -281,14 +281,14 @@ def with_lines(name: str, problems: Iterable[Problem], lines: Mapping[Path, int]
 # The text of a study file: read, and taken apart as TOML or JSON.
 
 # On the command line the study file and the file of answers are easily swapped.
-_SWAPPED = "Is it the study file, and not the answers?"
+_SWAPPED = "Is this the study file, or the file of answers?"
 
 # What tomllib says of a text that is no TOML, and what to do. Its own words can quote the text.
 _REASONS = {
     "Invalid value": "Put text in quotes, and write true and false in small letters",
     "Cannot overwrite": "One table has the same key twice",
     "Cannot declare": "The file has the same table twice",
-    "Expected '=' after": "Each line must be a [table], or a key, =, and a value",
+    "Expected '=' after": "Each line must be a [table], or a key, the sign = and a value",
     "Invalid initial character": "Write keys in letters, digits, - and _, and { ... } on one line",
     "Expected newline or": "Put text in quotes, and every key on a line of its own",
     "Unclosed array": "A list must end in ]",

@@ -27,13 +27,13 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
     log = ProblemLog()
     protected = {name.casefold() for name in taken}
     if stated and TABLE in protected:
-        rule = f"must not have one that is called {TABLE!r} beside public columns"
+        rule = f"must not have one with the name {TABLE!r} if there are public columns"
         log.add(("attributes", TABLE), rule, None, _RENAME, "attributes")
     for name, spec in stated.items():
         with log.within(TABLE, name):
             where = f"{TABLE}.{name}"
             if name.casefold() in protected:
-                rule = "repeats a protected attribute, whose answers would be stored unprotected"
+                rule = "repeats a protected question, whose answers would be stored unprotected"
                 raise broken((), rule, None, "Leave the public column out, or rename it", where)
             if name.casefold() in {other.casefold() for other in columns}:
                 rule = "names must differ by more than upper and lower case"
@@ -44,7 +44,7 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
     return columns
 
 
-_RENAME = "Rename the attribute"
+_RENAME = "Rename the question (attribute)"
 
 
 def _column(name: str, spec: Mapping[str, Any], where: str) -> Domain:
@@ -118,7 +118,7 @@ def audit_text(
     if sizes is not None:
         return (
             f"{text}WARNING: {data['small']:,} of {data['groups']:,} groups have fewer than "
-            f"{smallest:,} reports, the smallest group {data['fewest']:,}. {risk}"
+            f"{smallest:,} reports, and the smallest has {data['fewest']:,}. {risk}"
             if data["small"]
             else f"{text}All {data['groups']:,} groups have at least {smallest:,} reports."
         )
@@ -130,7 +130,7 @@ def audit_text(
     return (
         f"{text}Together they make {made}. WARNING: {risk[0].lower()}{risk[1:]} At least "
         f"{data['people_to_fill_them']:,} people are needed to fill {fill}. "
-        "To count the small groups, use warner tally --by."
+        "To count the small groups, run: warner tally --by."
     )
 
 
@@ -146,7 +146,7 @@ def declared(
     if isinstance(name, str) and name in public:
         return public[name]
     if isinstance(name, str) and name in secret:
-        rule = "must be public columns, and the answers to this question are secret"
+        rule = "must be public columns, but the answers to this question are secret"
         remedy = f"Name public columns of the study: {', '.join(public) or 'it has none'}"
         raise ArgumentError(where, rule, show(name), remedy)
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"

@@ -363,13 +363,13 @@ ATTRIBUTE = Table(
         **_DOMAIN_KEYS,
         "each": Key(
             Literal["one", "pair"],
-            "with items: whether each person is asked one item or a pair of items, drawn by "
-            "chance; default a pair, or one item if there are only two",
+            "of a question with items: whether each person is asked one item or a pair of items, "
+            "drawn by chance; default a pair, or one item if there are only two",
         ),
         "split": Key(
             str,
-            "with items that have a column each: the text between question and item in the names "
-            "of the columns, such as '/' in services/bank",
+            "of items that each have a column: the text between question and item in the names of "
+            "the columns, such as '/' in services/bank",
         ),
         "mechanism": _MECHANISM,
         "epsilon": _EPSILON,
@@ -387,9 +387,9 @@ ATTRIBUTE = Table(
         ),
         "missing": Key(
             Literal["refuse", "answer", "drop"],
-            "people who gave no answer: refuse the file (the default); answer: nonresponse is a "
-            "value of its own, randomised like any other; drop: leave the person out, which the "
-            "collector sees",
+            "what happens if people gave no answer. refuse: the file is refused (the default); "
+            "answer: nonresponse is a value of its own, randomised like any other; drop: the "
+            "person is left out, which the collector sees",
         ),
         "empty": Key(list[str], 'spellings of a missing answer; default [""], an empty cell'),
     },
@@ -420,7 +420,7 @@ ASK = Table(
         ),
         "blocks": Key(
             list[list[str]],
-            "instead of the key each: lists of attributes; each person is asked one of the lists",
+            "instead of the key each: lists of questions; each person is asked one of the lists",
             entries=2,
         ),
         "epsilon": Key(float, "what a person spends in all, in nats, on the questions drawn"),
@@ -458,8 +458,8 @@ REPEAT = Table(
         ),
         "round": Key(
             int,
-            "the number of this round, from 1: a survey page asks one round, and the next round "
-            "has a study with the next number",
+            "the number of this round, from 1: a survey page asks one round, and the study file "
+            "of the next round has the next number",
             limits={"ge": 1},
         ),
     },
@@ -558,7 +558,7 @@ COLLECT = Table(
             "show the survey in a frame",
             entries=1,
         ),
-        "link": Key(str, "an address to go on to after the report was sent"),
+        "link": Key(str, "a web address to go on to after the report was sent"),
         "per_page": Key(
             int, "how many questions stand on one page of the survey", limits={"ge": 1}
         ),
@@ -594,8 +594,8 @@ STUDY = Table(
         **_BUDGETS,
         "rows_per_person": Key(
             int,
-            "the most rows of answers of one person, such as one a day; the epsilons are for all "
-            "of them together",
+            "the largest number of rows of answers of one person, such as one a day; the epsilons "
+            "are for all these rows together",
             limits={"ge": 1, "le": LARGEST_PARTS},
         ),
         "attributes": Key(GenericAlias(dict, (str, ATTRIBUTE)), is_needed=True, entries=1),

@@ -166,8 +166,8 @@ class Study(Hinting):
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > stated.get("delta", 0.0):
-            rule = f"is exceeded: the attributes' deltas add up to {self.delta:.6g}"
-            remedy = "Write a delta at least as large beside the budget"
+            rule = f"is exceeded: the deltas of all questions add up to {self.delta:.6g}"
+            remedy = "Write a delta at least as large where the budget stands"
             raise broken(("delta",), rule, repr(stated.get("delta")), remedy)
 
     def _built(self, name: str, table: Mapping[str, Any]) -> Mechanism:
@@ -255,8 +255,8 @@ class Study(Hinting):
         columns: set[str] = set()
         for column in self.answer_columns:
             if column in columns:
-                rule = f"two attributes must not have their answers in one column, {column!r}"
-                raise broken(("attributes",), rule, None, "Rename an attribute")
+                rule = f"two questions must not have their answers in one column, {column!r}"
+                raise broken(("attributes",), rule, None, "Rename one of them")
             columns.add(column)
 
     def _fit_budget(self, budget: float) -> None:
@@ -273,7 +273,7 @@ class Study(Hinting):
             spent = repr(self.epsilon)
             if math.isfinite(self.epsilon) and float(total) > budget:
                 spent = str(float(total))
-            rule = f"is exceeded: the attributes spend {spent} together"
+            rule = f"is exceeded: the questions (attributes) spend {spent} together"
             remedy = "Lower an epsilon, or raise the budget"
             is_alike = all(type(m.guarantee) is LDP for m in self.mechanisms.values())
             if is_alike and len(parts) > 1 and self.rows_per_person == 1 and not self._joint:
@@ -310,8 +310,10 @@ class Study(Hinting):
                 if self.epsilon <= budget:
                     return
             self._mechanisms[name] = before
-        rule = "equals the sum of the epsilons as written, but rounded to floats they exceed it"
-        raise broken(("budget",), rule, repr(budget), "Lower an epsilon a little")
+        rule = (
+            "equals the sum of the epsilons as written, but as rounded by a computer they exceed it"
+        )
+        raise broken(("budget",), rule, repr(budget), "Lower one epsilon a little")
 
     def _written(self, name: str) -> Fraction:
         """The epsilon of an attribute between its two most distant values, from the decimal."""
@@ -424,7 +426,9 @@ class Study(Hinting):
             source: the source of random words.
         """
         if self.rounds > 1 and not source.simulated:
-            rule = "has [repeat]: the device of each person must make the reports, and keeps them"
+            rule = (
+                "has the table [repeat]: the device of each person must make and keep the reports"
+            )
             remedy = "Use device = study.mechanisms[name].device(); device.report(value)"
             raise ArgumentError("study", rule, None, remedy)
         return {
@@ -553,7 +557,7 @@ class Study(Hinting):
                 rule = f"must be attributes of the study: {', '.join(self.mechanisms)}"
                 raise ArgumentError("reports", rule, show(name))
         if not is_frame and given:
-            rule = "only apply when the reports are a data frame"
+            rule = "can be used only if the reports are a data frame"
             raise ArgumentError("columns", rule, None, "Leave them out")
 
     @property
@@ -730,8 +734,8 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     ask = data["ask"]
     if not is_drawn(ask):
         if "epsilon" in ask:
-            rule = 'cannot be used with each = "all": each attribute has an epsilon of its own'
-            remedy = "Leave it out; budget limits the sum"
+            rule = 'cannot be used with each = "all": every question has an epsilon of its own'
+            remedy = 'Leave it out. The key "budget" limits the sum'
             raise broken(("ask", "epsilon"), rule, None, remedy, "ask.epsilon")
         return
     for key, remedy in _NOT_WITH_ASK.items():
@@ -740,8 +744,8 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     for table in ("attributes", "public"):
         for name in data.get(table, {}):
             if name.casefold() == QUESTIONS:
-                rule = "cannot be a name beside [ask], where the reports of all questions have it"
-                raise broken((table, name), rule, None, "Rename it", f"{table}.{name}")
+                rule = "is the name of all reports of a study with [ask], and cannot be used twice"
+                raise broken((table, name), rule, None, "Choose another name", f"{table}.{name}")
 
 
 def _divided(budget: float, count: int) -> str:

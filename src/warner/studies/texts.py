@@ -300,7 +300,7 @@ def _languages(data: Mapping[str, Any], log: ProblemLog) -> tuple[str, ...]:
             return (DEFAULT_LANGUAGE,)
         rule = f"is missing, but there are texts in {' and '.join(map(str, named))}"
         listed = ", ".join(f'"{tag}"' for tag in named)
-        remedy = f"Write languages = [{listed}] above the first table, the default one first"
+        remedy = f"Write languages = [{listed}] above the first table, the default language first"
         log.add(next(iter(used)), rule, None, remedy, "languages")
         return ()
     before = len(log.problems)
@@ -524,11 +524,11 @@ def collect_problems(table: Any) -> list[Problem]:
     times = {key: _checked_time(key, table.get(key), log) for key in ("opens", "closes")}
     opens, closes = times["opens"], times["closes"]
     if opens is not None and closes is not None and opens >= closes:
-        rule = f"must be later than opens, {opens.isoformat()}"
+        rule = f"must be later than collect.opens, {opens.isoformat()}"
         log.add(("collect", "closes"), rule, closes.isoformat())
     people, step = _count(table.get("people", PEOPLE)), _count(table.get("step"))
     if people is not None and step is not None and step > people >= 1:
-        rule = f"must be at most people, {people:,}; otherwise no result is ever published"
+        rule = f"must be at most collect.people, {people:,}; otherwise no result is ever published"
         log.add(("collect", "step"), rule, f"{step:,}")
     origins = table.get("origins")
     for i, origin in enumerate(origins if isinstance(origins, list) else []):
@@ -539,8 +539,8 @@ def collect_problems(table: Any) -> list[Problem]:
     log.keep(_token_problems(table))
     link = table.get("link")
     if isinstance(link, str) and not _LINK.fullmatch(link):
-        rule = "must be an address that begins with https:// and is the same for everybody"
-        remedy = "Leave out what stands after ? or #: it could name a person"
+        rule = "must be a web address that begins with https:// and is the same for everybody"
+        remedy = "Leave out what stands after ? or #, because it could name a person"
         log.add(("collect", "link"), rule, show(link), remedy, "collect.link")
     contact = table.get("contact")
     if isinstance(contact, str) and (strange := unreadable(contact)) is not None:
@@ -555,7 +555,7 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
     tokens, access = table.get("tokens"), table.get("access")
     # Without the table the study can be read, so that warner collect keys can print it.
     if access != "tokens" and tokens is not None:
-        rule, remedy = 'is only for access = "tokens"', "Write that, or leave the table out"
+        rule, remedy = 'needs the line access = "tokens"', "Add the line, or leave this table out"
         log.add(("collect", "tokens"), rule, None, remedy)
     if not isinstance(tokens, Mapping):
         return log.problems

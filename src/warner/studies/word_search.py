@@ -190,7 +190,7 @@ class WordSearch(Tabular):
     def _domain(self) -> Words:
         """The values of the step that comes next."""
         if self.is_finished:
-            rule, remedy = "is finished", "Read its words with rows(), or print it"
+            rule, remedy = "is finished", "Read the words with search.rows(), or print the search"
             raise ArgumentError("search", rule, None, remedy)
         start, middle, stop = self._plan[len(self.lists)]
         if start == middle:
@@ -270,14 +270,14 @@ class WordSearch(Tabular):
         """
         if isinstance(tally, Mapping):
             if _NAME not in tally:
-                raise MismatchError("tally", f"must have the question {_NAME!r}", ", ".join(tally))
+                raise MismatchError("tally", f"must count the question {_NAME!r}", ", ".join(tally))
             tally = tally[_NAME]
         if not isinstance(tally, Tally):
             raise ArgumentTypeError("tally", "must be a Tally", kind(tally))
         tally = tally.total()
         domain = self._domain
         if canonical(tally.header) != canonical(self.mechanism.header):
-            rule = f"must be of step {len(self.lists) + 1} of this search"
+            rule = f"must count step {len(self.lists) + 1} of this search"
             raise MismatchError("tally", rule, None, "Count the reports of the study of that step")
         data = likelihood_data(tally)
         tested(tally, data)
@@ -422,7 +422,10 @@ class WordSearch(Tabular):
         except (OSError, ValueError, ArgumentError):
             pass
         raise FileError(
-            os.fspath(path), "holds no search for words", None, "Give a file that save has written"
+            os.fspath(path),
+            "holds no search for words",
+            None,
+            "Give a file that WordSearch.save has written",
         )
 
 

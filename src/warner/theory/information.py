@@ -206,7 +206,9 @@ def _information(
         if not channel.has_information:
             channel = report_channel(subject)
         if not channel.has_information:
-            rule = "must have reports that are sets of values, or few enough to list"
+            rule = (
+                "must have reports that are sets of values, or few enough reports to list them all"
+            )
             remedy = "Compare methods on simulated reports instead: compare(tally, methods)"
             raise ArgumentError("mechanisms", rule, type(subject).__name__, remedy)
         finite, directions = channel.information(shares)
@@ -333,7 +335,10 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     total = np.sum([p[0] * each for p, each in zip(parts, informations, strict=True)], axis=0)
     values = np.linalg.eigvalsh(total)
     if values.size and values[0] <= _SINGULAR * values[-1]:
-        raise IdentifiabilityError("mechanisms", "give the same reports for different shares")
+        raise IdentifiabilityError(
+            "mechanisms",
+            "give the same reports for different shares, so that shares cannot be estimated",
+        )
     q = -np.linalg.inv(total)
     one = 0.0
     for (share, s, chance), information in zip(parts, informations, strict=True):

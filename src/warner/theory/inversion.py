@@ -183,8 +183,8 @@ def inversion_squares(
     True
     """
     if len(sizes) != len(epsilons) or not len(sizes):
-        rule = "must have one number for each of sizes, and at least one"
-        raise ArgumentError("epsilons", rule, f"{len(epsilons)} for {len(sizes)}")
+        rule = "must have one number for each number in sizes, and at least one"
+        raise ArgumentError("epsilons", rule, f"{len(epsilons)} numbers for {len(sizes)} sizes")
     if not 0 <= real("squares", squares) <= 1:
         raise ArgumentError("squares", "must lie in [0, 1]", repr(squares))
     product = 1.0

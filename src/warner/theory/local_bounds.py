@@ -49,7 +49,7 @@ class LocalBound(NamedTuple):
     is_sharp: bool
 
     def __str__(self) -> str:
-        how = "a mechanism reaches it" if self.is_sharp else "no mechanism is known to reach it"
+        how = "a mechanism has this error" if self.is_sharp else "no mechanism is known to have it"
         return f"no unbiased estimate has an error below {self.unbiased:.3g} ({how})"
 
 
@@ -115,7 +115,7 @@ def local_bound(
         open_values = ~sensitive_mask(domain, sensitive)
         if (shares[open_values] == 0).any():
             rule = "must have no share of 0 where some values are not sensitive"
-            raise ArgumentError("theta", rule, None, "A small share, such as 0.001, will do")
+            raise ArgumentError("theta", rule, None, "Use a small share instead, such as 0.001")
     e = float(np.exp(np.minimum(epsilon, 40.0)))
     problem = Problem.of(e, shares[None], loss_matrix(domain, loss), open_values)
     judged = list(bounds_of(problem))

@@ -95,9 +95,17 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
             "a.keys: cannot be used with [ask]",
         ),
         ("[attributes.b]", 'missing = "drop"\n[attributes.b]', "a.missing: cannot be 'drop'"),
-        ("[attributes.b]", 'variant = "oue"\n[attributes.b]', "a.variant: is only for a mechanism"),
+        (
+            "[attributes.b]",
+            'variant = "oue"\n[attributes.b]',
+            "a.variant: can be used only with a mechanism",
+        ),
         ("[ask]", "budget = 1.0\n[ask]", "budget: is exceeded"),
-        ("attributes.a", "attributes.Questions", "cannot be a name beside [ask]"),
+        (
+            "attributes.a",
+            "attributes.Questions",
+            "is the name of all reports of a study with [ask]",
+        ),
         ("2.0", "-1.0", "ask: epsilon: must be greater than 0"),
         ("2.0", "inf", "ask: epsilon: must be finite"),
     ],
@@ -115,7 +123,7 @@ def test_the_questions_of_pairs_name_no_mechanism_of_their_own(more: str) -> Non
     text = ONE.replace('"one"', '"pair"').replace(
         "[attributes.b]", f"{more} = {value}\n[attributes.b]"
     )
-    with pytest.raises(StudyError, match='is only for each = "one"'):
+    with pytest.raises(StudyError, match='can be used only with each = "one"'):
         Study.parse(text)
 
 
@@ -273,7 +281,7 @@ def test_one_question_cannot_be_drawn_and_is_told_once() -> None:
         with pytest.raises(StudyError) as refused:
             Study.parse(one.replace('"one"', each))
         assert str(refused.value).endswith(
-            "needs two or more attributes to draw from. Leave it out."
+            "needs two or more questions (attributes) to draw from. Leave the table [ask] out."
         )
         assert "blocks" not in str(refused.value)
 
@@ -289,7 +297,7 @@ def test_a_tally_of_drawn_questions_is_no_pilot(here: Path) -> None:
 def test_a_report_that_its_block_does_not_have_is_refused_wherever_it_stands() -> None:
     study = study_of('"one"')
     table = pl.DataFrame({"questions_block": [0, 0, 2], "questions_report": [0, 3, 3]})
-    with pytest.raises(warner.errors.ReportError, match="'a' must lie in 0"):
+    with pytest.raises(warner.errors.ReportError, match="'a': must lie in 0"):
         study.tally(table)
 
 
@@ -326,7 +334,7 @@ def test_a_study_hides_the_question(tmp_path: Path) -> None:
     both = runner.invoke(main, ["estimate", str(tally), "--joint", "smokes,drinks"])
     assert both.exit_code and "one at a time" in both.output
     pairs = HIDDEN.replace('"one"', '"pair"')
-    with pytest.raises(StudyError, match='is only for each = "one"'):
+    with pytest.raises(StudyError, match='can be used only with each = "one"'):
         Study.parse(pairs)
     open_ended = HIDDEN.replace(
         'values = ["no", "yes"]', "interval = {low = 0, high = 1, bins = 2}"

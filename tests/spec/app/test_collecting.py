@@ -401,7 +401,11 @@ def test_the_planned_number_can_be_stated(tmp_path: Path, monkeypatch: pytest.Mo
     assert seen[0].digest == seen[1].digest == seen[2].digest
     seen.clear()
     refused = run("collect", "serve", tmp_path / "study.toml", "--step", 101)
-    assert refused.exit_code == 1 and "must be at most people, 100" in refused.stderr and not seen
+    assert (
+        refused.exit_code == 1
+        and "must be at most collect.people, 100" in refused.stderr
+        and not seen
+    )
 
 
 def test_a_token_is_kept_only_when_it_is_printed(

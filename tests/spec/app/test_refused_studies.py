@@ -69,14 +69,14 @@ line 8: attributes.smokes.epsilon: is missing. Is it misspelt as 'epsilom'?
 line 11: attributes.units.interval: must be a table; got [0, 60]. It is written interval = { low
 line 13: attributes.units: epsilon: must be greater than 0; got -1.0.
 line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
-line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. It is for
+line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. This key is
 line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
 line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items, words. Is 'value'
 line 29: attributes.condition.variant: is not an option of RandomizedResponse
 line 32: public.hospital: values: no label may be there twice
 line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
-line 37: public.smokes: repeats a protected attribute""".splitlines()
+line 37: public.smokes: repeats a protected question""".splitlines()
 
 
 def test_all_problems_of_a_study_are_told_at_once_by_their_lines(
@@ -305,14 +305,14 @@ def test_a_single_question_without_attributes_is_a_study_too() -> None:
     text = '[smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
     with pytest.raises(StudyError, match=r"smokes: .* is written \[attributes\.smokes\]\.$"):
         Study.parse(text)
-    with pytest.raises(StudyError, match="Here it is called UnaryEncoding variant='oue'"):
+    with pytest.raises(StudyError, match="In warner it is called UnaryEncoding variant='oue'"):
         Study.parse(
             text.replace("[smokes]", "[attributes.smokes]").replace("RandomizedResponse", "OUE")
         )
 
 
 def test_an_unprotected_attribute_exceeds_every_budget() -> None:
-    with pytest.raises(StudyError, match="budget: is exceeded: the attributes spend inf together"):
+    with pytest.raises(StudyError, match=r"the questions \(attributes\) spend inf together"):
         Study.parse(STUDY.replace("epsilon = 1.0", "epsilon = inf"))
 
 
@@ -428,7 +428,7 @@ def test_budgets_that_are_exceeded_say_by_how_much(
 ) -> None:
     with pytest.raises(warner.errors.StudyError) as error:
         _study(budget, epsilons)
-    assert f"the attributes spend {spent} together; got {budget}." in str(error.value)
+    assert f"the questions (attributes) spend {spent} together; got {budget}." in str(error.value)
 
 
 STUDY_UNUSUAL_BUDGETS = """

@@ -159,7 +159,7 @@ def test_counts_are_in_the_words_of_the_design() -> None:
         ({"same": -1, "different": 3}, ArgumentError, "at least 0"),
         ({"same": 1.0, "different": 3}, ArgumentTypeError, "an integer"),
         ({"same": 0, "different": 0}, EmptyError, "at least one person"),
-        ([680, 320], ArgumentTypeError, "must be {word: people}"),
+        ([680, 320], ArgumentTypeError, "must be a dict {word: number of people}"),
     ],
 )
 def test_counts_in_other_words_are_refused(counts: Any, error: type[Exception], wrong: str) -> None:

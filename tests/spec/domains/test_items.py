@@ -129,16 +129,16 @@ def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
 
 def test_mistakes_in_a_study_are_named() -> None:
     mistakes = {
-        'mechanism = "RandomizedResponse"\nepsilon = 2.0': "services.mechanism: cannot be used with items",
-        'missing = "answer"\nepsilon = 2.0': "services.missing: cannot be used with items",
-        "reports = 2\nepsilon = 2.0": "services.reports: cannot be used with items",
+        'mechanism = "RandomizedResponse"\nepsilon = 2.0': "services.mechanism: cannot be used with the key .items.",
+        'missing = "answer"\nepsilon = 2.0': "services.missing: cannot be used with the key .items.",
+        "reports = 2\nepsilon = 2.0": "services.reports: cannot be used with the key .items.",
         "epsilon = -1.0": "epsilon",
         "": "services.epsilon: is missing",
     }
     for line, match in mistakes.items():
         with pytest.raises(StudyError, match=match):
             Study.parse(STUDY.replace("epsilon = 2.0", line))
-    with pytest.raises(StudyError, match="is only for items"):
+    with pytest.raises(StudyError, match='can be used only with "items"'):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\neach = "one"'))
     with pytest.raises(StudyError, match="must be 2 to 10,000 of them"):
         Study.parse(STUDY.replace('"b", "c"', '"b"'))
@@ -181,5 +181,5 @@ def test_one_column_for_each_item(tmp_path: Path) -> None:
     answers.write_text(header + "1,0,1,no\n")
     said = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
     assert 'write split = "/" in the study' in said
-    with pytest.raises(StudyError, match="split: is only for items"):
+    with pytest.raises(StudyError, match='split: can be used only with "items"'):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\nsplit = "/"'))

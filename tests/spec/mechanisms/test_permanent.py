@@ -227,7 +227,7 @@ def test_one_value_too_many_is_refused_and_changes_nothing() -> None:
     device.report(0)
     device.report(1)
     before = device.state
-    text = refused(MemoFullError, "would be value number 3", device.report, 3)
+    text = refused(MemoFullError, "would be different value number 3", device.report, 3)
     assert device.state == before and not any(c in text for c in ("0", "1.0"))
     device.report(1)
     refused(ValuesError, "position 0", device.report, 9)
@@ -323,8 +323,8 @@ def test_a_simulated_permanent_report_is_of_no_real_round() -> None:
     assert device.report(3, np.random.default_rng(1)).simulated
     again = weekly.device(device.key, device.state)
     for each in (device, again):
-        refused(ArgumentError, "in all rounds of a device or in none", each.report, 3)
+        refused(ArgumentError, "in every round of a device", each.report, 3)
     assert again.report(3, np.random.default_rng(2)).simulated
     real = weekly.device()
     assert not real.report(3).simulated
-    refused(ArgumentError, "in all rounds", real.report, 3, np.random.default_rng(1))
+    refused(ArgumentError, "in every round", real.report, 3, np.random.default_rng(1))

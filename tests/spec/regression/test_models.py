@@ -175,9 +175,9 @@ def test_random_intercepts_in_a_survey() -> None:
     plain = regress(SMOKES, given, **formula)  # type: ignore[call-overload]
     assert equal.coefficients == pytest.approx(plain.coefficients, abs=1e-6)
     for roles, said in (
-        ({"weights": "w"}, "Write cluster='school' if they were drawn"),
+        ({"weights": "w"}, "Write cluster='school' if these groups were drawn"),
         ({"cluster": "region"}, "more clusters for the 2 coefficients"),
-        ({"cluster": "pair"}, "must lie in one cluster of 'pair' each"),
+        ({"cluster": "pair"}, "must each lie within one cluster of 'pair'"),
     ):
         pair = np.array([f"p{i}" for i in np.arange(N) % 40])
         refused(ArgumentError, said, regress, SMOKES, {**given, "pair": pair}, **roles, **formula)
@@ -207,7 +207,7 @@ def test_links_other_than_the_logit_have_no_odds() -> None:
     new = {"age": [-1.0, 0.0, 1.0]}
     assert probit.predict(new).shares == pytest.approx(logit.predict(new).shares, abs=0.02)
     assert probit.predict(new).low == pytest.approx(logit.predict(new).low, abs=0.03)
-    refused(ArgumentError, "for the link 'logit' only", probit.odds_ratios)
+    refused(ArgumentError, "only with link='logit'", probit.odds_ratios)
 
 
 def test_groups_with_cards_of_their_own() -> None:
@@ -254,7 +254,7 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
     )  # fmt: skip
     refused(
         ArgumentError,
-        "leaves the answers of some people open",
+        "says nothing about the answers of some people",
         correlate,
         {"smokes": said, "drinks": DRINKS},
     )
@@ -268,13 +268,13 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
 
 
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"hidden": "smokes"}, ArgumentError, "must have the outcome on its left"),
+    ({"hidden": "smokes"}, ArgumentError, "must have the outcome left of ~"),
     ({"formula": "income ~ age", "hidden": "smokes"}, ArgumentError, "among the predictors"),
     ({"formula": "income ~ smokes", "hidden": 3}, ArgumentError, "must name the hidden answer"),
     (
         {"formula": "income ~ smokes * age", "hidden": "smokes"},
         ArgumentError,
-        "As in 'smokes ~ age', or ~ 1",
+        "for example 'smokes ~ age', or 'smokes ~ 1' if on nothing",
     ),
     (
         {"formula": "income ~ smokes", "hidden": "smokes ~ income"},

@@ -136,9 +136,9 @@ def test_only_tallies_of_the_same_groups_and_mechanism_add() -> None:
     declared = _groups(ward=PublicColumn(Categorical(["north", "south", "west"]), WARDS))
     for wrong, words in (
         (other, "the one has epsilon|the other has"),
-        (declared, "declares the public column .* the same order"),
+        (declared, "they declare the public column .* the same order"),
         (_groups(street=WARDS), "by different columns"),
-        (groups.total(), "with and without groups"),
+        (groups.total(), "a tally with groups and a tally without"),
     ):
         for left, right in ((groups, wrong), (wrong, groups)):
             refused(MismatchError, words, operator.add, left, right)

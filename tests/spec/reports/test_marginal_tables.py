@@ -61,7 +61,7 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
     )
     with pytest.raises(
         ArgumentError,
-        match="Tally 'age' in a tally of its own; 'age' has 33554432 different reports, and fewer seeds",
+        match=r"Count 'age' in another tally. 'age' has 33554432 different reports. For fewer, choose",
     ):
         hashed.tally(hashed.randomize([{"sex": "f", "age": 1}]))
 

@@ -331,7 +331,11 @@ def test_series_of_weeks() -> None:
     with pytest.raises(ArgumentTypeError, match="must be tallies"):
         Tally.from_tallies("week", [weeks[0], 3])  # type: ignore[list-item]
     refused(
-        ArgumentError, "each key must have 2 values", Tally.from_tallies, ["week", "ward"], weeks
+        ArgumentError,
+        "every key of the dict must have 2 values",
+        Tally.from_tallies,
+        ["week", "ward"],
+        weeks,
     )
     refused(MismatchError, "", Tally.from_tallies, "week", [weeks[0], TALLY])
     days = Dates("week")

@@ -441,8 +441,8 @@ def test_what_needs_one_mechanism_says_so() -> None:
     refused(ArgumentError, needs_one, estimate, [phones, papers], time="ward")
     refused(MismatchError, "different columns", estimate, [phones, papers.total()])
     rounds = [phones.of_round(1), papers.of_round(2)]
-    refused(MismatchError, "of rounds 1 and 2 are of the same people", estimate, rounds)
-    words = "cannot be weighted together"
+    refused(MismatchError, "come from the same people, in rounds 1 and 2", estimate, rounds)
+    words = "must have one mechanism and one epsilon to be weighted together"
     refused(MismatchError, words, estimate, [phones, papers], cluster="ward")
 
 

@@ -104,7 +104,7 @@ def test_names_of_the_literature_are_methods_or_lead_to_them() -> None:
     same = {"INV": "inversion", "IIW": "wiener", "INV-P": "project", "IBU:100": "em:100"}
     assert all(method(there) == method(here) for there, here in same.items())
     for name in ("IBU", "EM"):
-        refused(ArgumentError, "Write 'mle' to run it until it converges", method, name)
+        refused(ArgumentError, "Write 'mle' to run the method to its end", method, name)
 
 
 def test_every_method_name_makes_an_estimator() -> None:

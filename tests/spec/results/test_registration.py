@@ -116,7 +116,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
         (lambda: warner.register(NoChannel), r"must define _sample, channel, "),
         (lambda: warner.register(Shrunk), "needs a name"),
         (lambda: warner.register("x")(Forced), "named by its class"),
-        (lambda: warner.register(3), "must be a class of mechanisms"),
+        (lambda: warner.register(3), "must get a class of mechanisms"),
         (lambda: warner.register("Big Name")(Shrunk), "lower-case"),
         (lambda: warner.register("raked-own")(warner.estimators.RakedJoint.fit), "default"),
         (lambda: warner.register("number")(lambda: 3), "must make an estimator"),

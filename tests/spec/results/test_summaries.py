@@ -125,7 +125,7 @@ def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> Non
     both = _result(Product(a=Integers(0, 1), b=Integers(0, 1)))
     for result, remedy in (
         (labels, "Use Integers or Interval if the values are numbers"),
-        (both, "Count a numeric attribute by itself"),
+        (both, "Count the question with numbers by itself"),
     ):
         for ask in (
             result.mean,

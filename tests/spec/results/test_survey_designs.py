@@ -285,7 +285,7 @@ def test_a_trend_of_clusters_and_of_a_mean() -> None:
 @pytest.mark.parametrize(
     "groups, options, words",
     [
-        (_drinks(), {}, "scores: must be given where groups are by w, school"),
+        (_drinks(), {}, "scores: must be given if the groups are formed by w, school"),
         (_drinks(sex=SMALL["sex"]), {}, "groups: must be at least 3"),
         (_drinks(school=SMALL["school"]), {"scores": [1, 2]}, "one for each of the 12"),
         (_drinks(school=SMALL["school"]), {"scores": [1] * 12}, "must not all be equal"),
@@ -367,7 +367,13 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
     with pytest.raises(ArgumentError, match="public column of the tally: none"):
         estimate(_drinks().total(), cluster="school")
     plain = estimate(_drinks().total())
-    refused(MismatchError, "with a survey design and without", compare_groups, found, plain)
+    refused(
+        MismatchError,
+        "tested together if only some have a survey design",
+        compare_groups,
+        found,
+        plain,
+    )
 
 
 @pytest.mark.parametrize(
@@ -386,7 +392,7 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
         (
             {"school": SMALL["school"] % 2},
             {"cluster": "school"},
-            "must have more clusters for the 2 coefficients",
+            "needs more clusters for the 2 coefficients",
         ),
     ],
 )

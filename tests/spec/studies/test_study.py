@@ -68,7 +68,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         ),
         (
             ("budget = 3.0", "budget = 2.0"),
-            "budget: is exceeded: the attributes spend 2.5 together",
+            "budget: is exceeded: the questions (attributes) spend 2.5 together",
         ),
         (("budget = 3.0", "budgit = 3.0"), "budgit"),
         (("[attributes.smokes]", '[attributes."smo.kes"]'), "attributes.smo.kes: names must not"),
@@ -112,7 +112,7 @@ def test_answers_in_the_place_of_a_study_are_not_shown(answers: str, tmp_path: P
     assert (
         result.exit_code == 1
         and "CANARY" not in result.output
-        and "Is it the study file" in result.output
+        and "Is this the study file" in result.output
     )
     with pytest.raises(warner.errors.StudyError) as caught:
         Study.load(tmp_path / "answers.csv")

@@ -142,7 +142,7 @@ def test_mistakes_are_said() -> None:
     refused(
         MismatchError, "of step 1 of this search", search.next, other.tally(other.randomize(["a"]))
     )
-    refused(MismatchError, "must have the question 'word'", search.next, {"drink": None})
+    refused(MismatchError, "must count the question 'word'", search.next, {"drink": None})
     done = finished(find(Words("a-b", 2), 1.0), ["a", "b"] * 500)
     refused(ArgumentError, "is finished", lambda: done.study)
     refused(ArgumentError, "WordSearch.to_json", WordSearch.from_json, {"format": "warner-words"})

@@ -120,7 +120,7 @@ def test_questions_that_are_drawn_are_hidden_until_then(access: str, each: str, 
     assert page.count('<fieldset class="question" id="q') == 3
     assert len(re.findall(r'<fieldset class="question" id="q\d" hidden', page)) == 3
     assert f"You are asked {asked} of three questions, chosen by chance." in page
-    assert 'data-promises="strong drawn"' in page and "it is sent as it is" in page
+    assert 'data-promises="strong drawn"' in page and "the page sends that unchanged" in page
     assert ("follows from your invitation code" in page) == (access == "invited")
     assert ("others can be chosen. So please" in page) == (access == "open")
     parts = Parsed(page)
@@ -319,7 +319,7 @@ def test_every_mechanism_has_a_sentence(name: str, language: str) -> None:
     [
         (
             'mechanism = "RandomizedResponse"\nepsilon = 1.0',
-            "Of 100 people whose answer is “no”, 73 send the report that points to it. So do 27 of "
+            "Of 100 people whose answer is “no”, 73 send the report that points to this answer. So do 27 of "
             "100 whose answer is “yes”. A report is at most 2.72 times as "
             "likely from one answer as from any other. Somebody who thought two answers equally "
             "likely is afterwards at most 73.2\N{NO-BREAK SPACE}% sure of one of them.",

@@ -466,7 +466,7 @@ def test_a_preview_says_that_nothing_is_counted(tmp_path: Path) -> None:
     "link", ["http://example.org", "https://example.org/?id=5", "javascript:x"]
 )
 def test_a_link_that_could_name_a_person_is_refused(link: str) -> None:
-    with pytest.raises(StudyError, match=r"collect\.link: must be an address that begins with"):
+    with pytest.raises(StudyError, match=r"collect\.link: must be a web address that begins with"):
         Study.parse(f'{TEXT}access = "open"\nlink = "{link}"\n')
 
 
