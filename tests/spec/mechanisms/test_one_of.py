@@ -154,7 +154,7 @@ MISTAKES = {
     "all questions": (lambda: estimate(_tally()), "attributes=['a']"),
     "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: must be at most 1"),
     "a report of a smaller block": (
-        lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a' must lie in 0..1"),
+        lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a': must lie in 0..1"),
 }  # fmt: skip
 
 
