@@ -47,7 +47,7 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
         {k: lambda d: RandomizedResponse(d, 1.0) for k in names},
     )
     reports = large.randomize({k: [1, 2] for k in names})
-    words = r"all 9 attributes would have 1e\+18 counts.*ways=1 or 2"
+    words = r"all 9 questions .attributes. together would have 1e\+18 counts.*ways=1 or 2"
     refused(ArgumentError, words, large.tally, reports)
     pairs = large.tally(reports, ways=2)
     assert pairs.counts.size == 36 * 10_000
