@@ -140,7 +140,10 @@ def test_mistakes_are_said() -> None:
     search = find(words, 1.0)
     other = find(words, 2.0).mechanism
     refused(
-        MismatchError, "must count step 1 of this search", search.next, other.tally(other.randomize(["a"]))
+        MismatchError,
+        "must count step 1 of this search",
+        search.next,
+        other.tally(other.randomize(["a"])),
     )
     refused(MismatchError, "must count the question 'word'", search.next, {"drink": None})
     done = finished(find(Words("a-b", 2), 1.0), ["a", "b"] * 500)
