@@ -466,22 +466,22 @@ def test_a_law_that_a_subclass_changes_is_checked_again() -> None:
             self.law = Forced(domain, 2 * epsilon).law
             self.check_realisable()
 
-    with pytest.raises(BudgetError, match="the probabilities of Louder spend 2, above it"):
+    with pytest.raises(BudgetError, match="the probabilities of Louder spend 2, which is more"):
         Louder(SMALL, 1.0)
 
 
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
-        (1.3, "epsilon: is 1, but the probabilities of Other spend 1.3, above it. Check the prob"),
+        (1.3, "epsilon: is 1, but the probabilities of Other spend 1.3, which is more. Check the"),
         (0.5, "epsilon: is 1, but the probabilities of Other spend only 0.5. Check the prob"),
         (
             1 + 1e-8,
-            "epsilon: cannot be met with 64-bit random numbers: the nearest epsilon is 1.0000",
+            "epsilon: is not possible with 64-bit random numbers: the nearest possible epsilon is 1.0000",
         ),
         (
             1 - 1e-8,
-            "epsilon: cannot be met with 64-bit random numbers: the nearest epsilon is 0.9999",
+            "epsilon: is not possible with 64-bit random numbers: the nearest possible epsilon is 0.9999",
         ),
     ],
 )

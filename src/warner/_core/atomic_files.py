@@ -88,8 +88,8 @@ def require_new(path: str | os.PathLike[str]) -> None:
 
 
 def _is_there(path: str | os.PathLike[str]) -> FileError:
-    rule = "is there already, and reports never replace a file"
-    remedy = "Choose another name. If the file holds reports of the same answers, use that file"
+    rule = "is there already, and no report file is ever overwritten"
+    remedy = "Choose another name. If this file already holds reports of the same answers, use it"
     again = "new reports would spend the privacy budget again"
     return FileError(without_secrets(str(path)), rule, None, f"{remedy}: {again}")
 
@@ -205,7 +205,7 @@ def require_ending(path: str | os.PathLike[str], *endings: str, remedy: str) -> 
     """Refuse a name whose ending says another format than the one that is written."""
     ending = Path(path).suffix.lower()
     if ending in _EXPECTED and ending not in endings:
-        rule = f"must not end in {ending}, because the file written here is not {_EXPECTED[ending]}"
+        rule = f"must not end in {ending}, because people would expect {_EXPECTED[ending]}"
         raise ArgumentError(os.fspath(path), rule, None, remedy)
 
 

@@ -85,7 +85,7 @@ def confidence_level(value: Any) -> float:
     level = real("level", value)
     error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
     if 0 < error_in <= 0.5 and level != 0.5:
-        rule = "must be how sure an interval is to contain the true value, at least 0.5"
+        rule = "must be the chance that an interval contains the true value, at least 0.5"
         raise ArgumentError("level", rule, show(level), f"Did you mean {1 - error_in:g}?")
     level = probability("level", level)
     return level
@@ -96,7 +96,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             name,
-            "must be a number (nats)",
+            "must be a number",
             "None" if value is None else f"{show(value)} ({kind(value)})",
             "Pass a positive number such as 1.0",
         )
@@ -112,7 +112,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
         )
     if math.isinf(number) and not infinite:
         rule = "must be finite for this mechanism"
-        remedy = "RandomizedResponse allows epsilon=inf, which means no protection"
+        remedy = "The mechanism RandomizedResponse allows epsilon=inf, without any protection"
         raise BudgetError(name, rule, "inf", remedy)
     return number
 

@@ -167,7 +167,7 @@ def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget outside [1e-9, 60] with BudgetError."""
     if epsilon < SMALLEST_EPSILON:
-        rule = f"is too small: reports with less than {SMALLEST_EPSILON:g} tell nothing"
+        rule = f"is too small: below {SMALLEST_EPSILON:g}, reports tell nothing about answers"
         raise BudgetError("epsilon", rule, repr(epsilon), "Pass a larger epsilon")
     if epsilon > LARGEST_EPSILON:
         rule = f"must be at most {LARGEST_EPSILON:g}: 64-bit random numbers allow no more"
@@ -184,17 +184,22 @@ def realise(
 ) -> float:
     """Return the realised epsilon, times ln(high / low), rounded up, of the law of ``whose``."""
     if high <= low:
-        rule = "is too small: with 64-bit random numbers, reports would not depend on the value"
+        rule = "is too small: with 64-bit random numbers, reports would not depend on the answer"
         remedy = "Pass a larger epsilon or use a smaller domain"
         raise BudgetError("epsilon", rule, repr(requested), remedy)
     epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:
         # Rounded thresholds miss the budget by a few steps of 2^-64; a wrong formula by far more.
         if abs(epsilon - requested) > max(1e-6, math.exp(requested) / 2**54):
-            spent = f"{epsilon:.6g}, above it" if epsilon > requested else f"only {epsilon:.6g}"
+            spent = (
+                f"{epsilon:.6g}, which is more" if epsilon > requested else f"only {epsilon:.6g}"
+            )
             rule = f"is {requested:g}, but the probabilities of {whose} spend {spent}"
             raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
-        rule = f"cannot be met with 64-bit random numbers: the nearest epsilon is {epsilon!r}"
+        rule = (
+            "is not possible with 64-bit random numbers: the nearest possible epsilon is "
+            f"{epsilon!r}"
+        )
         raise BudgetError("epsilon", rule, repr(requested), "Pass a larger epsilon")
     return epsilon
 

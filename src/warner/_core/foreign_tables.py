@@ -99,8 +99,8 @@ def header_of(data: Any) -> dict[str, Any] | None:
             return dict(header) if header else None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
-    rule = "the header that warner wrote into it was altered"
-    raise FileError("data", rule, None, "Use the reports as they were made")
+    rule = "the header that warner wrote into the data was altered"
+    raise FileError("data", rule, None, "Use the reports as warner wrote them")
 
 
 # -----------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def index_of(values: Any) -> Any:
         given = [index for of in values.values() if (index := index_of(of)) is not None]
         if any(not index.equals(given[0]) for index in given[1:]):
             rule = "must all have the same index, so that each row is one person"
-            raise ArgumentError("columns", rule, None, "Take all columns from one frame")
+            raise ArgumentError("columns", rule, None, "Take all columns from one data frame")
         return given[0] if given else None
     index = getattr(values, "index", None)
     # Asked of the type: a column of Spark called "index" answers to every name of an attribute.
@@ -134,9 +134,9 @@ def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
     equal = _are_equal(columns, np.arange(len(labels)))[others]
     if equal.size and equal.mean() ** pairs.sum() < _NO_CHANCE:
         text = (
-            "Rows with the same label in the frame's index have the same reports. Was a frame put "
-            "together with itself? Then people are counted twice, and intervals are too short. If "
-            "these rows are different people, use frame.reset_index(drop=True)."
+            "Rows of this data frame with the same label in its index have the same reports. Was "
+            "the frame joined with itself? Then people are counted twice, and intervals are too "
+            "short. If these rows are different people, use frame.reset_index(drop=True)."
         )
         warn(text, FrameWarning)
 

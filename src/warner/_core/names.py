@@ -91,16 +91,16 @@ LITERATURE = {
 FURTHER = {  # what else a name stands for, or does not
     "RAPPOR": "For RAPPOR's permanent reports, with which the same people answer in many rounds, "
     "use warner.mechanisms.Permanent.",
-    "IBU": "Run until it converges, IBU gives the same result as warner.MaximumLikelihood.",
-    "PEM": "The function warner.find takes other steps than the method PEM (prefix extending "
-    "method): see the guide 'Words that nobody has listed'.",
-    "HR": "HadamardResponse is meant for high privacy only. With 100 values its error is 1.3 times "
-    "the error of subset selection at epsilon 1, and 14 times at epsilon 4: above epsilon 1 it is "
-    "no fair comparison. Use SubsetSelection or, for short reports, "
+    "IBU": "If IBU runs until it converges, it gives the same result as warner.MaximumLikelihood.",
+    "PEM": "The function warner.find() has the same purpose as PEM (the prefix extending method), "
+    "but other steps: see the guide 'Words that nobody has listed'.",
+    "HR": "HadamardResponse is meant for an epsilon of 1 or less. With 100 values its error is "
+    "1.3 times the error of SubsetSelection at epsilon 1, and 14 times at epsilon 4. Above "
+    "epsilon 1 compare with SubsetSelection or, for short reports, "
     "warner.mechanisms.ProjectiveGeometryResponse.",
 }
 _ABSENT = {  # what papers compare with, and this package does not have
-    "PrivUnit": "it is of vectors, and the mechanisms here are of labels, numbers and places",
+    "PrivUnit": "it randomises vectors; the mechanisms here randomise labels, numbers and places",
     "THE SHE": "unary encoding has less error: warner.UnaryEncoding(variant='oue')",
     "CMS HCMS": "for many values see warner.LocalHashing and "
     "warner.mechanisms.ProjectiveGeometryResponse",
@@ -110,9 +110,9 @@ _ABSENT = {  # what papers compare with, and this package does not have
     "PrivSet": "for sets see warner.domains.Items",
 }
 LOSSES_ELSEWHERE = {  # what to say of losses that other papers use
-    "mse": "'l2' is the sum of squared errors, K times the MSE of K shares",
-    "rmse": "'l2' is the sum of squared errors, K times the square of the RMSE of K shares",
-    "mae": "'l1' is the sum of absolute errors, K times the MAE of K shares",
+    "mse": "'l2' is the sum of squared errors: for K shares, K times their MSE",
+    "rmse": "'l2' is the sum of squared errors: for K shares, K times the square of their RMSE",
+    "mae": "'l1' is the sum of absolute errors: for K shares, K times their MAE",
     "tv": "'l1' is twice the total variation",
     "tvd": "'l1' is twice the total variation",
     "emd": "'w1' is the earth mover's distance of values on a line",
@@ -268,7 +268,7 @@ class Hinting:
             ]
             kind = type(self).__name__
             remedy = meant(name, names) or f"help({kind}) lists all names"
-            remedy = f"Here it is {here[0]}" if here else remedy
+            remedy = f"Use {here[0]}" if here else remedy
             raise AttributeError(message(f"{kind}.{name}", "does not exist", None, remedy))
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -341,7 +341,7 @@ def _problem_of(
         return TypeError(message(name, f"{rule}: {', '.join(by_place)}", str(len(args)), remedy))
     twice = [each for each in by_place[: len(args)] if each in keywords]
     if twice:
-        return TypeError(message(name, f"has {twice[0]!r} twice", None, usage))
+        return TypeError(message(name, f"was given the argument {twice[0]!r} twice", None, usage))
     missing = [each for each in needed if each not in [*by_place[: len(args)], *keywords]]
     rule = f"needs the argument{'s' * (len(missing) > 1)} {', '.join(missing)}"
     return TypeError(message(name, rule, None, usage))

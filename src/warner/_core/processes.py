@@ -71,7 +71,8 @@ class Workers:
         except BrokenProcessPool:
             rule = "ended before their work was done"
             remedy = (
-                'In a script, put the call under if __name__ == "__main__":, or use one process'
+                "In a script, put the call under the line 'if __name__ == \"__main__\":', or use "
+                "one process"
             )
             raise ArgumentError("processes", rule, None, remedy) from None
 
@@ -340,7 +341,10 @@ class JsonLines:
             if lines[-1]:
                 write_whole(path, "\n".join([*lines[:-1], ""]).encode())
         elif lines and not replace:
-            rule, remedy = "holds something else already", "Name a file that does not exist yet"
+            rule, remedy = (
+                "is there already, and holds something else",
+                "Name a file that does not exist yet",
+            )
             raise FileError(str(path), rule, None, remedy)
         else:
             write_whole(path, f"{first}\n".encode())
@@ -353,7 +357,7 @@ class JsonLines:
             piece = None
         if not isinstance(piece, dict):
             rule = "cannot be read as a saved piece of work"
-            remedy = "Remove the line: its work is then done again"
+            remedy = "Remove this line from the file: its piece of work is then done again"
             raise FileError(f"{self.path}, line {number}", rule, None, remedy)
         return piece
 

@@ -59,7 +59,10 @@ class SurveyDesign:
         named = dict(zip(ROLES, (weights, cluster, strata), strict=True))
         for role, name in named.items():
             if name is not None and not (isinstance(name, str) and name):
-                remedy = "Public columns travel beside the reports, see mechanism.tally(by=...)"
+                remedy = (
+                    "Public columns are given when reports are counted: mechanism.tally(reports, "
+                    "by=...)"
+                )
                 raise ArgumentError(role, "must be the name of a public column", show(name), remedy)
         given = [name for name in named.values() if name is not None]
         if len(set(given)) < len(given):
@@ -124,14 +127,14 @@ class SurveyDesign:
             if (crossing := of_unit[unit] != stratum).any():
                 rule = f"each cluster must lie in one stratum of {self.strata!r}"
                 got = f"{show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
-                remedy = "If these are different clusters, give each of them a name of its own"
+                remedy = "If these are different clusters, give each cluster a name of its own"
                 raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)
             drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
         if (drawn < 2).any():
             what = "people" if self.cluster is None else "clusters"
             one = int(np.argmax(drawn < 2))
             where = "" if self.strata is None else f" in each stratum of {self.strata!r}"
-            rule = f"needs at least 2 {what}{where}: a single one does not show how {what} differ"
+            rule = f"needs at least 2 {what}{where}: one alone does not show how {what} differ"
             got = f"1 in {strata[one]}"
             remedy = "Merge this stratum with one that is like it"
             name = self.cluster or self.strata
@@ -208,8 +211,10 @@ class DrawnSample:
 
     def alone(self, needed: str, got: str | None = None) -> ArgumentError:
         """The error of people who lie in one cluster, and are looked at by themselves."""
-        rule = f"needs {needed}: a single one does not show how clusters differ"
-        remedy = "Leave these people out, or merge groups or values that are alike"
+        rule = f"needs {needed}: one cluster alone does not show how clusters differ"
+        remedy = (
+            "Leave out the group or value with one cluster, or merge it with one that is like it"
+        )
         return ArgumentError("cluster", rule, got, remedy)
 
     def require_spread(self, spread: np.ndarray) -> None:

@@ -286,7 +286,7 @@ class Table:
         """The first rows, and the notes, which say how many rows there are."""
         if most is None or len(self.rows) <= most:
             return self.rows, self._sentences
-        count = f"The first {most} of {len(self.rows):,} rows; to_frame() has all."
+        count = f"The first {most} of {len(self.rows):,} rows; to_frame() returns all rows."
         return self.rows[:most], [count, *self._sentences]
 
     def text(
@@ -341,7 +341,7 @@ class Table:
             widths[widest] = min(widths[widest], least)
         if left_out:
             names = ", ".join(c.heading for c in self._columns if c in left_out)
-            notes = [*notes, f"No room for the columns: {names}."]
+            notes = [*notes, f"Too wide to show these columns here: {names}."]
         head, *lines = [
             _lines(columns, [cells[c][i] for c in columns], widths) for i in range(len(rows) + 1)
         ]
@@ -771,7 +771,7 @@ def frame_of_rows(
         raise EmptyError("table", "has no rows")
     more = dict(columns or {})
     if taken := [name for name in more if name in rows[0]]:
-        rule, remedy = "must have names that the table does not have", "Choose another name"
+        rule, remedy = "must have names that the table does not have yet", "Choose another name"
         raise ArgumentError("columns", rule, show(taken[0]), remedy)
     data = {name: [value] * len(rows) for name, value in more.items()}
     for name in rows[0]:

@@ -62,7 +62,7 @@ class PlainErrors(click.Command):
                 raise click.UsageError(rule, context) from None
             raise
         except MemoryError:
-            remedy = "Use fewer values, seeds or attributes"
+            remedy = "Use fewer values, hash seeds or questions"
             raise click.ClickException(
                 message("memory", "this task needs more than this computer has", None, remedy)
             ) from None

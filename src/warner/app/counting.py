@@ -143,7 +143,10 @@ def _count_members(
                 sums[path].empty.append(file.name)
                 continue
             if request.require_headers and counted.foreign:
-                rule = "was not written by warner, or was written anew, so it does not say whether "
+                rule = (
+                    "was not written by warner, or was saved again by another program, so it "
+                    "does not say whether "
+                )
                 rule += "it is complete" if counted.named else "its reports are of this study"
                 remedy = "Leave the file out, or run without --require-headers"
                 raise FileError(file.name, rule, None, remedy)

@@ -266,7 +266,7 @@ class Draft:
             return mechanism.domain
         if any(len(block) > 1 for block in mechanism.blocks):
             rule = "asks each person about a pair of items, for which warner plan proposes nothing"
-            remedy = 'Write an epsilon, or each = "one"'
+            remedy = 'Write an epsilon, or the line each = "one"'
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         return next(iter(mechanism.parts.values())).domain  # no or yes, of each item
 

@@ -292,6 +292,6 @@ method_option = click.option(
     "-m",
     "--method",
     "method_name",
-    help=f"How shares are estimated: {', '.join(METHODS)}. em can have a number of steps, auto or "
-    "a start: em:100, em:auto, em:histogram. Default: the recommended method.",
+    help=f'How shares are estimated: {", ".join(METHODS)}. The method "em" can have a number of '
+    'steps, "auto" or a start: em:100, em:auto, em:histogram. Default: the recommended method.',
 )

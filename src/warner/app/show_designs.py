@@ -53,7 +53,7 @@ def in_people(weight: float | None) -> str:
 WEIGHT = (
     'A liar is somebody who sends a made-up report. "a liar adds": the most people that this '
     'report adds to the count of one answer. "a liar changes": the most that it changes the '
-    "counts of all answers together. Both are for the method inversion; the default method can "
+    'counts of all answers together. Both hold for the method "inversion"; the default method can '
     "change by more. For limits of shares, run: warner estimate --forged 1%"
 )
 _MOST_LIARS = 3  # questions of which is said what a liar does
@@ -205,7 +205,7 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
         sizes = " and ".join(f"{size:,}" for size in hardest.sizes)
         notes.append(
             f"{_about_pairs(first, first.difference)} The power and the people needed are for the "
-            f"groups of {sizes}, between which it is hardest to find."
+            f"groups of {sizes}, between which a difference is hardest to find."
         )
     elif first.ranking.wanted is not None:
         notes.append(_about_difference(first.ranking, first.share))
@@ -251,9 +251,8 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
         for size in planned.sizes:
             yield f"In a group of {size:,} it is about {_plus_minus(planned.width(size))}."
         yield (
-            f"For {_plus_minus(planned.wanted)} about {needed:,} people are needed "
-            f"(--width {planned.wanted:.3g}). Four times as many people halve "
-            "the interval."
+            f"For an interval of {_plus_minus(planned.wanted)} about {needed:,} people are needed "
+            f"(--width {planned.wanted:.3g}). Four times as many people halve the interval."
         )
     if planned.difference is not None:
         yield _about_pairs(planned, planned.difference)
@@ -411,8 +410,8 @@ def show_audits(
     outside = {type(each).__name__ for each in mechanisms.values() if not is_of_package(type(each))}
     if outside and samples is None:
         notes.append(
-            f"The sampler of {', '.join(sorted(outside))} was not run. To check it, add --samples "
-            "300000."
+            f"The code that draws the reports of {', '.join(sorted(outside))} was not tested. To "
+            "test it, add --samples 300000."
         )
     columns = [
         Column("attribute"),
@@ -434,8 +433,8 @@ def _about_permanent(mechanism: Permanent, rounds: int) -> str:
     one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
     tells = (
         "somebody who sees one report, and before thought two answers equally likely, can "
-        f"afterwards be at most {one} sure of one of them. If the answer stays the same, it is at "
-        f"most {many} after all {rounds:,} rounds, and {ever} after any number of rounds."
+        f"afterwards be at most {one} sure of one of them. If the answer stays the same, this "
+        f"limit is {many} after all {rounds:,} rounds, and {ever} after any number of rounds."
     )
     each = of_ever.total
     if mechanism.values == 1:
@@ -579,20 +578,25 @@ def why_one(times: float, epsilons: Sequence[float], is_stated: bool) -> str:
         f"epsilon {most:.4g} in all"
     )
     if times <= 1:
-        return f"{said}. Asking only one gains nothing here: leave out [ask]."
+        return f"{said}. Asking only one question gains nothing here: leave out the table [ask]."
     said += (
         f": the squared error of all shares is about {times:.2g} times smaller than with epsilon "
         f"{most / many:.2g} on each question."
     )
-    return said if is_stated else f'{said} To ask everybody everything, write each = "all".'
+    return (
+        said
+        if is_stated
+        else f'{said} To ask everybody all questions, write each = "all" in the table [ask].'
+    )
 
 
 def show_gain(times: float, total: float) -> None:
     """Print what is gained where each person is asked one question of a study that asks all."""
     show(
-        f"A person spends epsilon {total:.4g} in all. If each is asked one question, drawn by "
-        f"chance, and spends all of it there, the squared error of all shares is about {times:.2g} "
-        f'times smaller: write [ask] with each = "one" and epsilon = {total:.4g}, or less.'
+        f"A person spends epsilon {total:.4g} in all. If each person is asked one question, drawn "
+        "by chance, and spends all of this on it, the squared error of all shares is about "
+        f'{times:.2g} times smaller: write a table [ask] with each = "one" and epsilon = '
+        f"{total:.4g}, or less."
     )
 
 
@@ -636,9 +640,10 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
         cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
         if 0 < len(cover) < len(mechanism.blocks):
             notes.append(
-                f"Or ask blocks of questions: in the table [ask], write the line below in place of "
-                f"the line with each = .... Every two questions are then together in one of "
-                f"{len(cover)} blocks, and about {people // len(cover):,} people are asked a block:"
+                "Or ask questions in blocks: in the table [ask], replace the line that begins "
+                f"with each = by the line below. It makes {len(cover)} blocks; any two questions "
+                f"are together in one of them. About {people // len(cover):,} people are asked "
+                "the questions of each block:"
             )
             notes.append(f"blocks = {toml(cover)}")
     show(Table(columns, rows, notes))
@@ -681,7 +686,8 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
     ]
     note = (
         "The last column is the interval of the difference in that share between two such groups: "
-        "differences below about half of it will not be seen. Each group is estimated alone."
+        "differences smaller than about half of this interval will not be seen. Each group is "
+        "estimated alone."
     )
     show(Table(columns, rows, [note]))
 

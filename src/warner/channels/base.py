@@ -345,7 +345,10 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the reports do not support values.
         """
-        rule = "of support counts needs reports that support some values and not others"
+        rule = (
+            "cannot be computed from support counts here: these reports do not support some "
+            "values against others"
+        )
         remedy = "Use the likelihood of the reports"
         raise ArgumentError("likelihood", rule, None, remedy)
 
@@ -545,7 +548,7 @@ class LikelihoodOperator(ABC):
         if self.shape[0] != self.shape[1]:
             raise ArgumentError(
                 "observed",
-                "needs a mechanism with as many different reports as values",
+                "this method needs a mechanism with as many different reports as values",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
                 "Use another method",
             )
@@ -555,7 +558,11 @@ class LikelihoodOperator(ABC):
 
     def complete(self) -> Channel:
         """The channel with a row for every possible report."""
-        raise ArgumentError("channel", "has only the reports that were seen, not all possible ones")
+        raise ArgumentError(
+            "channel",
+            "lists the probabilities only of the reports that were seen, not of all possible "
+            "reports",
+        )
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         """Frequencies (m,) as frequencies of the rows of :meth:`complete`."""
@@ -640,7 +647,10 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the reports do not support values.
         """
-        raise ArgumentError("channel", "has no reports that support some values and not others")
+        raise ArgumentError(
+            "channel",
+            "has no support counts, because its reports do not support some values against others",
+        )
 
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         """The operators of the groups of people that used different mechanisms or budgets."""
@@ -706,10 +716,7 @@ class LikelihoodOperator(ABC):
     def _require_whole_reports(self) -> None:
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
-            rule = (
-                "has only the sum of each bit, which does not tell which bits were set together"
-                " in a report"
-            )
+            rule = "knows only the sum of each bit, not which bits were set together in a report"
             remedy = "Keep whole reports (keep_reports=True), or use another kind of interval"
             raise ArgumentError("channel", rule, None, remedy)
 
@@ -719,7 +726,7 @@ class LikelihoodOperator(ABC):
         if self.shape[0] * self.shape[1] > LARGEST_DENSE:
             raise ArgumentError(
                 "channel",
-                f"is too large for a matrix, which has at most {LARGEST_DENSE} entries",
+                f"is too large as a matrix, which may have at most {LARGEST_DENSE} entries",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
                 "Use a method without this matrix, such as ExpectationMaximization, "
                 "or a domain with fewer values",
@@ -731,12 +738,12 @@ class LikelihoodOperator(ABC):
         """A left inverse (K, m): weighted least squares, optimal at the uniform distribution."""
         if self._left_inverse is None:
             raise IdentifiabilityError(
-                "channel",
+                "mechanism",
                 f"cannot tell all {self.shape[1]} values apart: different shares give the same "
                 "reports",
                 None,
-                "Use another mechanism, or a method that does not invert the channel (for the "
-                "mean of numbers: SampleMean)",
+                "Use another mechanism, or a method that needs no inverse (for the mean of "
+                "numbers: SampleMean)",
             )
         return self._left_inverse
 

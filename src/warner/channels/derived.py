@@ -136,9 +136,12 @@ class SomeValues(LikelihoodOperator):
 
     def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
         if inner.is_keyed:
-            rule = "cannot be chosen where each report is a key with a value"
+            rule = "cannot be picked before the estimate, because each report is a key with a value"
             raise ArgumentError(
-                "values", rule, None, "Estimate all keys, and pick yours from the result"
+                "values",
+                rule,
+                None,
+                "Estimate all keys, and pick the keys that you want from the result",
             )
         self.inner, self.values = inner, values
         self.shape = (inner.shape[0], len(values))
@@ -348,7 +351,7 @@ class SummedChannel(Channel):
         if not self.has_moments:
             raise ArgumentError(
                 "marginal",
-                "has no Wald interval for reports whose joint probabilities are not listed",
+                "a Wald interval needs the list of all possible reports with their probabilities",
                 f"{type(self.channel).__name__} of {rows} reports",
                 "Use kind='bootstrap'",
             )

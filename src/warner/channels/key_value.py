@@ -147,7 +147,7 @@ class TiedChannel(Channel):
             inverse = self.inner._inverse
         except IdentifiabilityError:
             problem = message(
-                "channel",
+                "mechanism",
                 "cannot tell all values of a key apart: different shares of the values give the "
                 "same reports",
                 None,

@@ -217,10 +217,8 @@ class Collector:
                 remedy = "Serve the study as it was, or choose another store for the new study"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
-                rule = (
-                    "was made with another number of ways, or with the attributes in another order"
-                )
-                remedy = "Set both as they were before"
+                rule = "was made with another number --ways, or with the questions in another order"
+                remedy = "Set --ways and the order of the questions as they were before"
                 if of_codes in (layout, facts.get(_LAYOUT)):
                     rule = "is the store of an issuer of tokens, not of a collector"
                     if self._issues:
@@ -643,7 +641,8 @@ class Collector:
         for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
             first = int(np.argmin(of_batch))
             rule = (
-                f"number {first} of {len(of_batch)}, from 0, has no invitation, so none was counted"
+                f"number {first} of {len(of_batch)} (counted from 0) has no invitation, so none "
+                "of them was counted"
             )
             error = Refused("not_invited", "submissions", rule, position=first)
             refused.append(None if of_batch.all() else error)

@@ -87,8 +87,8 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
                 "Each answer is changed by random numbers of its own."
                 if draw is None
                 else "One report for each person. The questions are chosen whatever the answers "
-                "are, so epsilon is the largest that any choice has. It is not made smaller "
-                "because only some questions are asked."
+                "are, so epsilon is the largest that any choice has. That only some questions are "
+                "asked does not make this epsilon smaller."
             ),
             "repeats": (
                 "A submission is made once. If it has to be sent again, the same bytes are sent, "

@@ -60,7 +60,7 @@ def test_lines_are_kept_and_a_torn_one_is_left_out(tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-4])
     assert JsonLines(path, {"of": "a"}).found == [{"run": 1}]
     assert JsonLines(path, {"of": "a"}).found == [{"run": 1}]
-    refused(FileError, "something else already", JsonLines, path, {"of": "b"}, replace=False)
+    refused(FileError, "holds something else", JsonLines, path, {"of": "b"}, replace=False)
     assert JsonLines(path, {"of": "b"}).found == []
 
 

@@ -82,7 +82,7 @@ def test_units(unit: str, value: Any, text: str) -> None:
 def test_narrow_lines_leave_columns_out_and_say_so() -> None:
     text = TABLE.text(width=30)
     assert "people" not in text.splitlines()[1] and "interval" in text
-    assert "No room for the columns: people." in " ".join(text.split())
+    assert "Too wide to show these columns here: people." in " ".join(text.split())
 
 
 @pytest.mark.parametrize("width", [20, 40, 79])
@@ -96,7 +96,7 @@ def test_lines_are_as_wide_as_asked_and_words_stay_whole(width: int) -> None:
 
 def test_many_rows_are_counted() -> None:
     table = Table(["a"], [{"a": i} for i in range(1000)])
-    assert "The first 50 of 1,000 rows; to_frame() has all." in str(table)
+    assert "The first 50 of 1,000 rows; to_frame() returns all rows." in str(table)
     assert len(table.csv().splitlines()) == 1001 and len(table) == len(list(table)) == 1000
 
 

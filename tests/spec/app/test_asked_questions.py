@@ -291,7 +291,7 @@ def test_a_tally_of_drawn_questions_is_no_pilot(here: Path) -> None:
     assert survey is not None
     tally = survey.tally(survey.randomize(answers()))
     save_tallies({"questions": tally}, "t.json")
-    assert 'write each = "all" into [ask]' in warn("plan", "t.json", code=1)
+    assert 'write the line each = "all" into the table [ask]' in warn("plan", "t.json", code=1)
 
 
 def test_a_report_that_its_block_does_not_have_is_refused_wherever_it_stands() -> None:
@@ -384,11 +384,11 @@ def test_plan_asks_one_question_from_three_on_and_says_why(here: Path) -> None:
     assert "A person who answers all questions" in text
     assert list(Study.load("every.toml").mechanisms) == names
     text = warn("plan", "every.toml")
-    assert 'write [ask] with each = "one"' not in text
+    assert 'write a table [ask] with each = "one"' not in text
     Path("without.toml").write_text(
         Path("every.toml").read_text().replace("[ask]\n", "", 1).replace('each = "all"\n', "")
     )
-    assert 'write [ask] with each = "one"' in warn("plan", "without.toml")
+    assert 'write a table [ask] with each = "one"' in warn("plan", "without.toml")
     Path("two.toml").write_text("".join(tables[:2]))
     assert "asked one of" not in warn("plan", "two.toml", "--people", "3000")
 

@@ -253,7 +253,7 @@ def test_quiet_leaves_results_warnings_and_errors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "loss", "said"),
     [
-        ("plan", "mse", "'l2' is the sum of squared errors, K times the MSE"),
+        ("plan", "mse", "'l2' is the sum of squared errors: for K shares, K times their MSE"),
         ("plan", "TV", "'l1' is twice the total variation"),
         ("plan", "kl", "warner benchmark has 'kl'"),
         ("benchmark", "tv", "'l1' is twice the total variation"),

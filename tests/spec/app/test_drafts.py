@@ -92,7 +92,7 @@ def test_a_draft_gets_mechanisms_and_epsilons_and_keeps_its_text(draft: Path) ->
     assert "Leave it out" in run("plan", "study.toml", "--write", "x.toml", ok=False).output
     for option, value in {"--share": "0.2", "--width": "0.1", "--sizes": "50,60"}.items():
         refused = run("plan", "study.toml", option, value, ok=False).output
-        assert f"{option}: is for a draft" in refused and "take the lines" in refused
+        assert f"{option}: is for a draft" in refused and "delete the lines" in refused
 
 
 def test_what_is_stated_stays(draft: Path) -> None:
@@ -209,7 +209,7 @@ def test_tables_fit_the_width_of_the_screen(draft: Path, monkeypatch: pytest.Mon
         shown = run("audit", "study.toml").output
         assert max(map(len, shown.splitlines())) <= width
         assert "RandomizedResponse" in shown and "exact epsilon" in shown
-        assert "No room for the columns" in shown
+        assert "Too wide to show these columns here" in shown
         assert "were checked" in run("audit", "study.toml", "--wide").output
     monkeypatch.delenv("COLUMNS")
     shown = run("audit", "study.toml").output  # a pipe is as wide as a screen

@@ -604,7 +604,9 @@ def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
     assert "tested (800 reports):" in page and "at most 73.2" in page
     assert "tested (400 reports on paper):" in page and "at most 83.4" in page
     assert "compared with North" in page
-    assert "randomised in several ways" in page and "followed the card" in page
+    assert (
+        "randomised with different mechanisms or epsilons" in page and "followed the card" in page
+    )
     pooled = run("estimate", *files, "--by", "ward", "--pool", "partial", ok=False).stderr
     assert "needs reports of one mechanism and one epsilon" in pooled
 

@@ -85,13 +85,15 @@ def test_other_answers_are_taken(here: Path) -> None:
         "part.csv": ROWS[:99],
     }.items():
         said = run("randomize", "study.toml", answers(rows, "b.csv"), "-o", name).stderr
-    assert "It also has 3 earlier runs: people who were in one of them have spent more." in said
+    assert (
+        "It also records 3 earlier runs: people who were in an earlier run have spent more" in said
+    )
     assert "had as many people" not in said
     # Too many others have the same counts of one question: it asks, and does not refuse.
     Path("one.toml").write_text(STUDY.split("[attributes.age]")[0])
     run("randomize", "one.toml", "a.csv", "-o", "one.csv")
     said = run("randomize", "one.toml", answers(sorted(ROWS), "sorted.csv"), "-o", "two.csv").stderr
-    assert "One of them had as many people: did it have the same answers in another order?" in said
+    assert "An earlier run had the same number of people: were these the same answers" in said
 
 
 def test_few_answers_are_known_by_their_file_and_never_by_themselves(here: Path) -> None:

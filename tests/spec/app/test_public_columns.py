@@ -424,7 +424,7 @@ def test_summaries_of_groups_stand_in_one_table(here: Path) -> None:
     for options, said in (
         (("--plot", "p.svg"), "--plot: does not go with --by and --summary"),
         (("--pool", "partial"), "--pool: does not go with --by and --summary"),
-        (("--compare-groups",), "Name what is compared with --of"),
+        (("--compare-groups",), "Say after --of what to compare"),
     ):
         assert said in run(*asked, *options, ok=False).stderr
 

@@ -339,7 +339,7 @@ def test_joint_shares_of_separate_tallies_are_refused_with_the_remedy(here: Path
 
 def test_clusters_of_separate_tallies_are_refused_with_the_remedy(here: Path) -> None:
     refused = run("plan", "a.json", ok=False).output
-    assert "a.json: does not say how the reports of two attributes occur together" in refused
+    assert "a.json: does not say how the reports on two questions occur together" in refused
     assert "warner tally --ways 2" in refused
 
 

@@ -119,7 +119,7 @@ def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:
     assert any(signed(100 * row["difference"], 0) in page for row in differences)
     assert "All numbers are weighted by the column w." in page
     assert "24 clusters in 2 strata. Design effect" in page and "By sex" in page
-    assert "a made-up report counts by its weight" in page
+    assert "a made-up report counts as much as its weight" in page
     run("tally", "r.parquet", "--study", "s.toml", "-o", "all.json")
     run("report", "all.json", "--study", "s.toml", "-o", "all.html")
     assert "Differences by" not in Path("all.html").read_text()

@@ -215,7 +215,7 @@ def test_a_card_states_the_draw_and_that_it_is_not_hidden() -> None:
     assert sum(int(block["odds"], 16) for block in card["design"]["blocks"]) == 2**64
     assert card["design"]["in_words"][0].startswith("Each person is asked 1 of 3 questions")
     assert any("Which questions a person was asked is not hidden" in s for s in card["unprotected"])
-    assert "not made smaller" in card["accounting"]["composition"]
+    assert "does not make this epsilon smaller" in card["accounting"]["composition"]
     assert [question["name"] for question in card["questions"]] == ["smokes", "drinks", "town"]
     assert isinstance(study.draw, OneOf)
     weight = max_influence(study.draw.parts["smokes"])

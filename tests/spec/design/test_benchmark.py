@@ -86,8 +86,8 @@ def test_every_cell_has_every_method_and_loss() -> None:
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        ("mse", "'l2' is the sum of squared errors, K times the MSE of K shares"),
-        ("MAE", "'l1' is the sum of absolute errors, K times the MAE of K shares"),
+        ("mse", "'l2' is the sum of squared errors: for K shares, K times their MSE"),
+        ("MAE", "'l1' is the sum of absolute errors: for K shares, K times their MAE"),
         ("tv", "'l1' is twice the total variation"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sum(seen) == 3 + 3  # options are contents, names are not
     other = tmp_path / "answers.csv"
     other.write_text("answer\nyes\n")
-    refused(FileError, "something else already", run, store=other)
+    refused(FileError, "holds something else", run, store=other)
     assert other.read_text() == "answer\nyes\n"
 
 
@@ -455,7 +455,7 @@ def test_the_expected_error_stands_beside_that_of_the_inversion() -> None:
 
 def test_a_baseline_for_high_privacy_alone_is_said() -> None:
     notes = [benchmark(FOUR, NUMBERS, ["HR"], ["mle"], e, 100, 2).notes for e in (1.0, 2.0)]
-    assert notes[0] == () and "above epsilon 1 it is no fair comparison" in notes[1][0]
+    assert notes[0] == () and "Above epsilon 1 compare with SubsetSelection" in notes[1][0]
 
 
 FOUND = benchmark(

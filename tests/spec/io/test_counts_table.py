@@ -168,7 +168,7 @@ def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
     more = [*reports, *(r for r, _ in south)], [*wards, *(w for _, w in south)]
     _tally(_counts("once.csv", reports, wards, study))
     said = _tally(_counts("south.csv", *more, study), "--allow-equal")
-    assert "stands in the table once" in " ".join(said.split())
+    assert "a report is in the table twice" in " ".join(said.split())
     Path("t.json").unlink()
     refused = _tally("south.csv", ok=False)
     assert "even numbers for all counts of ward south" in refused and "--allow-equal" in refused

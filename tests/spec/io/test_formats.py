@@ -162,9 +162,9 @@ def test_reports_load_what_they_saved_before(tmp_path: Path) -> None:
     [
         ("reports", "r.parquet", r"write Parquet or CSV by warner\.io\.write_reports"),
         ("reports", "r.CSV", "Name it .warner"),
-        ("reports", "r.xlsx", "the file written here is not a spreadsheet"),
+        ("reports", "r.xlsx", "people would expect a spreadsheet"),
         ("tally", "t.csv", "name it .json"),
-        ("tally", "t.parquet", "the file written here is not a Parquet or Arrow table"),
+        ("tally", "t.parquet", "people would expect a Parquet or Arrow table"),
     ],
 )
 def test_no_file_has_the_name_of_another_format(
@@ -189,7 +189,7 @@ def test_no_file_has_the_name_of_another_format(
         ),
         (
             ["estimate", "t.json", "-o", "r.docx"],
-            "because the file written here is not an office document",
+            "because people would expect an office document",
         ),
         (["estimate", "t.json", "--csv", "-o", "r.xlsx"], "Give it a name that ends in .csv."),
         (["estimate", "t.json", "--json", "-o", "r.csv"], "Give it a name that ends in .json."),

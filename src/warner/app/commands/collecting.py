@@ -71,7 +71,7 @@ _PEOPLE = ("person", "people")
     "--seed",
     type=click.IntRange(0),
     help="For simulations only, never for real answers: the same seed gives the same reports "
-    "again. If the answers were made up with a seed, take another one here.",
+    "again. If the answers were made up with a seed, give another seed here.",
 )
 @click.option(
     "--keep-order",
@@ -82,14 +82,14 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--blocks",
     is_flag=True,
-    help="Write 4,096 reports in each row, as bytes, with one column for each attribute. Spark "
+    help="Write 4,096 reports in each row, as bytes, with one column for each question. Spark "
     "reads such Parquet files several times faster. Not possible with public columns.",
 )
 @click.option(
     "--group",
     metavar="NAME",
     help="All people in VALUES belong to this group of the study. Without --group, the group "
-    "column of VALUES says who belongs to which group. Where both are given, they must agree.",
+    "column of VALUES says who belongs to which group. If both are given, they must agree.",
 )
 @click.option(
     "--ledger",
@@ -140,10 +140,10 @@ def randomize(
     reports.parquet. A column of VALUES names the group of each person. This column is public.
 
     Answers that were randomised before are refused, because two reports on one answer spend epsilon
-    twice. The ledger recognises them by keyed hashes, also in another file, or if further people
-    follow them. It may miss a small number of answers on standard input, and the answers to a
-    single question in another order. A simulation with --seed is not recorded. An output file that
-    exists is never replaced.
+    twice. The ledger recognises answers by keyed hashes, also in another file, or with further
+    people added at the end. It may miss a small number of answers on standard input, and the
+    answers to a single question in another order. A simulation with --seed is not recorded. An
+    output file that exists is never replaced.
 
     Public columns that the study declares ([public.ward]) are written beside the reports. They are
     not randomised. Columns of VALUES that the study does not name are left out.
@@ -160,7 +160,9 @@ def randomize(
     apart = len(studies) > 1
     paths = paths_of_groups(output, studies)
     if apart and output == "-":
-        rule = f"has groups ({', '.join(plan.groups)}), and each has a report file of its own"
+        rule = (
+            f"has groups ({', '.join(plan.groups)}), and each group needs a report file of its own"
+        )
         remedy = "Name a file with -o, or one group with --group"
         raise ArgumentError(study, rule, None, remedy)
     for path in paths.values():
@@ -173,8 +175,8 @@ def randomize(
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
         click.echo(
-            f"WARNING: {', '.join(by_card)}: randomised on paper. If VALUES has the answers that "
-            "people gave by the card, they are randomised a second time, and estimates will be "
+            f"WARNING: {', '.join(by_card)}: randomised on paper. If VALUES has what people said "
+            "or ticked by the card, this randomises it a second time, and estimates will be "
             "wrong. To count such answers, run: warner tally",
             err=True,
         )
@@ -241,8 +243,8 @@ def randomize(
         whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
         click.echo(
             f"{out:,} of {whole} left out with all answers, because an answer is missing (missing "
-            '= "drop"). The collector can see how many people sent no report, and who. missing = '
-            '"answer" protects that too.',
+            '= "drop"). The collector can see how many people sent no report, and who. With '
+            'missing = "answer" in the study, this is protected too.',
             err=True,
         )
     if memory is not None and memory.is_entered:
@@ -257,11 +259,14 @@ def randomize(
             )
         elif memory.earlier:
             runs = plural(memory.earlier, "earlier run", "earlier runs")
-            said += f" It also has {runs}: people who were in one of them have spent more."
+            said += (
+                f" It also records {runs}: people who were in an earlier run have spent more "
+                "epsilon."
+            )
             if memory.has_twin:
                 said += (
-                    " One of them had as many people: did it have the same answers in another "
-                    "order?"
+                    " An earlier run had the same number of people: were these the same answers "
+                    "in another order?"
                 )
         say(said)
     if plan.public:
@@ -349,13 +354,13 @@ def _spent(study: Study) -> str:
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="The study file. Reports that were not made as it says are refused.",
+    help="The study file. Reports that were not made as this file says are refused.",
 )
 @click.option(
     "--ways",
     type=click.IntRange(1),
-    help="Also count which reports to several attributes come together, for the shares of people "
-    "who have both or all of them: 2 for all pairs of attributes, 3 for all groups of three.",
+    help="Also count how the reports on several questions occur together, to learn how common "
+    "each combination of answers is: 2 for all pairs of questions, 3 for all groups of three.",
 )
 @click.option(
     "--keep-reports/--no-keep-reports",
@@ -376,8 +381,9 @@ def _spent(study: Study) -> str:
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help="In files from other programs: the column with the reports of attribute NAME. If a report "
-    "takes several columns, give the beginning of their names, or NAME.PART=COLUMN for each.",
+    help="In files from other programs: the column with the reports on question NAME. If a report "
+    "takes several columns, give the beginning of their names, or NAME.PART=COLUMN for each "
+    "column.",
 )
 @click.option(
     "--checkpoint",
@@ -399,7 +405,8 @@ def _spent(study: Study) -> str:
     "--require-headers",
     is_flag=True,
     help="Refuse files without the header and the checksum of warner, which say the study of the "
-    "reports and whether the file is complete. Without this, such files are a warning.",
+    "reports and whether the file is complete. Without this option, such files only cause a "
+    "warning.",
 )
 @click.option(
     "--expect-reports",
@@ -440,11 +447,11 @@ def tally(
 ) -> None:
     """Count the reports in one or more files (- is a file on standard input).
 
-    REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be
-    addresses such as s3://bucket/reports/, which need s3fs or DuckDB's own extension. Of a folder,
-    all files with the endings below are counted; the number of other files is printed. If a file is
-    wrong, the command names it, stops, and writes nothing. With --checkpoint, files that were
-    counted before are not counted again.
+    REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be web
+    addresses such as s3://bucket/reports/, which need the package s3fs or DuckDB's own extension.
+    Of a folder, all files with the endings below are counted; the number of other files is printed.
+    If a file is wrong, the command names it, stops, and writes nothing. With --checkpoint, files
+    that were counted before are not counted again.
 
     If a folder is named ward=north, its files need no column ward: all people in them have the
     value north. This works for public columns, never for reports.
@@ -636,9 +643,9 @@ def merge(
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
-    help="The column with the reports of attribute NAME, if it is not called NAME_report. If a "
+    help="The column with the reports on question NAME, if it is not called NAME_report. If a "
     "report takes several columns, give the beginning of their names, or NAME.PART=COLUMN for "
-    "each.",
+    "each column.",
 )
 @click.option(
     "--simulated",
@@ -666,7 +673,7 @@ def sql(
     that the mechanism cannot have sent. Save the result as CSV with its header line, and count it:
     warner tally --counts. The tally is the same as that from a file of these reports. The result
     names its study, and no other study is accepted. A database does not know whether reports are
-    simulated: if they are, say --simulated.
+    simulated: if they are, add --simulated.
 
     Columns of reports must have numbers; convert truth values and texts to numbers in a view. The
     statement quotes all names. In Snowflake, plain names are first put in capitals, as Snowflake
@@ -733,7 +740,10 @@ def tallies_of_counts(
     if others:
         rule = f"cannot be used with {', '.join(others)}"
         raise ArgumentError(
-            "--counts", rule, None, "Leave them out; groups and columns are chosen with warner sql"
+            "--counts",
+            rule,
+            None,
+            'Leave them out; groups and columns are chosen earlier, in the command "warner sql"',
         )
     if plan is None:
         rule = "needs --study, which says what the reports are"
@@ -764,16 +774,19 @@ def tallies_of_counts(
                     )
             continue
         if table.doubled and not equal:
-            rule = "was made of a table in which reports stand twice, by the look of it"
+            rule = "seems to come from a table that has each report twice"
             got = f"even numbers for all counts of {table.doubled}"
-            remedy = "Was a file copied? Count each file by itself, or write --allow-equal"
+            remedy = (
+                "Was a file loaded twice? Count each file by itself. If the table is right, "
+                "add --allow-equal"
+            )
             raise FileError(path, rule, got, remedy)
         unknown = "" if first.simulated else " or whether they are simulated"
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
             "made for this study, its mechanisms can send every report, and all counts agree. A "
             f"database does not say which mechanism and epsilon made the reports{unknown}, so "
-            "nobody checked that, nor whether each report stands in the table once."
+            "this was not checked, nor whether a report is in the table twice."
         )
         if first.simulated:
             warn_of_simulation(path)

@@ -35,22 +35,26 @@ store_options = options(
     click.option(
         "--ways",
         type=click.IntRange(1),
-        help="Also count how the reports of several attributes occur together, for joint shares: 2 "
-        "for all pairs of attributes, 3 for all triples. Cannot be changed later.",
+        help="Also count how the reports on several questions occur together, to learn how common "
+        "each combination of answers is: 2 for all pairs of questions, 3 for all groups of three. "
+        "Cannot be changed later.",
     ),
 )
 
 
 address_options = options(
     click.option(
-        "--host", default="127.0.0.1", show_default=True, help="The address to listen on."
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="The network address of this computer on which the server answers.",
     ),
     click.option(
         "--port",
         type=click.IntRange(0, 65535),
         default=8000,
         show_default=True,
-        help="The port to listen on; 0 for any free port.",
+        help="The port on which the server answers; 0 for any free port.",
     ),
 )
 
@@ -82,7 +86,8 @@ reach_options = options(
     click.option(
         "--url",
         metavar="URL",
-        help="The address at which people reach the server, if it differs from --host and --port.",
+        help="The web address at which people reach the server, if it differs from --host and "
+        "--port.",
     ),
     click.option(
         "--allowed-host",
@@ -116,7 +121,7 @@ rate_options = options(
         type=click.FloatRange(0),
         default=20.0,
         show_default=True,
-        help="How many reports a second one internet address may send; 0 for no limit. With the "
+        help="How many reports per second one internet address may send; 0 for no limit. With the "
         "owner's token there is no limit.",
     ),
     click.option(
@@ -124,14 +129,16 @@ rate_options = options(
         type=click.IntRange(1),
         default=1_000,
         show_default=True,
-        help="How many reports one internet address may send at once, before --rate slows it down.",
+        help="How many reports one internet address, such as a clinic's, may send at once "
+        "before --rate slows it down.",
     ),
     click.option(
         "--rate-of-all",
         type=click.FloatRange(0),
         default=20_000.0,
         show_default=True,
-        help="How many reports a second all addresses together may send; 0 for no limit.",
+        help="How many reports per second all internet addresses together may send; 0 for no "
+        "limit.",
     ),
     click.option(
         "--log",

@@ -46,8 +46,8 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     "--method",
     "method_names",
     multiple=True,
-    help="An estimator to compare, named as for warner estimate. May be repeated. "
-    "Default: the usual ones.",
+    help='An estimator to compare, with a name that "warner estimate --method" takes. May be '
+    "repeated. Default: the usual ones.",
 )
 @click.option(
     "--all",
@@ -69,8 +69,9 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     type=click.IntRange(2),
     default=20,
     show_default=True,
-    help="How many tallies are simulated from the estimate, or from --truth. From each other "
-    "plausible truth, a third of this number is simulated.",
+    help="How many tallies are simulated from the estimate, or from --truth. The command also "
+    "tries other true shares that would fit the data; from each, it simulates a third of this "
+    "number.",
 )
 @click.option(
     "--truth",
@@ -248,6 +249,9 @@ def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
     """A function that makes the mechanism of an attribute, with its options, at any budget."""
     table = draft.data["attributes"].get(name)
     if table is None:
-        rule, remedy = "is randomised together with others", "Choose its mechanisms by --mechanism"
+        rule, remedy = (
+            "is randomised together with other questions",
+            "Choose its mechanisms by --mechanism",
+        )
         raise ArgumentError(name, rule, None, remedy)
     return partial(mechanism_of, name, {k: v for k, v in table.items() if k != "reports"})

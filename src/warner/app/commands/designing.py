@@ -84,9 +84,10 @@ from warner.studies.study import Study
     "designs",
     metavar="NAME:P",
     multiple=True,
-    help="In place of STUDY: a design for paper, such as crosswise:1/4. It is compared with the "
-    "best mechanism that protects as much; several designs (repeat the option) with each other. "
-    "Without chances, such as crosswise: the chances with the least epsilon that reach --width.",
+    help="In place of STUDY: a design for paper, such as crosswise:1/4, to compare with the best "
+    "mechanism that protects as much. Repeat the option to compare several designs with each "
+    "other. For a name without chances, such as crosswise, the command finds the chances with the "
+    "least epsilon that reach --width.",
 )
 @click.option(
     "--people",
@@ -98,9 +99,10 @@ from warner.studies.study import Study
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="The expected error that you want, in the unit of --loss; it is not a standard error. For "
-    "the width of an interval use --width. The table then says how many people this needs, with "
-    "the unbiased estimate (right on average) and with the estimate of warner estimate.",
+    help="The expected error that you want, in the unit of --loss; it is not a standard error. "
+    "For the width of an interval use --width. The table then says how many people this needs, "
+    'with the unbiased estimate (right on average) and with the estimate that "warner estimate" '
+    "prints.",
 )
 @click.option(
     "--difference",
@@ -134,7 +136,7 @@ from warner.studies.study import Study
     type=click.IntRange(2),
     default=12,
     show_default=True,
-    help="How many tallies are simulated for w1, with each mechanism that may be the best.",
+    help="How many tallies are simulated for the loss w1, for each mechanism that may be the best.",
 )
 @click.option(
     "--share",
@@ -164,8 +166,8 @@ from warner.studies.study import Study
     type=click.FloatRange(1),
     default=1.0,
     show_default=True,
-    help="For designs on paper: how many times as many people the survey needs as one that draws "
-    "people one by one, because of clusters or weights, such as 1.3.",
+    help="For designs on paper: the factor, such as 1.3, by which clusters or weights raise the "
+    "number of people that the survey needs, compared with drawing people one by one.",
 )
 @click.option(
     "--write",
@@ -178,7 +180,7 @@ from warner.studies.study import Study
     type=click.FloatRange(0, 1),
     default=0.1,
     show_default=True,
-    help="For a pilot: how strongly attributes must depend on each other (Cramer's V) to be put "
+    help="For a pilot: how strongly questions must depend on each other (Cramer's V) to be put "
     "into one group.",
 )
 @click.option(
@@ -186,15 +188,15 @@ from warner.studies.study import Study
     type=click.IntRange(1),
     default=100,
     show_default=True,
-    help="For a pilot: how many combinations of values a group of attributes may have at most.",
+    help="For a pilot: how many combinations of answers a group of questions may have at most.",
 )
 @click.option(
     "--level",
     type=float,
     default=0.95,
     show_default=True,
-    help="For a pilot: the probability that no attributes are put into one group if in truth none "
-    "depends on another. It holds for any number of attributes.",
+    help="For a pilot: the probability that no questions are put into one group if in truth no "
+    "question depends on another. It holds for any number of questions.",
 )
 @click.option(
     "--shuffled",
@@ -224,15 +226,15 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
 
     If the study lacks nothing, other mechanisms are compared for the same epsilon and sensitive
     values. Mechanisms for labels are ranked by the error of the unbiased estimate, which is right
-    on average, if all values are equally common. Beside it is the error of warner estimate, which
-    is usually smaller and is simulated with shares like those of a typical question. Mechanisms for
-    numbers and places are ranked by this simulated error. In Python, warner.plan takes your own
-    guess of the shares.
+    on average, if all values are equally common. A second column has the error of "warner
+    estimate", which is usually smaller and is simulated with shares like those of a typical
+    question. Mechanisms for numbers and places are ranked by this simulated error. In Python,
+    warner.plan takes your own guess of the shares.
 
     With --difference, mechanisms are sorted by the number of people that a test needs, and a second
     table shows this number for other epsilons.
 
-    STUDY may also be the tally of a pilot, made with warner tally --ways 2. Attributes that depend
+    STUDY may also be the tally of a pilot, made with warner tally --ways 2. Questions that depend
     on each other are then put into groups, to be randomised together. Each line printed is a group.
     Write each group of two or more into the study file, as a table [[joint]].
 
@@ -273,7 +275,9 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         _propose(draft, output, choices)
         return
     if choices["write"] is not None:
-        rule = "is only for drafts, but this study lacks no mechanism and no epsilon"
+        rule = (
+            "is only for drafts, and this study is complete: it lacks no mechanism and no epsilon"
+        )
         raise ArgumentError("--write", rule, None, "Leave it out")
     chosen, people = dict(grouped_mechanisms(draft.study)), dict[str, int]()
     draws = {n: m for n, m in chosen.items() if isinstance(m, OneOf | HiddenQuestion)}
@@ -387,8 +391,8 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     if choices["loss"] == "w1":
         raise ArgumentError("--loss", "must be l1 or l2 with --design", "w1")
     if choices["loss"] is not None and len(texts) > 1:
-        rule = "ranks mechanisms beside one design"
-        raise ArgumentError("--loss", rule, None, "Leave it out, or plan one design")
+        rule = "works only with one design"
+        raise ArgumentError("--loss", rule, None, "Leave --loss out, or give one --design")
     share = choices["share"] if is_given("share") else 0.5
     people, effect = choices["people"], choices["design_effect"]
     stated: list[tuple[str | None, PaperDesign]] = []
@@ -418,7 +422,9 @@ def _on_paper(
     """What to expect of one design for paper, of a question or without a study."""
     has_share, has_sizes = is_given("share"), choices["sizes"] is not None
     if has_share and design.domain.size != 2:
-        raise ArgumentError("--share", "is of designs with two answers", name, "Leave it out")
+        raise ArgumentError(
+            "--share", "works only for designs with two answers", name, "Leave it out"
+        )
     share = choices["share"] if has_share else 0.5
     sizes = _sizes(
         choices["sizes"], choices["people"], choices["groups"] if is_given("groups") else 1
@@ -449,7 +455,10 @@ def _refuse_widths(unused: tuple[str, ...]) -> None:
     for name in (*unused, "sizes"):
         if is_given(name):
             rule = "is for a draft or --design, but this study lacks no mechanism and no epsilon"
-            remedy = "For intervals, take the lines that say mechanism out of a copy of the study"
+            remedy = (
+                'To see intervals, copy the study and delete the lines "mechanism = ..." from '
+                "the copy"
+            )
             raise ArgumentError(f"--{name}", rule, None, remedy)
 
 
@@ -576,8 +585,8 @@ def _planned(
         about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
     elif loss != "w1" and not guarantee.bounds_all_pairs:
         about = (
-            f"its guarantee is {guarantee}, but the mechanisms that {loss} compares give LDP "
-            "or ULDP"
+            f"its guarantee is {guarantee}, and the loss {loss} compares only mechanisms with the "
+            "guarantees LDP and ULDP"
         )
     else:
         near, n, effect = loss == "w1", people or choices["people"], choices["design_effect"]
@@ -607,8 +616,8 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 @click.option(
     "--samples",
     type=click.IntRange(1000),
-    help="Also draw this many reports for each value, and say from them how large epsilon is at "
-    "least.",
+    help="Also make this many reports for each value, and compute from these reports how large "
+    "epsilon is at least.",
 )
 @click.option(
     "--shuffled",
@@ -636,8 +645,8 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
     "--plot",
     "plot_path",
     metavar="FILE",
-    help="Draw a picture for a consent form: of 100 people with an answer, how many send the "
-    f"report that speaks for it ({FORMATS}). Only for questions with labels.",
+    help="Draw a picture for a consent form: of 100 people with the same answer, how many send "
+    f"the report that points to this answer ({FORMATS}). Only for questions with labels.",
 )
 @written
 def audit(
@@ -762,8 +771,7 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     drawn = {name: each for name, each in examples.items() if each is not None}
     if not drawn:
         rule = (
-            "cannot show these questions, because none of their reports stands for one of a "
-            "few answers"
+            "cannot show these questions, because no report on them points to one of a few answers"
         )
         raise ArgumentError("--plot", rule, ", ".join(examples))
     if Path(file).suffix == ".toml":
@@ -798,14 +806,17 @@ def _group_attributes(
     for tally in tallies.values():
         mechanism = from_header(tally.header)
         if isinstance(mechanism, OneOf | HiddenQuestion):
-            rule = "has people who were asked different questions, so no groups can be found"
+            rule = (
+                "counts people who were asked different questions, so questions cannot be put "
+                "into groups"
+            )
             remedy = (
-                'Ask everybody all questions in a pilot: write each = "all" into [ask]. Then run: '
-                "warner tally --ways 2"
+                'Ask everybody all questions in a pilot: write the line each = "all" into the '
+                "table [ask]. Then run: warner tally --ways 2"
             )
             raise ArgumentError(path, rule, None, remedy)
         if not mechanism.attribute_domains:
-            rule = "does not say how the reports of two attributes occur together"
+            rule = "does not say how the reports on two questions occur together"
             raise ArgumentError(path, rule, None, "Make it with warner tally --ways 2")
     groups = {
         name: find_clusters(tally, threshold, largest, level) for name, tally in tallies.items()

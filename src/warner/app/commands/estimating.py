@@ -264,7 +264,7 @@ class EstimateRequest:
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"does not go with {way}")
         if self.compare_groups and self.summaries:
-            remedy = "Name what is compared with --of: mean, or 0.5 for the median"
+            remedy = "Say after --of what to compare: mean, or 0.5 for the median"
             raise ArgumentError("--summary", "does not go with --compare-groups", None, remedy)
         if self.by is not None and self.summaries:
             for name in ("margins", "plot_paths", *([] if self.pool == "none" else ["pool"])):
@@ -327,16 +327,16 @@ class EstimateRequest:
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Estimate groups of people, by these public columns of a tally of groups. Its other "
-    "columns are then ignored, so that groups are larger. file: each TALLY is a group, called NAME "
-    "or as its file: tally.north.json is north.",
+    help="Estimate groups of people, by these public columns of a tally of groups. The other "
+    "columns of the tally are then ignored, so that groups are larger. With --by file, each TALLY "
+    "is a group, called NAME or after its file: the group of tally.north.json is north.",
 )
 @click.option(
     "--pool",
     type=click.Choice(POOLS),
-    help="With --by. none, the default: each group is estimated by itself. partial: each group is "
-    "moved towards the mean of all groups, further if its reports tell less. path: towards the "
-    "groups before and after it in time.",
+    help='With --by. "none", the default: each group is estimated by itself. "partial": each '
+    'group is moved towards the mean of all groups, further if its reports tell less. "path": '
+    "each group is moved towards the groups before and after it in time.",
 )
 @click.option("--time", metavar="NAME", help="The public column with the time, for --pool path.")
 @click.option(
@@ -361,15 +361,16 @@ class EstimateRequest:
     "--of",
     "quantity",
     metavar="shares|numbers|mean|Q",
-    help="With --compare-groups, what is compared. shares: the share of each value. For numbers "
-    "also mean; Q, the quantile, such as 0.5 for the median; or numbers: mean, median, quartiles "
-    "and bands. Default: numbers where values are bins or more than 12 numbers, else shares.",
+    help='With --compare-groups, what is compared. "shares": the share of each value. For values '
+    'that are numbers also "mean"; a quantile, such as 0.5 for the median; or "numbers": mean, '
+    'median, quartiles and bands. Default: "numbers" where values are bins or more than 12 '
+    'numbers, else "shares".',
 )
 @click.option(
     "--same-people",
     is_flag=True,
     help="With --compare-groups: the two groups are two rounds that the same people answered. "
-    "Shows how much surer a difference is if each person answered alike in both.",
+    "Shows how much surer a difference is if each person answered alike in both rounds.",
 )
 @survey_design
 @click.option(
@@ -383,12 +384,13 @@ class EstimateRequest:
     "--interval",
     "kind",
     type=IntervalKind(),
-    help="What the intervals are sure of. score: each share, also the largest ones. wald: each "
-    "share by itself, around its unbiased estimate (right on average). likelihood: each share, by "
-    "the likelihood ratio. average: 95 % of all shares, on average. simultaneous: all shares "
-    "together. anytime:N: each share, mean and quantile, even if you look again and again while N "
-    "planned reports arrive. Default: posterior for smooth numbers, likelihood for designs on "
-    "paper, else score. --plot takes anytime:N or the default.",
+    help='The kind of intervals. "score" holds for each share, also for the largest ones. "wald" '
+    "holds for each share by itself, around its unbiased estimate (right on average). "
+    '"likelihood" holds for each share, by the likelihood ratio. "average" holds for 95 % of all '
+    'shares, on average. "simultaneous" holds for all shares at once. "anytime:N" holds for each '
+    "share, mean and quantile, even if you look again and again while N planned reports arrive. "
+    'Default: "posterior" for smooth numbers, "likelihood" for designs on paper, else "score". '
+    'With --plot, only the default and "anytime:N" work.',
 )
 @summary
 @written
@@ -404,8 +406,8 @@ class EstimateRequest:
 @click.option(
     "--with-reports",
     is_flag=True,
-    help="With --plot: beside each estimate, also draw the share of the reports that name the "
-    "value: what was received beside what is concluded from it.",
+    help="With --plot: beside each estimate, also draw the share of the reports that name this "
+    "value, to show what was received and what is concluded from it.",
 )
 @click.option(
     "--top",
@@ -427,12 +429,12 @@ class EstimateRequest:
 @additions
 @allow_implausible
 def estimate(**choices: Any) -> None:
-    """Estimate the shares of all values from TALLY, or from several together.
+    """Estimate the shares of all values from TALLY, or from several tallies together.
 
     TALLY is a tally file or a report file. Default: -, a tally on standard input.
 
     Several files must be from different people. Their budgets and mechanisms may differ, but the
-    values must be the same. --by file --compare-groups says whether the files differ.
+    values must be the same. To see whether the files differ, add --by file --compare-groups.
 
     \b
         warner estimate low.json high.json
@@ -461,8 +463,8 @@ def estimate(**choices: Any) -> None:
         warner estimate before=spring.json after=autumn.json --compare-groups --of mean
         warner estimate tally.json --by ward --compare-groups --plot forest.svg
 
-    A picture can show the reports that were received beside the shares that are concluded from
-    them.
+    With --with-reports, a picture shows the reports that were received and the shares that are
+    concluded from these reports.
 
     \b
         warner estimate tally.json --only smokes --study study.toml --plot smokes.html
@@ -478,14 +480,14 @@ def estimate(**choices: Any) -> None:
 
     For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst.
 
-    With --summary, numbers are shown by summaries, such as the mean, in place of their shares.
-    Files get both.
+    With --summary, the terminal shows summaries of numbers, such as the mean, in place of their
+    shares. Files have both.
 
     \b
         warner estimate tally.json --only alcohol --summary mean,median,above:14
 
-    If people could hide values under a tag such as "@home", a second table spreads its share over
-    the real values: as --background says, or else in proportion to the values that are not
+    If people could hide values under a tag such as "@home", a second table spreads the share of the
+    tag over the real values: as --background says, or else in proportion to the values that are not
     sensitive.
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @click.option(
     "--url",
     metavar="URL",
-    help="The address of the survey, for a link beside each code.",
+    help="The web address of the survey, for a link with each code.",
 )
 @click.option(
     "--server",
@@ -80,9 +80,10 @@ def invite(
 
     The study must say access = "invited" in [collect]. Send each person one code, for example by
     mail merge. The store keeps only a hash of each code, and later that the code was used, never
-    when. Only OUTPUT has the codes themselves: with it and one copy of the store, anyone can tell
-    which codes were used. With it and two copies, the store's log or the running server, anyone can
-    tell which report came with which code: then epsilon alone protects the answers.
+    when. Only the file OUTPUT has the codes themselves. Whoever has OUTPUT and one copy of the
+    store can tell which codes were used. Whoever has OUTPUT and two copies of the store, its log or
+    the running server can tell which report came with which code: then epsilon alone protects the
+    answers.
 
     With access = "tokens" the codes are for the issuer, warner collect issue, which keeps the
     hashes in its own store, STUDY.codes.sqlite. No number in a report is then computed from a code.
@@ -154,7 +155,7 @@ def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
 )
 @click.option("-o", "--output", required=True, help="The CSV file to write the unused codes to.")
 @click.option(
-    "--url", metavar="URL", help="The address of the survey, for a link beside each code."
+    "--url", metavar="URL", help="The web address of the survey, for a link with each code."
 )
 @click.option(
     "--server",
@@ -176,10 +177,9 @@ def unused(
 ) -> None:
     """List the codes of STUDY that were not used yet, for reminders.
 
-    The list shows who has not answered, and so also who has. Two lists of
-    different days show who answered in the time between, so make lists rarely, and always for all
-    codes at once. What people answered stays protected by
-    epsilon.
+    The list shows who has not answered, and so also who has. Whoever compares the lists of two days
+    sees who answered between these days, so make lists rarely, and always for all codes at once.
+    What people answered stays protected by epsilon.
 
     \b
         warner collect unused study.toml --codes codes.csv -o unused.csv \\
@@ -231,7 +231,8 @@ def _keeping_codes(
     "--issuer",
     metavar="URL",
     required=True,
-    help="The address at which people's devices will reach warner collect issue.",
+    help="The web address at which people's devices will reach the command \"warner collect "
+    'issue".',
 )
 @click.option(
     "-o", "--output", required=True, help="The file to write the private keys to, for the issuer."
@@ -256,7 +257,7 @@ def make_keys(study: str, issuer: str, output: str) -> None:
 
     plan, address = Study.load(study), checked_url(issuer)
     if plan.collect.tokens is not None:
-        rule = "has keys already, and tokens from other keys would not count"
+        rule = "has keys already, and tokens made with other keys would not count"
         raise ArgumentError(
             study, rule, None, "To make new keys, first delete the table [collect.tokens]"
         )
@@ -359,7 +360,11 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
             for name, token in tokens.items():
                 click.echo(f"Token of {name or 'the owner'}: {token}")
             if tokens:
-                click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
+                click.echo(
+                    "Note the token: it is not shown again, and only its fingerprint "
+                    "(SHA-256) is kept.",
+                    err=True,
+                )
             invited, _ = collector.invitations
             people = plural(invited, "person is", "people are")
             click.echo(f"{people} invited. Their devices get tokens at {stated.issuer}.", err=True)

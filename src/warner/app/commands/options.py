@@ -78,8 +78,8 @@ several_reports = click.option(
     type=click.IntRange(1, MOST_PER_PERSON),
     metavar="T",
     help="Each person sent up to T reports, about different answers. Intervals for the population "
-    "then count people, not reports. Not needed if the study had rows_per_person: its reports say "
-    "so themselves.",
+    "then count people, not reports. Not needed if the study had rows_per_person: its reports "
+    "already state T.",
 )
 smallest_group = click.option(
     "--smallest-group",
@@ -96,7 +96,7 @@ level = click.option(
     callback=lambda _context, _option, level: confidence_level(level),
     default=0.95,
     show_default=True,
-    help="Coverage of the intervals: at 0.95, 95 % of such intervals contain the true value.",
+    help="How sure the intervals are: at 0.95, 95 % of such intervals contain the true value.",
 )
 of_intervals = options(
     level,
@@ -113,7 +113,8 @@ additions = options(
     click.option(
         "--allow-equal",
         is_flag=True,
-        help="Add files with equal counts: you know that they are from different people.",
+        help="Also add files with equal counts. Use this only if you know that they are from "
+        "different people.",
     ),
     click.option(
         "--allow-simulated",
@@ -154,15 +155,15 @@ attributes = options(
         callback=lambda _context, _option, texts: tuple(
             n for text in texts for n in names_in(text)
         ),
-        help="Only these attributes. May be repeated.",
+        help="Only these questions (attributes). May be repeated.",
     ),
     click.option(
         "--joint",
         metavar="NAME,NAME,...",
         multiple=True,
-        help="Joint shares of these attributes: how common each combination of their answers is. "
-        "Needs a tally made with --ways, or a study that asks or randomises them together. May be "
-        "repeated.",
+        help="Joint shares of these questions: how common each combination of their answers is. "
+        'Needs a tally made with "warner tally --ways", or a study that asks or randomises these '
+        "questions together. May be repeated.",
     ),
 )
 
@@ -431,7 +432,10 @@ class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since cl
             return float(chance("forged", value))
         except ArgumentError:
             self.fail(
-                f"{value!r} is not a part of the reports. Write for example 1% or 0.01.", param, ctx
+                f"{value!r} is not above 0 % and below 100 % of the reports. Write for example 1% "
+                "or 0.01.",
+                param,
+                ctx,
             )
 
 
@@ -439,6 +443,6 @@ forged_part = click.option(
     "--forged",
     type=Percentage(),
     metavar="PART",
-    help="Also show how low and how high each share can be if up to this part of the reports, such "
-    "as 1%, was made up in any way.",
+    help="Also show how low and how high each share can be if up to this part of the reports, "
+    "such as 1%, was false (made up in any way).",
 )

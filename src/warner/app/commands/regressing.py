@@ -58,8 +58,8 @@ from warner.studies.study import Study
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="The study file. Reports that were not made as it says are refused. Its table [design] "
-    "says how people were drawn.",
+    help="The study file. Reports that were not made as this file says are refused. Its table "
+    "[design] says how people were drawn.",
 )
 @click.option(
     "--design",
@@ -93,8 +93,8 @@ from warner.studies.study import Study
     type=click.Choice(LINKS),
     default="logit",
     show_default=True,
-    help="For two answers: the function that turns the sum of coefficients times columns into a "
-    "share.",
+    help="For a question with two answers: the function that turns the sum of coefficients times "
+    "columns into a share.",
 )
 @click.option(
     "--correlation",
@@ -142,9 +142,9 @@ def regress(
     """Regress the hidden answer to a question on public columns of a report file.
 
     REPORTS is a report file with public columns, which the study declares and nothing protects.
-    FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone uses all public columns. For labels,
-    each value is compared with the first value in the alphabet. Write backticks around a name with
-    a space, and single quotes around FORMULA: 'smokes ~ `age group`'. Products, powers and
+    FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone uses all public columns. If a column has
+    labels, each label is compared with the first one in the alphabet. Write backticks around a name
+    with a space, and single quotes around FORMULA: 'smokes ~ `age group`'. Products, powers and
     functions need the package formulaic (the extra 'formula').
 
     \b

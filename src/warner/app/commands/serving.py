@@ -77,7 +77,7 @@ _own_words = click.option(
 
 @click.group()
 def collect() -> None:
-    """Ask real people on a web page, and count their reports: serve, invite, pull, push, close."""
+    """Ask real people on a web page, and count their reports."""
 
 
 @collect.command()
@@ -100,7 +100,7 @@ def collect() -> None:
     type=click.IntRange(1),
     help="After how many reports the live page shows a new result. Default: the number in the "
     "study. Use 1 only for trials: whoever watches the page then sees what each single report "
-    "changes. With the same store, it must not become smaller.",
+    "changes. With the same store, this number must not become smaller.",
 )
 @click.option(
     "--preview",
@@ -128,14 +128,15 @@ def collect() -> None:
     type=click.IntRange(1024),
     default=4 << 20,
     show_default=True,
-    help="The largest body of a request that is accepted, in bytes.",
+    help="The largest request that the server accepts, in bytes (without its headers).",
 )
 @rate_options
 def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count the answers of real people.
 
     Two addresses are printed: the survey, and the owner's live page. The address of the live page
-    ends in the owner's token. The token is printed once, when it is made. Only its SHA-256 is kept.
+    ends in the owner's token. The token is printed once, when it is made. Only its fingerprint
+    (SHA-256) is kept.
 
     Answers are randomised in the browser. Of the reports, the server keeps only counts, and the
     random ids of the reports that are counted. It keeps no reports, no addresses, no times and no
@@ -417,7 +418,8 @@ def words(language: str, output: str) -> None:
 def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> None:
     """Make a poster of STUDY, which is served at URL: a page to print, with a QR code.
 
-    The page has the title, the address, and what happens to answers, in all languages of the study.
+    The poster has the title, the web address, and what happens to answers, in all languages of the
+    study.
 
     \b
         warner collect poster study.toml https://survey.example.org -o poster.html
@@ -455,19 +457,19 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     type=click.IntRange(1_000, 10**8),
     default=1_000_000,
     show_default=True,
-    help="How many reports are drawn in the page, for all questions together.",
+    help="How many trial reports the page makes, for all questions together.",
 )
 @trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_json: bool) -> None:
     """Check the survey that runs at URL, as anybody can.
 
-    Chromium opens the survey and answers it twice, with different answers. What it would send is
-    caught and checked, and never reaches the collector. The page must be a page of warner, with
+    Chromium opens the survey and answers it twice, with different answers. What the page would send
+    is caught and checked, and never reaches the collector. The page must be a page of warner, with
     exactly the scripts of this version. It must load nothing else and keep nothing else. The odds
     that it states for each question must agree with the whole numbers by which the page changes
     answers at random. The command also lets the page make many reports, whose odds must be the
-    same. What it sends must have the same length for all answers.
+    same. What the page sends must have the same length for all answers.
 
     Only what was served here and now is checked: a collector can serve something else to others.
     The exit status is 1 if anything is wrong. Playwright and Chromium are needed.
@@ -515,10 +517,10 @@ for _command in (invite, unused, make_keys, issue):
 def pull(url: str, output: str, access: Access, by: str | None) -> None:
     """Fetch the tally of the collector at URL, with the counts up to the last published step.
 
-    The command needs the owner's token, in a file or an environment variable: on the command line,
-    lists of processes would show it. To add the tallies of several collectors of one study, run:
-    warner merge. Close the survey before you fetch its last tally: everything that was counted is
-    then published.
+    The command needs the owner's token, in a file or an environment variable: other users of the
+    computer could see it on the command line. To add the tallies of several collectors of one
+    study, run: warner merge. Close the survey before you fetch its last tally: everything that was
+    counted is then published.
 
     \b
         warner collect pull https://survey.example.org --token-file token.txt -o tally.json
@@ -625,11 +627,12 @@ def backup(url: str, access: Access) -> None:
     """Copy the store of the collector at URL while it runs.
 
     The command needs the owner's token. The collector writes the copy beside its store, with
-    -backup at the end of the name, and replaces the copy before. Move the copy to another disk. It
+    -backup at the end of the name, and replaces the earlier copy. Move the copy to another disk. It
     is complete, and shows one moment. It is not sent to you, because the store has what the live
     page does not show yet.
 
-    Keep few copies: two copies from different times show what was counted in between.
+    Keep few copies: whoever has copies from two different times can see what was counted between
+    them.
 
     Back up a database with its own tool, pg_dump.
 
@@ -762,5 +765,7 @@ def _sent(sent: int, n: int, can_go_on: bool = True) -> str:
     accepted = f"{sent:,} of {plural(n, 'report was', 'reports were')} accepted"
     if not can_go_on:
         return accepted
-    start = f" with --start {sent}. Without it, nothing is counted twice either" if sent else ""
+    start = (
+        f" with --start {sent}. Even without --start, no report is counted twice" if sent else ""
+    )
     return f"{accepted}; to go on, run the same command{start or ' again'}"

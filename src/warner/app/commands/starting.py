@@ -179,7 +179,7 @@ def new(
     The command looks at ANSWERS, a file for warner randomize, and asks questions on the terminal.
     Without ANSWERS and --secret it asks for everything.
 
-    No answer is copied into the study or a message, unless you say --values-from-data or --copy.
+    No answer is copied into the study or a message, unless you give --values-from-data or --copy.
     The study states the kind of each column: labels, whole numbers, numbers, dates, cells. The kind
     is that of at least 9 in 10 cells, so that one odd cell changes nothing. With --kind the column
     is not looked at.
@@ -347,7 +347,8 @@ def study() -> None:
     "--rows",
     "shows_rows",
     is_flag=True,
-    help="Print only the rows of each mechanism Optimal, as lines to put into the study.",
+    help="For questions with the mechanism Optimal: print only its rows, as lines to copy into "
+    "the study.",
 )
 @written
 def check(study: str, output: Output, shows_rows: bool) -> None:
@@ -356,9 +357,9 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
     All mistakes are listed with their lines. A draft may lack mechanisms and epsilons, which warner
     plan proposes. warner audit computes what the mechanisms spend.
 
-    Computers with different processors can find different rows for Optimal. These are equally good,
-    but their reports cannot be added. If several computers use the study, put the lines of --rows
-    into it.
+    The mechanism Optimal is computed as a list of rows, and computers with different processors can
+    compute different lists. All lists are equally good, but reports made with different lists
+    cannot be added. If several computers use the study, copy the lines that --rows prints into it.
 
     \b
         warner study check study.toml
@@ -475,7 +476,7 @@ def from_xlsform(
 ) -> None:
     """Make a study from an XLSForm of ODK or KoboToolbox (.xlsx, .xls, .csv or .md).
 
-    Columns that you add to the form's sheet survey mark the questions to randomise: warner_epsilon,
+    To mark the questions to randomise, add columns to the form's sheet "survey": warner_epsilon,
     the budget; warner_mechanism; warner_reports, warner_missing, warner_unit and options of the
     mechanism, such as warner_variant. warner_public = yes marks a public column.
 
@@ -507,8 +508,8 @@ def from_xlsform(
     if form_read.always_asked:
         notes.append(
             "Asked of everybody in the study, but not of everybody in the form: "
-            f"{listed(form_read.always_asked)}. Who is asked such a question would show that "
-            "person's other answers."
+            f"{listed(form_read.always_asked)}. If only some people were asked such a question, "
+            "that would show their other answers."
         )
     if form_read.must_answer:
         notes.append(

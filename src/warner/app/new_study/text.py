@@ -371,10 +371,10 @@ class FirstStudy:
         yield ""
         yield from _comment(
             f"Each person is asked one of these {many} questions, drawn by chance, and spends all "
-            f"of epsilon on it: the errors of the shares are smaller than with 1/{many} of epsilon "
-            'on each question. "pair" asks each person two questions, to see how their answers go '
-            'together; the questions then state no mechanism. "all" asks everybody all questions, '
-            "with an epsilon for each question.",
+            f"of epsilon on it: the errors of the shares are smaller than with 1/{many} of "
+            'epsilon on each question. each = "pair" asks each person two questions, to see how '
+            'their answers go together; the questions then state no mechanism. each = "all" asks '
+            "everybody all questions, with an epsilon for each question.",
             "The report of one person changes the odds between any two answers by at most a "
             f"factor of e^epsilon, which is {_factor(self.budget)} for {self.budget}. Asking the "
             "same people again spends epsilon again.",

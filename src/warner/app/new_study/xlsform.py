@@ -154,7 +154,9 @@ class _Reader:
                 self._add(item)
         if not self._form.secret:
             rule = "has no marked question that can be randomised"
-            remedy = "Write a budget, such as 1.0, into a column warner_epsilon of its sheet survey"
+            remedy = (
+                'Write a budget, such as 1.0, into a column warner_epsilon of its sheet "survey"'
+            )
             reasons = [f"{', '.join(names)}: {why}" for why, names in self._form.left.items()]
             raise ArgumentError(self._path, rule, "; ".join(reasons) or None, remedy)
         return self._form

@@ -354,7 +354,8 @@ class Question:
             rest = percent(max(1 - sum(row["estimate"] for row in rows), 0.0), 1)
             notes.append(f"The {size - len(rows):,} other answers together have a share of {rest}.")
             notes.append(
-                "The intervals hold for all answers at once, although the largest were picked."
+                "The intervals hold for all answers at once, although the largest shares were "
+                "picked."
                 if at_once
                 else "The intervals do not allow for the fact that the largest shares were picked."
             )
@@ -371,8 +372,8 @@ class Question:
             return []
         if self.settings.design is not None:
             return [
-                "Limits that allow for made-up reports are not known here: a made-up report counts "
-                "by its weight."
+                "How far made-up reports could move these shares is not computed here, because a "
+                "made-up report counts as much as its weight."
             ]
         bounds = self.estimate.if_forged(share, level, self.settings.target)
         names = [name_of(row["value"], self.domain) for row in bounds.rows()]
@@ -381,7 +382,10 @@ class Question:
         }
         shown = [listed[row["value"]] for row in rows if row["value"] in listed]
         if not shown:
-            return ["Limits that allow for made-up reports are for single answers, not for bands."]
+            return [
+                "How far made-up reports could move shares is computed only for single "
+                "answers, not for bands."
+            ]
         caption = f"If up to {100 * share:g} % of the reports were made up, in any way"
         if self.domain.nonresponse is not None:
             caption += "; shares of all people asked"
@@ -615,7 +619,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")
-        notes.append(f"Left out, with fewer than 2 reports: {count}.")
+        notes.append(f"Left out, because of fewer than 2 reports: {count}.")
     blocks.append(" ".join(notes))
     return blocks
 
@@ -625,7 +629,8 @@ _NO_DIFFERENCE = "No difference between the groups is larger than chance explain
 _OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
 _STEADIED = (
     "The differences are computed from estimates that are right on average. The shares of groups "
-    "above have smaller errors but are not right on average, so the two need not agree."
+    "above have smaller errors but are not right on average, so the differences need not match "
+    "these shares."
 )
 _FROM_COUNTS = (
     "The differences were computed before the shares were cut to 0 to 100 %, so they need not "
@@ -673,9 +678,9 @@ _SIMULATED = (
     "randomisation. They protect nobody, and the numbers are only a trial."
 )
 _IN_SEVERAL_WAYS = (
-    "Answers to one question were randomised in several ways, and the surer reports count more. "
-    "This supposes that the people of each way have the same shares, within each group that is "
-    "shown and for all people together."
+    "Answers to one question were randomised with different mechanisms or epsilons, and reports "
+    "that tell more count more. This assumes that the people with each mechanism and epsilon have "
+    "the same shares, within each group that is shown and for all people together."
 )
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
@@ -878,7 +883,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         guarantee = largest(once)
         sentences = of_guarantee(guarantee, "all reports of one person", questions > 1)
         blocks.append(
-            "All reports of one person together tell more than each alone. "
+            "All reports of one person together tell more than each report alone. "
             f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
         )
     if rounds > 1:

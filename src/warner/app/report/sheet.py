@@ -94,7 +94,10 @@ def _check_birthdays(questions: list[Question], path: str) -> None:
     """Refuse the same person's birthday in two questions: their boxes would tell more together."""
     names = [each.name for each in questions if "mother's birthday" in " ".join(each.card.steps)]
     if len(names) > 1:
-        rule = "uses the same person's birthday for several questions, so boxes tell more"
+        rule = (
+            "uses the same person's birthday for several questions, so the boxes together "
+            "tell more about a person"
+        )
         remedy = f"Use --draw {names[-1]}=spinner, or chances of dice or coins"
         raise ArgumentError(path, rule, " and ".join(names), remedy)
 
@@ -246,7 +249,8 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
         *([_WRITE_FIRST] if _columns_of_office(study) else []),
         *dict.fromkeys(_EXAMPLES[question.is_drawn] for question in questions),
         *dict.fromkeys(_ALONE[question.is_drawn] for question in questions),
-        "Collect the sheets in a box or an envelope and shuffle them. Nobody writes a name on one.",
+        "Collect the sheets in a box or an envelope and shuffle them. Nobody writes a name on a "
+        "sheet.",
     )
     count = (
         _by_sheet(study, questions, counts)
@@ -316,8 +320,8 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     lines = counts_to_fill(study, questions).splitlines()
     type_in = (
         f"Type the numbers into the table {counts}, with Excel or any editor, and save it as CSV. "
-        f"It {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. Type each "
-        "number at the end of its line."
+        f"The table {'has' if len(lines) <= _MOST_LINES else 'begins with'} the lines below. Type "
+        "each number at the end of its line."
     )
     return [
         Section("Count", (count, Table(columns, rows))),
