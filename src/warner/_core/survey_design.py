@@ -66,7 +66,7 @@ class SurveyDesign:
                 raise ArgumentError(role, "must be the name of a public column", show(name), remedy)
         given = [name for name in named.values() if name is not None]
         if len(set(given)) < len(given):
-            rule = "must be different public columns"
+            rule = "must name different public columns"
             raise ArgumentError("weights, cluster, strata", rule, ", ".join(given))
         return cls(**named) if given else None
 

@@ -259,13 +259,16 @@ class Draft:
         """The values of an attribute, with the placeholders of tags."""
         mechanism = asked_mechanisms(self.study)[attribute]
         if "keys" in self.data["attributes"][attribute]:
-            rule = "has keys with values, for which warner plan proposes no mechanism"
+            rule = 'has keys with values, and "warner plan" proposes no mechanism for them'
             remedy = "Write mechanism = 'KeyValue' and an epsilon"
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         if not isinstance(mechanism, OneOf):
             return mechanism.domain
         if any(len(block) > 1 for block in mechanism.blocks):
-            rule = "asks each person about a pair of items, for which warner plan proposes nothing"
+            rule = (
+                'asks each person about a pair of items, and "warner plan" proposes nothing '
+                "for that"
+            )
             remedy = 'Write an epsilon, or the line each = "one"'
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         return next(iter(mechanism.parts.values())).domain  # no or yes, of each item

@@ -28,8 +28,8 @@ from warner.studies.study import Study
 _FORMAT = "warner-ledger"
 _NOTE = (
     "Keep this file with the answers, as secret as the answers, and delete both together: whoever "
-    "has this file can test a guess at all the answers. warner randomize needs the file to notice "
-    "answers that were randomised before."
+    'has this file can test a guess at all the answers. The command "warner randomize" needs the '
+    "file to notice answers that were randomised before."
 )
 _BITS = 64.0  # of surprise: no equal answers by chance, and none that are found by trying
 _FEWEST = 17  # people: of fewer, no answers can hold that many bits

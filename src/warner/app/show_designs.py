@@ -289,7 +289,8 @@ def _about_ranking(
     if can_simulate(chosen.domain) and ranking.loss != "w1":
         yield (
             "This ranking is for unbiased estimates of shares, which are right on average. For "
-            "numbers and places, warner estimate uses another estimate; --loss w1 ranks by that."
+            'numbers and places, the command "warner estimate" uses another estimate; --loss w1 '
+            "ranks by that."
         )
     elif ranking.loss == "l1" and ranking.results[-1].error > 2:
         yield (

@@ -95,7 +95,7 @@ def codes_in(path: str) -> list[str]:
     if not rows or rows[0][:1] != ["code"] or not codes:
         rule, remedy = (
             "must be a CSV file whose first column is 'code'",
-            "Pass the file that warner collect invite -o wrote",
+            'Pass the file that "warner collect invite -o" wrote',
         )
         raise ArgumentError("--codes", rule, path, remedy)
     for number, code in enumerate(codes, 2):

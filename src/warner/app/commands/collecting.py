@@ -96,7 +96,7 @@ _PEOPLE = ("person", "people")
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="The file that records which answers were randomised, and how much epsilon was spent. "
-    "Keep it as secret as the answers. Default: study.ledger beside study.toml.",
+    "Keep it as secret as the answers. Default: study.ledger, in the folder of study.toml.",
 )
 @click.option(
     "--again",
@@ -398,8 +398,8 @@ def _spent(study: Study) -> str:
     multiple=True,
     metavar="FILE.csv",
     help="Read counts instead of reports: a table with the columns attribute, value (the word of "
-    "the report) and count, or the result of the statement that warner sql prints. May be "
-    "repeated. REPORTS are then files of counts too, and all are added.",
+    'the report) and count, or the result of the statement that the command "warner sql" prints. '
+    "May be repeated. REPORTS are then files of counts too, and all are added.",
 )
 @click.option(
     "--require-headers",
@@ -462,8 +462,8 @@ def tally(
     If the study has groups, one tally file is written for each group: tally.NAME.json for -o
     tally.json. Give all of them to warner estimate together.
 
-    With --by, people are counted in groups: by ward and week, for example. warner merge adds such
-    tallies group by group.
+    With --by, people are counted in groups: by ward and week, for example. The command "warner
+    merge" adds such tallies group by group.
 
     Parquet and CSV files from other programs, or folders of them, need --study, which says what the
     reports are. Their columns must be called ATTRIBUTE_report, unless --column says otherwise. The
@@ -594,8 +594,8 @@ def merge(
     refused, because they are most likely copies. warner cannot tell whether one tally already
     contains another one.
 
-    Tallies with different budgets or mechanisms are not added. Give them to warner estimate
-    together.
+    Tallies with different budgets or mechanisms are not added. Give them together to the command
+    "warner estimate".
 
     Tallies of groups (warner tally --by) are added group by group.
 
@@ -680,7 +680,7 @@ def sql(
     itself does; a --column in double quotes is taken as it is: --column 'age="age_report"'.
 
     The statement groups by each column of reports. If there is a table for each day or shard, run
-    the statement on each: warner tally --counts adds the results.
+    the statement on each table: the command "warner tally --counts" adds the results.
 
     \b
         warner sql study.toml --dialect duckdb --table reports -o count.sql

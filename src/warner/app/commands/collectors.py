@@ -30,7 +30,7 @@ store_options = options(
         "--store",
         metavar="PATH",
         help="Where the counts and the ids of counted reports are kept: a SQLite file, or "
-        "postgresql://HOST/DATABASE. Default: a file beside the study, STUDY.counts.sqlite.",
+        "postgresql://HOST/DATABASE. Default: STUDY.counts.sqlite, in the folder of the study.",
     ),
     click.option(
         "--ways",
@@ -70,8 +70,8 @@ owner_options = options(
         metavar="NAME",
         multiple=True,
         help="Make a token for another person, who can then do all that the owner can. The live "
-        "page says whose token closed the survey. The token of the name metrics is for Prometheus "
-        "and reads only the metrics. May be repeated.",
+        'page says whose token closed the survey. The token of the name "metrics" is for '
+        "Prometheus and reads only the metrics. May be repeated.",
     ),
     click.option(
         "--end-token",

@@ -208,17 +208,17 @@ from warner.studies.study import Study
     "--plot",
     "plot_path",
     metavar="FILE",
-    help="Draw how wide the interval of the share --share is for any number of people, with a line "
-    f"for each epsilon or --design: {FORMATS}. The dashed lines show --people and --width.",
+    help="Draw how wide the interval of the share --share is, against the number of people, with "
+    f"a line for each epsilon or --design: {FORMATS}. The dashed lines show --people and --width.",
 )
 @written
 def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a STUDY that has them.
 
     A draft is a study file in which questions lack a mechanism or an epsilon. The command proposes
-    both, and says how wide the intervals of warner estimate will be, how many people --width needs,
-    and what epsilon means in odds. If the draft has a budget, it is split over the questions.
-    --write writes the study with the proposals in it.
+    both, and says how wide the intervals of "warner estimate" will be, how many people --width
+    needs, and what epsilon means in odds. If the draft has a budget, it is split over the
+    questions. --write writes the study with the proposals in it.
 
     \b
         warner plan draft.toml --people 2000 --write study.toml

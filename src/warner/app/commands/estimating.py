@@ -443,9 +443,9 @@ def estimate(**choices: Any) -> None:
     CSV, Excel and Parquet files have the same columns for shares, groups and summaries. The page
     "Columns of a result" of the documentation says what each column holds.
 
-    Answers that were randomised on paper need no study. TALLY may be a CSV or Excel table of them,
-    with a row for each person, with the columns value and count, or with a column of counts for
-    each word. --by names the columns of groups.
+    Answers that were randomised on paper need no study. TALLY may be a CSV or Excel table of them.
+    It has a row for each person, or the columns value and count, or a column of counts for each
+    word. --by names the columns of groups.
 
     \b
         warner estimate --design crosswise:1/4 --counts same=680,different=320
@@ -963,5 +963,5 @@ def _quantity(text: str | None) -> str | float | None:
     try:
         return float(text)
     except ValueError:
-        rule = "must be shares, numbers, mean, or a number between 0 and 1"
+        rule = "must be 'shares', 'numbers', 'mean', or a number between 0 and 1"
         raise ArgumentError("--of", rule, text) from None

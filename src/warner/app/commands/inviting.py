@@ -85,8 +85,9 @@ def invite(
     the running server can tell which report came with which code: then epsilon alone protects the
     answers.
 
-    With access = "tokens" the codes are for the issuer, warner collect issue, which keeps the
-    hashes in its own store, STUDY.codes.sqlite. No number in a report is then computed from a code.
+    With access = "tokens" the codes are for the issuer (the command "warner collect issue"), which
+    keeps the hashes in its own store, STUDY.codes.sqlite. No number in a report is then computed
+    from a code.
 
     In a link the code comes after "#". Browsers do not send this part to servers.
 
@@ -151,7 +152,10 @@ def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
 @click.command()
 @click.argument("study", type=STUDY)
 @click.option(
-    "--codes", required=True, metavar="FILE", help="The CSV file that warner collect invite wrote."
+    "--codes",
+    required=True,
+    metavar="FILE",
+    help='The CSV file that the command "warner collect invite" wrote.',
 )
 @click.option("-o", "--output", required=True, help="The CSV file to write the unused codes to.")
 @click.option(
@@ -282,14 +286,15 @@ def make_keys(study: str, issuer: str, output: str) -> None:
     "path_of_keys",
     type=STUDY,
     required=True,
-    help="The file of private keys that warner collect keys wrote.",
+    help='The file of private keys that the command "warner collect keys" wrote.',
 )
 @address_options
 @click.option(
     "--store",
     metavar="PATH",
     help="Where the hashes of codes are kept: a SQLite file, or postgresql://HOST/DATABASE. It "
-    "must not be the store of the collector. Default: a file beside the study, STUDY.codes.sqlite.",
+    "must not be the store of the collector. Default: STUDY.codes.sqlite, in the folder of the "
+    "study.",
 )
 @owner_options
 @reach_options
@@ -298,10 +303,11 @@ def issue(study: str, path_of_keys: str, **choices: Any) -> None:
     """Exchange the codes of STUDY for tokens, for a survey with access = "tokens".
 
     This command, the issuer, knows who is invited and which codes were exchanged, but sees no
-    report. warner collect serve counts the reports, but sees no code. A device exchanges its code
-    for a token, which the issuer signs without seeing it. The device then waits for a random time,
-    and sends its report with the token. Run the two commands at different addresses. Let different
-    people run them, so that nobody can compare when a code was exchanged and when a report came.
+    report. The command "warner collect serve" counts the reports, but sees no code. A device
+    exchanges its code for a token, which the issuer signs without seeing it. The device then waits
+    for a random time, and sends its report with the token. Run the two commands at different
+    addresses. Let different people run them, so that nobody can compare when a code was exchanged
+    and when a report came.
 
     To invite people before or while the issuer runs, run: warner collect invite. The owner's token
     for that is printed only once.
@@ -361,7 +367,7 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
                 click.echo(f"Token of {name or 'the owner'}: {token}")
             if tokens:
                 click.echo(
-                    "Note the token: it is not shown again, and only its fingerprint "
+                    "Note down the token now: it is not shown again. Only its fingerprint "
                     "(SHA-256) is kept.",
                     err=True,
                 )

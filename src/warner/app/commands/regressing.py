@@ -152,8 +152,9 @@ def regress(
         warner regress reports.parquet "smokes ~ hospital + age:hospital" -o odds.csv
         warner regress reports.parquet "units ~ age" --mean
 
-    With a public column on the left, hidden answers on the right are predictors. Nobody's true
-    answer is known. In its place stands the probability of each answer, given the person's report.
+    With a public column on the left of FORMULA, hidden answers on the right are predictors.
+    Nobody's true answer is known. In its place stands the probability of each answer, given the
+    person's report.
 
     \b
         warner regress reports.parquet "income ~ smokes + age" -o table.tex

@@ -160,8 +160,8 @@ def report(
     'report'.
 
     If people were not drawn as a simple random sample, say how they were drawn: --weights,
-    --cluster and --strata name public columns of the tally. The shares are then those of warner
-    estimate with the same options.
+    --cluster and --strata name public columns of the tally. The shares are then those of "warner
+    estimate" with the same options.
 
     \b
         warner report all.json --study study.toml -o report.html
@@ -262,10 +262,14 @@ def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:
         sizes = [sum(tally.n for tally in of_group) for of_group in by_group(tallies).values()]
         tiny = sum(size < _FEW_PEOPLE for size in sizes)
         if tiny > max(_MANY_GROUPS, len(sizes) / 2):
-            rule = f"would compare {len(sizes):,} groups by {', '.join(tallies[0].names)}"
+            rule = (
+                f"has {len(sizes):,} groups by {', '.join(tallies[0].names)}, most of them "
+                "too small to compare"
+            )
             got = f"{tiny:,} groups of fewer than {_FEW_PEOPLE} people"
             remedy = (
-                "Name the columns of groups, such as --by region, and weights by --weights NAME"
+                "Name the columns that make groups, such as --by region, and a column of weights "
+                "with --weights"
             )
             raise ArgumentError("TALLY", rule, got, remedy)
 

@@ -70,8 +70,8 @@ _own_words = click.option(
     type=STUDY,
     metavar="LANGUAGE.json",
     multiple=True,
-    help="A file with the page's own words in one language, from warner collect words. May be "
-    "repeated.",
+    help="A file with the page's own words in one language, from the command \"warner collect "
+    'words". May be repeated.',
 )
 
 
@@ -260,7 +260,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 )
                 if study.collect.tokens is not None:
                     click.echo(
-                        "The page also needs warner collect issue to run, and codes made for this "
+                        'For the page, also run "warner collect issue", and make codes for this '
                         "trial.",
                         err=True,
                     )
@@ -350,7 +350,7 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
             err=True,
         )
         if public := Study.load(path).public:
-            click.echo(f"For its groups, add --by {','.join(public)}.", err=True)
+            click.echo(f"To fetch a tally of groups, add --by {','.join(public)}.", err=True)
     else:
         click.echo(f"To go on where it stopped, run: {again}", err=True)
 
@@ -607,7 +607,7 @@ def status(
         answer = remote.status()
     else:
         if not store_at(store or usual_store(study)).exists():
-            remedy = "warner collect serve makes it at its first start"
+            remedy = 'The command "warner collect serve" makes it at its first start'
             raise ArgumentError(shown_store(store, study), "is not there", None, remedy)
         try:
             with collecting(study, plan, store, ways) as collector:

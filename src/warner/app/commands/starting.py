@@ -149,8 +149,8 @@ def _joined(
 @click.option(
     "--people",
     type=click.IntRange(1),
-    help="How many people will answer. Mechanisms are then chosen as by warner plan, which takes "
-    "seconds for each question. Default: they are chosen by a simple rule.",
+    help='How many people will answer. Mechanisms are then chosen as the command "warner plan" '
+    "does, which takes seconds for each question. Default: they are chosen by a simple rule.",
 )
 @click.option(
     "--ask/--no-ask",
@@ -176,13 +176,13 @@ def new(
 ) -> None:
     """Write a first study file, with comments on what to decide.
 
-    The command looks at ANSWERS, a file for warner randomize, and asks questions on the terminal.
+    The command looks at ANSWERS, a file for "warner randomize", and asks questions on the terminal.
     Without ANSWERS and --secret it asks for everything.
 
     No answer is copied into the study or a message, unless you give --values-from-data or --copy.
     The study states the kind of each column: labels, whole numbers, numbers, dates, cells. The kind
-    is that of at least 9 in 10 cells, so that one odd cell changes nothing. With --kind the column
-    is not looked at.
+    is that of at least 9 in 10 answers, so that one odd answer changes nothing. With --kind the
+    column is not looked at.
 
     Give labels and limits with --values and --range, or on the terminal. Otherwise the study says
     TO DECIDE in their place, and warner audit lists the lines.
@@ -354,8 +354,8 @@ def study() -> None:
 def check(study: str, output: Output, shows_rows: bool) -> None:
     """Check a study file, and show what it means: questions, values, mechanisms, budgets.
 
-    All mistakes are listed with their lines. A draft may lack mechanisms and epsilons, which warner
-    plan proposes. warner audit computes what the mechanisms spend.
+    All mistakes are listed with their lines. A draft may lack mechanisms and epsilons: the command
+    "warner plan" proposes them. The command "warner audit" computes what the mechanisms spend.
 
     The mechanism Optimal is computed as a list of rows, and computers with different processors can
     compute different lists. All lists are equally good, but reports made with different lists
@@ -392,8 +392,8 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
     "draws",
     metavar="[NAME=]DEVICE",
     multiple=True,
-    help=f"What people draw with: {', '.join(DEVICES)}. NAME= sets it for one question. May be "
-    "repeated. Default: the first in this list that has the chances of the design.",
+    help=f"What people draw with: {', '.join(DEVICES)}. NAME=DEVICE is for the question NAME "
+    "alone. May be repeated. Default: the first in this list that has the chances of the design.",
 )
 @click.option(
     "--language", metavar="TAG", help="The language in which the study's texts are printed."
