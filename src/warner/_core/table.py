@@ -341,7 +341,7 @@ class Table:
             widths[widest] = min(widths[widest], least)
         if left_out:
             names = ", ".join(c.heading for c in self._columns if c in left_out)
-            notes = [*notes, f"Too wide to show these columns here: {names}."]
+            notes = [*notes, f"Columns not shown here: {names}."]
         head, *lines = [
             _lines(columns, [cells[c][i] for c in columns], widths) for i in range(len(rows) + 1)
         ]

@@ -520,7 +520,7 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
         (("estimate", *FILES, "--only", "age", "--by", "file"), "must be one of 'value'"),
         (
             ("estimate", *FILES, "--of", "median", "--compare-groups"),
-            "must be shares, numbers, mean, or a number",
+            "must be 'shares', 'numbers', 'mean', or a number",
         ),
         (
             ("estimate", *FILES, "--reference", "west", "--compare-groups"),
