@@ -251,7 +251,7 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
         for size in planned.sizes:
             yield f"In a group of {size:,} it is about {_plus_minus(planned.width(size))}."
         yield (
-            f"For an interval of {_plus_minus(planned.wanted)} about {needed:,} people are needed "
+            f"For {_plus_minus(planned.wanted)} about {needed:,} people are needed "
             f"(--width {planned.wanted:.3g}). Four times as many people halve the interval."
         )
     if planned.difference is not None:

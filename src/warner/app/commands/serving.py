@@ -371,7 +371,10 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
         else:
             click.echo(f"Live result{of_whom}: {url}/live?token={token}")
     if tokens:
-        click.echo("A token is not shown again. Only its SHA-256 is kept.", err=True)
+        click.echo(
+            "Note down the token now: it is not shown again. Only its fingerprint (SHA-256) is kept.",
+            err=True,
+        )
     click.echo(about_fingerprint(study), err=True)
     counted = plural(collector.n, "report is counted", "reports are counted")
     status, opens = collector.status(), study.collect.opens
