@@ -80,7 +80,7 @@ def probability(name: str, value: Any) -> float:
 def confidence_level(value: Any) -> float:
     """Return the level of an interval or a test as a float in [0.5, 1)."""
     if isinstance(value, str):
-        remedy = "For example 0.95. For the interval of one value use result[value].interval()"
+        remedy = "For example 0.95. The interval of one value is result[value].interval()"
         raise ArgumentTypeError("level", "must be a number", kind(value), remedy)
     level = real("level", value)
     error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
@@ -144,7 +144,10 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
     try:
         if np.ma.is_masked(value):
             raise ArgumentError(
-                name, "must have no masked entries", None, "Fill them in, or leave them out"
+                name,
+                "must have no masked (missing) entries",
+                None,
+                "Fill them in, or leave them out",
             )
         array = np.asarray(value)
         if array.dtype.kind == "c":

@@ -96,7 +96,10 @@ class SurveyDesign:
         for role, name in self.roles.items():
             if name not in listed:
                 rule = f"must be a public column of {where}: {', '.join(listed) or 'none'}"
-                remedy = meant(name, listed) or "Keep this column beside the reports"
+                remedy = (
+                    meant(name, listed)
+                    or "Keep this public column when reports are made and counted"
+                )
                 raise ArgumentError(role, rule, show(name), remedy)
 
     def sample(self, columns: Mapping[str, Any], sizes: np.ndarray) -> DrawnSample:

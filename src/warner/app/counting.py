@@ -491,7 +491,7 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     rows = sum(sum(one.foreign.values()) for one in sums)
     if codes and sums[0].by_card:
         people = plural(rows, "person", "people")
-        say(f"{_few([one.path for one in sums])}: what {people} said with {sums[0].by_card}.")
+        say(f"{_few([one.path for one in sums])}: holds what {people} said with {sums[0].by_card}.")
         return
     files_read = sum(len(one.foreign) for one in sums)
     report_counts = [n for one in sums for n in one.own]

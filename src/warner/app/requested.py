@@ -280,7 +280,7 @@ class Wanted:
 
 
 def _refuse(named: Named, attributes: str) -> None:
-    rule = f"{named.code} needs an attribute whose values are numbers"
+    rule = f"{named.code} needs a question whose values are numbers"
     raise ArgumentError("--summary", rule, attributes)
 
 

@@ -264,14 +264,14 @@ def test_an_attribute_can_have_summaries_of_its_own(tally: str) -> None:
 
 def test_summaries_of_no_attribute_are_refused(tally: str) -> None:
     for text, problem in (
-        ("smokes=mean", "needs an attribute whose values are numbers; got smokes"),
+        ("smokes=mean", "needs a question whose values are numbers; got smokes"),
         ("weight=mean", "must name one of smokes, age; got weight"),
         ("mode", "summary: must be mean"),
         ("above:14", "must lie in the domain, from 0 to 9; got 14"),
     ):
         assert problem in run("estimate", tally, "--summary", text, ok=False).stderr
     only = run("estimate", tally, "--only", "smokes", "--summary", "mean", ok=False)
-    assert "needs an attribute whose values are numbers" in only.stderr
+    assert "needs a question whose values are numbers" in only.stderr
 
 
 def test_the_files_without_the_option_are_as_before(tally: str) -> None:

@@ -300,7 +300,7 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
     for options in (["--by", "town"], ["--by", "ward,ward"], ["--column", "colour=x"]):
         run("sql", "study.toml", "--dialect", "duckdb", "--table", "t", *options, ok=False)
     assert "needs --study" in run("tally", "--counts", "c.csv", ok=False).output
-    assert "must be named" in run("tally", ok=False).output
+    assert "REPORTS: is missing" in run("tally", ok=False).output
     said = run("tally", "--counts", "c.csv", "--study", "study.toml", "--by", "ward", ok=False)
     assert "--counts: cannot be used with --by" in said.output
 

@@ -512,7 +512,7 @@ def tally(
             _warn_of_small_groups([total], smallest_group)
         return
     if not reports:
-        rule, remedy = "must be named", "Name files of reports, or a file of counts with --counts"
+        rule, remedy = "is missing", "Name files of reports, or a file of counts with --counts"
         raise ArgumentError("REPORTS", rule, None, remedy)
     names = None if by is None else [name.strip() for name in by.split(",")]
     if plan is not None and plan.design is not None:
@@ -791,5 +791,5 @@ def tallies_of_counts(
         if first.simulated:
             warn_of_simulation(path)
     if not totals:
-        raise EmptyError("--counts", "have no reports: no table had rows")
+        raise EmptyError("--counts", "contain no reports: no table had rows")
     return totals

@@ -422,8 +422,8 @@ class EstimateRequest:
     "--background",
     multiple=True,
     metavar="TAG=FILE",
-    help="How common the values are that people hide under a tag (or ATTRIBUTE.TAG): a CSV file "
-    "with the columns value,share.",
+    help="How common the values are that people hide under the tag TAG: a CSV file with the "
+    "columns value,share. If several questions have this tag, write ATTRIBUTE.TAG=FILE.",
 )
 @forged_part
 @additions

@@ -367,8 +367,8 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
                 click.echo(f"Token of {name or 'the owner'}: {token}")
             if tokens:
                 click.echo(
-                    "Note down the token now: it is not shown again. Only its fingerprint "
-                    "(SHA-256) is kept.",
+                    "Note down the token now: it is not shown again. Only its SHA-256 fingerprint "
+                    "is kept.",
                     err=True,
                 )
             invited, _ = collector.invitations

@@ -372,7 +372,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
             click.echo(f"Live result{of_whom}: {url}/live?token={token}")
     if tokens:
         click.echo(
-            "Note down the token now: it is not shown again. Only its fingerprint (SHA-256) is kept.",
+            "Note down the token now: it is not shown again. Only its SHA-256 fingerprint is kept.",
             err=True,
         )
     click.echo(about_fingerprint(study), err=True)
@@ -645,7 +645,8 @@ def backup(url: str, access: Access) -> None:
     """
     name = access.as_owner("collect backup", url).backup()
     click.echo(
-        f"{visible(name)} is the copy. It is beside the store, on the collector's machine.",
+        f"{visible(name)} is the copy. It is in the folder of the store, on the collector's "
+        "machine.",
         err=True,
     )
 
@@ -689,7 +690,11 @@ def restore(backup: str, store: str) -> None:
     default=0,
     help="Skip this many rows, which an earlier run has sent.",
 )
-@click.option("--allow-simulated", is_flag=True, help="Send reports that were made with a seed.")
+@click.option(
+    "--allow-simulated",
+    is_flag=True,
+    help="Also send simulated reports, which were made with a seed.",
+)
 @click.option(
     "--allow-other-title",
     is_flag=True,

@@ -504,7 +504,9 @@ def from_xlsform(
     form_read = read_form(form, tags)
     first = form_read.study(epsilon)
     write_text(first.text(), output)
-    notes = [f"Left out, {reason}: {listed(names)}." for reason, names in form_read.left.items()]
+    notes = [
+        f"Left out, because {reason}: {listed(names)}." for reason, names in form_read.left.items()
+    ]
     if form_read.always_asked:
         notes.append(
             "Asked of everybody in the study, but not of everybody in the form: "

@@ -106,12 +106,12 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
     said = done.stderr
     for part in (
         "md.toml: 8 questions and 1 public column; no budget.",
-        "Left out, free text has no list of values: name.",
-        "Left out, its choices depend on other answers: some.",
-        "Left out, its text holds the answer to another question: again.",
-        "Left out, it asks for a place (ask for a cell of a grid): spot.",
-        "Left out, it is in a repeat, so one person answers it several times: nights.",
-        "Left out, it has nothing in the columns warner_epsilon, warner_mechanism or warner_public: remark",
+        "Left out, because free text has no list of values: name.",
+        "Left out, because its choices depend on other answers: some.",
+        "Left out, because its text holds the answer to another question: again.",
+        "Left out, because it asks for a place (ask for a cell of a grid): spot.",
+        "Left out, because it is in a repeat, so one person answers it several times: nights.",
+        "Left out, because it has nothing in the columns warner_epsilon, warner_mechanism or warner_public: remark",
         "Asked of everybody in the study, but not of everybody in the form: weight.",
         "Everybody must answer place: the mechanism has no value for a missing answer.",
         "Take smokes, age, weight, place, pain, fives, open, many out of the form",
