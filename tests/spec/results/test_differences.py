@@ -384,4 +384,4 @@ def test_a_narrow_table_keeps_the_corrected_p() -> None:
         for way, n in (("north", 9), ("south", 7), ("east", 8))
     }
     shown = str(compare_groups(groups))
-    assert "p (Holm)" in shown and "No room for the columns: p." in shown
+    assert "p (Holm)" in shown and "Columns not shown here: p." in shown
