@@ -25,6 +25,7 @@ from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line, visible
 from warner.app.terminal import plural, say
 from warner.app.what_files_hold import (
+    NO_CHANCE,
     add_tallies,
     as_file,
     require_study,
@@ -40,8 +41,6 @@ from warner.reports.reports import text_start
 from warner.reports.tally import Tally, dump_tallies, merge, parse_tallies, require_same
 from warner.studies.public import declared
 from warner.studies.study import Study
-
-_NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 
 
 @dataclass(frozen=True)
@@ -246,7 +245,7 @@ class DuplicateCheck:
         if other == name:
             return
         chance = min(t.total().chance_of_a_twin for t in counted.tallies.values())
-        if (both and alone) or chance * self.many * (self.many - 1) / 2 < _NO_CHANCE:
+        if (both and alone) or chance * self.many * (self.many - 1) / 2 < NO_CHANCE:
             got = f"{other} and {name}, which have equal counts"
             remedy = "Leave one out, or add --allow-equal if they are from different people"
             raise ArgumentError("reports", "must not be counted twice", got, remedy)

@@ -38,10 +38,12 @@ from warner.reports.tally import (
     require_same_origin,
     save_tallies,
 )
+from warner.reports.tally_kinds import twins_among
 
 if TYPE_CHECKING:
     from warner.studies.study import Study
 
+NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _T = TypeVar("_T", bound=Tally)
 
 
@@ -251,18 +253,30 @@ def _of_one_origin(
 
 
 def _refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
-    """Refuse two inputs with equal counts: they are most likely copies."""
+    """Refuse two inputs with equal counts, or with an equal group that is hardly one by chance."""
+    if allow_equal:
+        return
     seen: dict[str, str] = {}
     for path, tallies in parts.items():
         content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(tallies.items()))
-        if not allow_equal and content in seen:
-            raise ArgumentError(
-                "tallies",
-                "must not be added twice",
-                f"{seen[content]} and {path}, which have equal counts",
-                "Leave one out, or add --allow-equal if they are from different people",
-            )
+        if content in seen:
+            raise _added_twice(seen[content], path, "equal counts")
         seen[content] = path
+    pairs = len(parts) * (len(parts) - 1) / 2
+    for attribute in dict.fromkeys(name for tallies in parts.values() for name in tallies):
+        paths = [path for path, tallies in parts.items() if attribute in tallies]
+        for twins in twins_among([parts[path][attribute] for path in paths]):
+            if twins.groups and twins.chance * pairs < NO_CHANCE:
+                raise _added_twice(
+                    paths[twins.first], paths[twins.second], f"equal counts in {twins.groups}"
+                )
+
+
+def _added_twice(first: str, second: str, what: str) -> ArgumentError:
+    """The error of two inputs that are most likely of the same people."""
+    remedy = "Leave one out, or add --allow-equal if they are from different people"
+    got = f"{first} and {second}, which have {what}"
+    return ArgumentError("tallies", "must not be added twice", got, remedy)
 
 
 def write_text(text: str, path: str) -> None:
@@ -482,6 +496,7 @@ def read_groups(
     implausible: bool = False,
     read: Callable[[str], dict[str, Tally]] = read_or_count,
     only: tuple[str, ...] = (),
+    equal: bool = False,
 ) -> dict[str, TalliesOfGroups]:
     """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``."""
     from warner.results.from_tally import by_mechanism
@@ -489,10 +504,15 @@ def read_groups(
     # Files of tallies of groups are added; else each is a group, NAME=FILE or named by the file.
     named = [group_and_file(path) for path in paths]
     files = [file for _, file in named]
-    # Groups can have equal counts by chance, since small groups have few reports.
+    # Files can have equal counts by chance where each is a group, since small groups have few
+    # reports, but not where they are added.
     together = tallies_together(files, read, len(files) > 1, simulated, implausible, only)
     flat, grouped = apart(together)
     if grouped:
+        of_files = [
+            dict(zip(grouped, of, strict=True)) for of in zip(*grouped.values(), strict=True)
+        ]
+        _refuse_equal(dict(zip(files, of_files, strict=True)), equal)
         return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
     if by:
         names_by = ",".join(by)

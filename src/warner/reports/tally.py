@@ -29,6 +29,7 @@ from collections.abc import (
 )
 from copy import copy
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -721,23 +722,46 @@ class Tally(Hinting):
     def chance_of_a_twin(self) -> float:
         """About the largest probability that reports of other people have the same counts.
 
-        A count c of n is most probable where c / n is its expectation: 1 / sqrt(2 pi v) with
-        v = c (1 - c / n), by Stirling's formula. Counts depend on each other, as the two of a coin
-        do, so the square root of the product over all counts is taken. It is 1 for tables of
-        several attributes, which count a report more than once, and for distinct reports that
-        cannot be summed.
+        See :meth:`chances_of_twins`, which is about the groups one by one.
 
         >>> from warner import Categorical, RandomizedResponse
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         >>> 0 < coin.tally(coin.randomize(["no", "yes"] * 5000)).chance_of_a_twin < 0.01
         True
         """
-        summed = self.total().sums()
-        if summed.rows is not None or self.ways is not None or self.n == 0:
-            return 1.0
-        counts = summed.counts.ravel().astype(np.float64)
-        variance = np.maximum(counts * (1 - counts / self.n), 1 / (2 * np.pi))
-        return float(np.exp(-0.25 * np.log(2 * np.pi * variance).sum()))
+        return float(self.total().chances_of_twins()[0])
+
+    def chances_of_twins(self) -> np.ndarray:
+        """About the largest probability that reports of other people have a group's counts, (G,).
+
+        A count c of n is most probable where c / n is its expectation: 1 / sqrt(2 pi v) with
+        v = c (1 - c / n), by Stirling's formula. Counts depend on each other, as the two of a coin
+        do, so the square root of the product over all counts is taken. Where a report is counted m
+        times, as in the tables of several attributes, the m-th root is taken: of m tables, at least
+        one has this probability or less.
+        """
+        summed = self.sums()
+        table, n = summed._table.astype(np.float64), summed.sizes.astype(np.float64)
+        # Each distinct report that is kept is a count of its group.
+        counts = table.reshape(len(table), -1)
+        of = np.arange(len(n)) if summed._places is None else summed._places
+        people = np.maximum(n, 1.0)
+        variance = np.maximum(counts * (1 - counts / people[of, None]), 1 / (2 * np.pi))
+        each = np.bincount(of, np.log(2 * np.pi * variance).sum(axis=1), minlength=len(n))
+        if self.ways is not None:
+            each = each / np.maximum(counts.sum(axis=1) / people, 1.0)
+        return np.asarray(np.exp(-0.25 * each))
+
+    def contents(self) -> list[bytes]:
+        """The counts of each group, or their bit sums, as bytes that are equal where they are."""
+        summed = self.sums()
+        if summed.rows is None or summed._places is None:
+            return [counts.tobytes() for counts in summed._table]
+        ends = np.searchsorted(summed._places, np.arange(len(self) + 1))
+        return [
+            summed.rows[start:stop].tobytes() + summed._table[start:stop].tobytes()
+            for start, stop in pairwise(ends.tolist())
+        ]
 
     def per_person(self, most: int) -> Tally:
         """The same counts, where one person sent up to ``most`` reports of different values.

@@ -9,7 +9,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FrameWarning, warn
+from warner._core.text import canonical
 
 
 class TallyKind(ABC):
@@ -219,26 +220,33 @@ class OfPeople(Protocol):
     """A tally, as far as its people are concerned."""
 
     @property
+    def header(self) -> Mapping[str, Any]:
+        """What made the reports."""
+
+    @property
     def n(self) -> int:
         """The number of reports."""
 
     @property
-    def counts(self) -> np.ndarray:
-        """The counts."""
+    def sizes(self) -> np.ndarray:
+        """The number of reports of each group."""
 
-    def __iter__(self) -> Iterator[Hashable]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """The public values of its groups."""
 
     @property
     def sources(self) -> Sources:
         """The marks of the tallies that it is a sum of."""
 
-    def sums(self) -> OfPeople:
-        """The same tally with sums of counts in place of distinct reports."""
+    def contents(self) -> Sequence[bytes]:
+        """The counts of each group, as bytes that are equal where the counts are."""
+
+    def chances_of_twins(self) -> np.ndarray:
+        """The probability that reports of other people have the same counts, of each group."""
 
     @property
     def chance_of_a_twin(self) -> float:
-        """The probability that reports of other people have the same counts."""
+        """The probability that reports of other people have the same counts in all groups."""
 
 
 def new_source() -> Sources:
@@ -289,39 +297,86 @@ def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
         if first < i:
             rule = "must be of different people: no tally may be in two groups"
             raise _same_people(keys, rule, "one tally", first, i)
-    for first, i in _equal_pairs(tallies):
-        if tallies[i].chance_of_a_twin < _NO_CHANCE:
+    for twins in twins_among(tallies):
+        if twins.chance < _NO_CHANCE:
             rule = "must be of different people, whose counts would not all be equal"
-            raise _same_people(keys, rule, "equal counts", first, i)
+            raise _same_people(keys, rule, "equal counts", twins.first, twins.second)
     warn_of_equal(tallies)
 
 
 def warn_of_equal(tallies: Sequence[OfPeople]) -> None:
-    """Warn of two tallies whose counts are hardly equal by chance."""
+    """Warn of two tallies whose counts are hardly equal by chance, in all groups or in some."""
     pairs = len(tallies) * (len(tallies) - 1) / 2  # one of which is equal by chance: a union bound
-    for first, i in _equal_pairs(tallies):
-        is_one = not tallies[first].sources.isdisjoint(tallies[i].sources)  # which is refused
-        if not is_one and pairs * tallies[i].chance_of_a_twin < _DOUBTFUL:
+    for twins in twins_among(tallies):
+        first, second = tallies[twins.first], tallies[twins.second]
+        is_one = not first.sources.isdisjoint(second.sources)  # which is refused
+        if not is_one and pairs * twins.chance < _DOUBTFUL:
+            tally = f"Two tallies of {second.n:,} reports have equal counts"
+            groups = f"Two tallies have equal counts in {twins.groups}"
             text = (
-                f"Two tallies of {tallies[i].n:,} reports have equal counts. With different "
-                "people, that happens less than once in 1,000 times. Were the same reports counted "
-                "twice? Then intervals are too short. If the people differ, use tally.of_others() "
-                "for one."
+                f"{groups if twins.groups else tally}. With different people, that happens less "
+                "than once in 1,000 times. Were the same reports counted twice? Then intervals are "
+                "too short. If the people differ, use tally.of_others() for one."
             )
             return warn(text, FrameWarning)
 
 
-def _equal_pairs(tallies: Sequence[OfPeople]) -> Iterator[tuple[int, int]]:
-    """The places of tallies with equal counts, unless they are said to be of other people."""
-    sizes = Counter(tally.n for tally in tallies)
-    alike: dict[Hashable, int] = {}
-    for i, tally in enumerate(tallies):
+class Twins(NamedTuple):
+    """Two tallies with equal counts, by their places in a list."""
+
+    first: int
+    second: int
+    groups: str  # those with equal counts, in words; "" where the tallies are equal altogether
+    chance: float  # about the largest that reports of other people have these counts
+
+
+def twins_among(tallies: Sequence[OfPeople]) -> Iterator[Twins]:
+    """Tallies with equal counts in a group, unless they are said to be of other people."""
+    sizes: list[dict[tuple[Any, ...], int]] = []
+    for tally in tallies:
         is_of_others = any(isinstance(m, tuple) and m[0] == _OTHERS for m in tally.sources)
-        if not tally.n or sizes[tally.n] < 2 or is_of_others:
+        people = zip(tally, tally.sizes.tolist(), strict=True)
+        sizes.append({} if is_of_others else {key: n for key, n in people if n})
+    alike = Counter(item for of_tally in sizes for item in of_tally.items())
+    seen: dict[Hashable, int] = {}
+    for i, tally in enumerate(tallies):
+        if not any(alike[item] > 1 for item in sizes[i].items()):
             continue
-        first = alike.setdefault((*tally, tally.sums().counts.tobytes()), i)
-        if first < i:
-            yield first, i
+        equal: dict[int, list[int]] = {}
+        mechanism = canonical(tally.header)  # reports of another one are not the same
+        for place, (key, content) in enumerate(zip(tally, tally.contents(), strict=True)):
+            if key in sizes[i] and alike[key, sizes[i][key]] > 1:
+                first = seen.setdefault((mechanism, key, content), i)
+                equal.setdefault(first, []).append(place)
+        for first, places in equal.items():
+            if first < i:
+                yield _twins(tallies, sizes, first, i, places)
+
+
+def _twins(
+    tallies: Sequence[OfPeople],
+    sizes: Sequence[dict[tuple[Any, ...], int]],
+    first: int,
+    second: int,
+    places: Sequence[int],
+) -> Twins:
+    """Two tallies, of which groups at these places of the second one are equal."""
+    tally = tallies[second]
+    many = len(sizes[first].items() & sizes[second].items())
+    # Of m groups that may be equal, each with a chance p of it or less, 1 - 1/m + 1/(m p) for an
+    # equal one and 1 - 1/m for another have a product that is 1 or less on average. So it is
+    # 1 / chance or more with at most that chance, by Markov's inequality.
+    rest = (many - len(places)) * np.log1p(-1 / many) if many > len(places) else 0.0
+    chances = np.maximum(tally.chances_of_twins()[places], np.finfo(float).tiny)
+    odds = np.log1p((1 / chances - 1) / many).sum() + rest
+    chance = float(np.exp(-max(odds, 0.0)))
+    if len(places) == len(sizes[first]) == len(sizes[second]):
+        return Twins(first, second, "", min(chance, tally.chance_of_a_twin))
+    keys = list(tally)
+    groups = f"the group {', '.join(map(str, keys[places[0]]))}"
+    if len(places) > 1:
+        groups += f" and in {len(places) - 1:,} more"
+    return Twins(first, second, groups, chance)
 
 
 def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: int) -> Exception:

@@ -158,6 +158,28 @@ def test_a_result_given_twice_is_refused() -> None:
     assert load_tallies("t.json")["smokes"].n == 10
 
 
+def test_a_group_of_two_results_is_refused() -> None:
+    """Rejects one result of all wards, and one of a single ward, whose people are in the first."""
+    study = STUDY.replace('["no", "yes"]', str([f"v{i}" for i in range(64)]))
+    Path("study.toml").write_text(study)
+    reports = [7 * i % 64 for i in range(1501)]
+    wards = ["north" if i % 3 else "south" for i in range(1501)]
+    south = [r for r, w in zip(reports, wards, strict=True) if w == "south"]
+    both = (
+        _counts("all.csv", reports, wards, study),
+        _counts("s.csv", south, ["south"] * 501, study),
+    )
+    said = " ".join(_tally(*both, ok=False).split())
+    assert "all.csv and s.csv, which have equal counts in the group south. Leave one out" in said
+    _tally(*both, "--allow-equal")
+    assert load_tallies("t.json")["smokes"].n == 2002
+    for name in both:
+        run("tally", "--counts", name, "--study", "study.toml", "-o", f"{name}.json")
+    refused = ("estimate", "all.csv.json", "s.csv.json", "--by", "ward")
+    assert "in the group south" in run(*refused, ok=False).stderr
+    run(*refused, "--allow-equal")
+
+
 def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
     """Rejects twice as many people in a week, of whom a copy of its file was counted too."""
     study = STUDY.replace('["no", "yes"]', str([f"v{i}" for i in range(64)]))

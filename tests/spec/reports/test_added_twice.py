@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from functools import reduce
 from itertools import permutations
 from operator import add
@@ -13,13 +14,17 @@ import pytest
 from tests.refusals import refused
 from warner import (
     Categorical,
+    OneOf,
+    PerAttribute,
+    Product,
     RandomizedResponse,
     Tally,
     UnaryEncoding,
     compare_groups,
     estimate,
 )
-from warner.errors import ArgumentError, FrameWarning
+from warner.errors import ArgumentError, FrameWarning, SmallGroupWarning
+from warner.mechanisms import Mechanism, Repeated
 from warner.reports.tally import load_tallies, merge, save_tallies
 
 COIN = RandomizedResponse(Categorical(["no", "yes"]), 2.0)
@@ -103,6 +108,64 @@ def test_reports_that_are_counted_twice_are_warned_of() -> None:
     assert len(estimate({"x": a, "y": others})) == 2
     refused(ArgumentError, TWICE, lambda: a + a)
     refused(ArgumentError, TWICE, lambda: estimate([a, a]))
+
+
+def _several() -> list[tuple[Mechanism, object]]:
+    """Mechanisms of several questions, or of several reports, and answers for them."""
+    four = Categorical(["a", "b", "c", "d"])
+    answers = {"x": ["a", "b", "c", "d"] * 3000, "y": ["a", "a", "b", "d"] * 3000}
+    noisy, bits = RandomizedResponse(four, 2.0), UnaryEncoding(four, 2.0)
+    both = Product(x=four, y=four)
+    return [
+        (PerAttribute(both, {"x": noisy, "y": noisy}), answers),
+        (PerAttribute(both, {"x": noisy, "y": bits}), answers),
+        (OneOf(both, 2.0), answers),
+        (Repeated(noisy, 2), answers["x"]),
+    ]
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_reports_of_several_questions_are_not_counted_twice_in_silence(case: int) -> None:
+    """Rejects a chance of 1 for tables, in which a report is counted more than once."""
+    mechanism, answers = _several()[case]
+    reports = mechanism.randomize(answers)
+    a, b, ward = mechanism.tally(reports), mechanism.tally(reports), {"ward": ["n", "s"] * 6000}
+    g, h = mechanism.tally(reports, ward), mechanism.tally(reports, ward)
+    for doubtful in (
+        lambda: a + b,
+        lambda: g + h,
+        lambda: estimate([a, b]),
+        lambda: compare_groups({"a": a, "b": b}),
+    ):
+        with pytest.raises((FrameWarning, ArgumentError), match="equal counts"):
+            doubtful()
+    # Reports of other people are not warned of: all warnings are errors.
+    assert (a + mechanism.tally(mechanism.randomize(answers))).n == 24_000
+
+
+def test_a_group_that_is_counted_twice_is_warned_of() -> None:
+    """Rejects a comparison of whole tallies alone: one holds all weeks, the other one of them."""
+    four = RandomizedResponse(Categorical(["a", "b", "c", "d"]), 2.0)
+    reports = four.randomize(["a", "b", "c", "d"] * 3000)
+    weeks = four.tally(reports, {"week": [1, 2, 3] * 4000, "ward": ["n", "s"] * 6000})
+    again = Tally.from_json(weeks.only([(2, "n"), (2, "s")]).to_json())
+    alone = Tally.from_json(weeks.only([(3, "s")]).to_json())
+    for other, where in ((again, "2, n and in 1 more,"), (alone, "3, s,")):
+        for doubtful in (lambda t: weeks + t, lambda t: estimate([weeks, t])):
+            said = rf"equal counts in the group {where} which .* tally.of_others\(\)"
+            with pytest.warns(FrameWarning, match=said):
+                doubtful(other)
+        assert (weeks + other.of_others()).n == weeks.n + other.n
+
+
+def test_small_groups_with_equal_counts_are_of_other_people() -> None:
+    """Among 500 groups of four people, many are equal by chance."""
+    answers, ward = ["no", "yes"] * 1000, {"ward": [i % 500 for i in range(2000)]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallGroupWarning)
+        tallies = [COIN.tally(COIN.randomize(answers), ward) for _ in range(3)]
+    assert len(set(tallies[0].contents()[:50])) < 6
+    assert (tallies[0] + tallies[1] + tallies[2]).n == 6000
 
 
 def test_a_frame_that_was_put_together_with_itself_is_warned_of() -> None:

@@ -591,7 +591,8 @@ def merge(
     """Add tallies of the same study, or of the same group of a study.
 
     The sum is the same, bit for bit, in whatever order the files are added. Equal tallies are
-    refused, because they are most likely copies. warner cannot tell whether one tally already
+    refused, because they are most likely copies. So are tallies with equal counts in a group,
+    where chance cannot explain them. warner cannot tell whether a tally without groups already
     contains another one.
 
     Tallies with different budgets or mechanisms are not added. Give them together to the command

@@ -100,7 +100,6 @@ _NOT_OF_GROUPS = (
     "with_reports",
     "background",
     "forged",
-    "allow_equal",
 )
 
 
@@ -313,7 +312,7 @@ class EstimateRequest:
         allowed = self.allow_simulated, by, self.allow_implausible
         each_file = self.by == _FILES and len(self.tallies) > 1
         read = self.read_total if each_file else self.read
-        groups = read_groups(self.tallies, *allowed, read, self.only)
+        groups = read_groups(self.tallies, *allowed, read, self.only, self.allow_equal)
         show_sources({n: parts for n, parts in groups.items() if isinstance(parts, list)})
         return that_were_asked(asked_groups(groups, self.only))[0]
 
