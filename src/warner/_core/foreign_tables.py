@@ -121,7 +121,16 @@ def index_of(values: Any) -> Any:
 
 
 def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
-    """Warn where the index of pandas repeats, and with it the reports: a frame put to itself."""
+    """Warn where reports stand in a table twice: in the same order, or with one label of pandas."""
+    if (block := _repeated_block(columns)) is not None:
+        first, again, length = block
+        text = (
+            f"Reports {first + 1:,} to {first + length:,} stand a second time from report "
+            f"{again + 1:,} on, in the same order. Was a table put together with itself? Then "
+            "people are counted twice, and intervals are too short. If these are different people, "
+            "count the two parts apart, and add tally.of_others() of one to the other."
+        )
+        return warn(text, FrameWarning)
     if index is None or index.is_unique:
         return
     labels, _ = index.factorize()
@@ -139,6 +148,40 @@ def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
             "short. If these rows are different people, use frame.reset_index(drop=True)."
         )
         warn(text, FrameWarning)
+
+
+_PARTS = 4  # of the rows; a block is found where it is repeated, if it holds the start of a part
+_SEARCHED = 1000  # rows at the beginning of a part, which are looked for further below
+_NEARBY = 64  # the rows among which a pattern repeats, such as no, yes, no, yes
+
+
+def _repeated_block(columns: Mapping[str, np.ndarray]) -> tuple[int, int, int] | None:
+    """Rows that stand again further below: where they begin, where again, and how many."""
+    arrays = [np.ascontiguousarray(column) for column in columns.values()]
+    n = len(arrays[0])
+    step = n // _PARTS
+    if step < 2:
+        return None
+    # Bytes are searched much faster than rows are compared.
+    rows = np.concatenate([array.reshape(n, -1).view(np.uint8) for array in arrays], axis=1)
+    width, data = rows.shape[1], rows.tobytes()
+    for first in range(0, n - step, step):
+        last = first + min(max(step, _NEARBY), _SEARCHED)
+        place = data.find(data[first * width : last * width], last * width)
+        while place % width and place >= 0:  # within a row
+            place = data.find(data[first * width : last * width], place + 1)
+        if place < 0:
+            continue
+        again = place // width
+        same = (rows[first : first + n - again] == rows[again:]).all(axis=1)
+        length = min(len(same) if same.all() else int(same.argmin()), again - first)
+        # Rows of different people are as often equal as rows nearby, in sorted rows too.
+        block = rows[first : first + length]
+        lags = range(1, min(_NEARBY, length // 2) + 1)
+        equal = max((block[lag:] == block[:-lag]).all(axis=1).mean() for lag in lags)
+        if n * _PARTS * equal**length < _NO_CHANCE:
+            return first, again, length
+    return None
 
 
 def _are_equal(columns: Mapping[str, np.ndarray], order: np.ndarray) -> np.ndarray:

@@ -628,8 +628,10 @@ class FrameSource:
 class FrameOfReports:
     """A frame or stream where a mechanism expects reports: see ``warner._core.foreign_tables``."""
 
-    def __init__(self, rows: Any, kinds: Mapping[str, Any], data: Any) -> None:
-        self._rows, self._kinds = rows, kinds
+    def __init__(
+        self, rows: Any, kinds: Mapping[str, Any], data: Any, is_in_memory: bool = False
+    ) -> None:
+        self._rows, self._kinds, self._is_in_memory = rows, kinds, is_in_memory
         self._header, self._index = header_of(data), index_of(data)
 
     def reports(
@@ -666,7 +668,7 @@ class FrameOfReports:
                 n: count({n: m}, FrameSource(self._rows, {n: where[n]}), public, **options)[n]
                 for n, m in mechanisms.items()
             }
-        if public is not None and self._index is not None and not self._index.is_unique:
+        if public is not None and self._is_in_memory:  # other rows have no order
             for of_attribute in FrameSource(self._rows, where).reports().values():
                 warn_of_repeated(self._index, of_attribute)
         return {name: stated.of(tally) for name, tally in tallies.items()}
@@ -698,8 +700,9 @@ def frame_of_reports(data: Any) -> FrameOfReports | None:
     except ImportError:
         return None
     try:
-        lazy = nw.from_native(data).lazy()
-        return FrameOfReports(lazy, lazy.collect_schema(), data)
+        frame = nw.from_native(data)
+        lazy = frame.lazy()
+        return FrameOfReports(lazy, lazy.collect_schema(), data, isinstance(frame, nw.DataFrame))
     except TypeError:
         return _stream_of_reports(data)
 

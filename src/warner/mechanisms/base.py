@@ -671,8 +671,8 @@ class Mechanism(Hinting, ABC):
 
         Raises:
             FrameWarning: a frame does not say which mechanism made its reports. Only their ranges
-                are checked, and the warning has the order of codes. Or a frame of pandas was put
-                together with itself, so that people are counted twice.
+                are checked, and the warning has the order of codes. Or reports stand twice, in the
+                same order or with the same labels of pandas, so that people are counted twice.
             SmallGroupWarning: groups of fewer than 10 people, in which somebody may be recognised.
             MismatchError: reports of another mechanism, budget, domain or version.
             ReportError: reports that this mechanism cannot have sent, a frame without the columns

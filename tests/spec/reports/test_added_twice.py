@@ -9,6 +9,7 @@ from itertools import permutations
 from operator import add
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.refusals import refused
@@ -18,6 +19,7 @@ from warner import (
     PerAttribute,
     Product,
     RandomizedResponse,
+    Reports,
     Tally,
     UnaryEncoding,
     compare_groups,
@@ -172,21 +174,60 @@ def test_a_frame_that_was_put_together_with_itself_is_warned_of() -> None:
     pd = pytest.importorskip("pandas")
     reports = COIN.randomize(["no", "yes"] * 100)
     table = reports.to_frame("pandas").assign(ward=["n", "s"] * 100)
-    twice = pd.concat([table, table])
-    twice.attrs.update(table.attrs)
-    said = r"same label .* use frame.reset_index\(drop=True\)"
-    for doubtful in (
-        lambda: COIN.tally(twice),
-        lambda: COIN.tally(twice, "ward"),
-        lambda: COIN.tally(COIN.reports(twice)),
-    ):
-        with pytest.warns(FrameWarning, match=said):
-            doubtful()
+    shuffled = pd.concat([table, table]).sample(frac=1, random_state=1)
+    in_order = pd.concat([table, table], ignore_index=True)
+    same_label = r"same label .* use frame.reset_index\(drop=True\)"
+    same_order = "Reports 1 to 200 stand a second time from report 201 on"
+    for twice, said in ((shuffled, same_label), (in_order, same_order)):
+        twice.attrs.update(table.attrs)
+        for doubtful in (
+            lambda frame: COIN.tally(frame),
+            lambda frame: COIN.tally(frame, "ward"),
+            lambda frame: COIN.tally(COIN.reports(frame)),
+        ):
+            with pytest.warns(FrameWarning, match=said):
+                doubtful(twice)
     other = table.assign(report=1 - table["report"])
     alike = table.assign(report=1)  # of which nobody knows
-    for fine in (twice.reset_index(drop=True), pd.concat([table, other]), pd.concat([alike] * 2)):
+    mixed = shuffled.reset_index(drop=True)
+    for fine in (mixed, pd.concat([table, other]), pd.concat([alike] * 2)):
         fine.attrs.update(table.attrs)
         assert COIN.tally(fine).n == COIN.tally(COIN.reports(fine)).n == 400
+
+
+@pytest.mark.parametrize("bits", [False, True])
+def test_reports_that_stand_twice_in_one_order_are_warned_of(bits: bool) -> None:
+    """Also where other reports stand before, between and after them."""
+    domain = Categorical(["a", "b", "c", "d"])
+    mechanism = UnaryEncoding(domain, 2.0) if bits else RandomizedResponse(domain, 2.0)
+    (name,) = mechanism.schema.empty(0)
+    june, july = (
+        mechanism.randomize(["a", "b", "c", "d"] * many).columns[name] for many in (150, 120)
+    )
+    for parts, said in (
+        ([june, june], "Reports 1 to 600 stand a second time from report 601 on"),
+        ([june, july, june], "Reports 1 to 600 stand a second time from report 1,081 on"),
+        ([july, june, june, july], "from report 1,"),
+        ([june, june, june], "Reports 1 to 600 stand a second time from report 601 on"),
+    ):
+        twice = Reports(mechanism.header, {name: np.concatenate(parts)})
+        with pytest.warns(FrameWarning, match=f"{said}.* tally.of_others"):
+            mechanism.tally(twice)
+
+
+def test_reports_in_an_order_are_not_taken_for_reports_that_stand_twice() -> None:
+    """Sorted reports, patterns and reports that are all alike: of 64 kinds of rows or fewer."""
+    coins = COIN.randomize(["no", "yes"] * 500).columns["report"]
+    alike = np.zeros(1000, dtype=int)
+    for fine in (
+        np.sort(coins),
+        np.concatenate([coins, alike]),
+        np.concatenate([alike, coins]),
+        np.tile([0, 1, 1], 400),
+        np.repeat(np.tile([0, 1], 10), 100),
+        np.tile(coins[:12], 2),
+    ):
+        assert COIN.tally(COIN.reports(fine)).n == len(fine)
 
 
 def test_sums_are_the_same_in_any_order_and_files_hold_no_marks(tmp_path: Path) -> None:
