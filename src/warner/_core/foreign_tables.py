@@ -11,7 +11,7 @@ pandas names its rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -122,7 +122,7 @@ def index_of(values: Any) -> Any:
 
 def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
     """Warn where reports stand in a table twice: in the same order, or with one label of pandas."""
-    if (block := _repeated_block(columns)) is not None:
+    if (block := repeated_block(columns)) is not None:
         first, again, length = block
         text = (
             f"Reports {first + 1:,} to {first + length:,} stand a second time from report "
@@ -136,11 +136,11 @@ def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
     labels, _ = index.factorize()
     order = np.argsort(labels, kind="stable")
     pairs = labels[order][1:] == labels[order][:-1]  # of the rows that have one label
-    if not _are_equal(columns, order)[pairs].all():
+    if not _are_equal({name: column[order] for name, column in columns.items()})[pairs].all():
         return
     # Rows of different people are as often equal as a row and the one below it in the frame.
     others = labels[1:] != labels[:-1]
-    equal = _are_equal(columns, np.arange(len(labels)))[others]
+    equal = _are_equal(columns)[others]
     if equal.size and equal.mean() ** pairs.sum() < _NO_CHANCE:
         text = (
             "Rows of this data frame with the same label in its index have the same reports. Was "
@@ -151,44 +151,65 @@ def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
 
 
 _PARTS = 4  # of the rows; a block is found where it is repeated, if it holds the start of a part
-_SEARCHED = 1000  # rows at the beginning of a part, which are looked for further below
+_SEARCHED = 1000  # rows at the start of a part, which are looked for further below
+_MOST_SEARCHED = (
+    10**6
+)  # rows, so that counting takes hardly longer; of more, whole copies are found
 _NEARBY = 64  # the rows among which a pattern repeats, such as no, yes, no, yes
+_MOST_COMPARED = 10**5  # rows, of which it is seen how often rows nearby are equal
 
 
-def _repeated_block(columns: Mapping[str, np.ndarray]) -> tuple[int, int, int] | None:
-    """Rows that stand again further below: where they begin, where again, and how many."""
+def repeated_block(columns: Mapping[str, np.ndarray]) -> tuple[int, int, int] | None:
+    """Rows that stand again further below: where they begin, where again, and how many.
+
+    Shapes: each column (n, ...).
+    """
     arrays = [np.ascontiguousarray(column) for column in columns.values()]
     n = len(arrays[0])
-    step = n // _PARTS
-    if step < 2:
+    if n < 2 * _PARTS:
         return None
-    # Bytes are searched much faster than rows are compared.
-    rows = np.concatenate([array.reshape(n, -1).view(np.uint8) for array in arrays], axis=1)
-    width, data = rows.shape[1], rows.tobytes()
-    for first in range(0, n - step, step):
-        last = first + min(max(step, _NEARBY), _SEARCHED)
-        place = data.find(data[first * width : last * width], last * width)
-        while place % width and place >= 0:  # within a row
-            place = data.find(data[first * width : last * width], place + 1)
-        if place < 0:
-            continue
-        again = place // width
-        same = (rows[first : first + n - again] == rows[again:]).all(axis=1)
-        length = min(len(same) if same.all() else int(same.argmin()), again - first)
+    rows = [array.reshape(n, -1).view(np.uint8) for array in arrays]
+    for first, again in _places_alike(rows):
+        most = min(again - first, n - again)
+        pairs = [(of[first : first + most], of[again : again + most]) for of in rows]
+        same = np.logical_and.reduce([(one == two).all(axis=1) for one, two in pairs])
+        length = most if same.all() else int(same.argmin())
         # Rows of different people are as often equal as rows nearby, in sorted rows too.
-        block = rows[first : first + length]
+        block = {str(i): one[: min(length, _MOST_COMPARED)] for i, (one, _) in enumerate(pairs)}
         lags = range(1, min(_NEARBY, length // 2) + 1)
-        equal = max((block[lag:] == block[:-lag]).all(axis=1).mean() for lag in lags)
-        if n * _PARTS * equal**length < _NO_CHANCE:
+        equal = max((_are_equal(block, lag).mean() for lag in lags), default=1.0)
+        if n * _PARTS * max(equal, 1 / length) ** length < _NO_CHANCE:
             return first, again, length
     return None
 
 
-def _are_equal(columns: Mapping[str, np.ndarray], order: np.ndarray) -> np.ndarray:
-    """Whether each row but the last has the reports of the next one, in an order of the rows."""
+def _places_alike(rows: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
+    """Pairs of places at which the same rows may begin; rows (n, bytes) of each column."""
+    n = len(rows[0])
+    step = min(n // _PARTS, _SEARCHED)
+    for copies in range(2, _PARTS + 1):
+        again = n // copies
+        if n % copies == 0 and all((of[:step] == of[again : again + step]).all() for of in rows):
+            yield 0, again
+    if n > _MOST_SEARCHED:
+        return
+    # Bytes are searched much faster than rows are compared.
+    together = np.concatenate(rows, axis=1)
+    width, data = together.shape[1], together.tobytes()
+    for first in range(0, n - n // _PARTS, n // _PARTS):
+        last = first + step
+        place = data.find(data[first * width : last * width], last * width)
+        while place % width and place >= 0:  # within a row
+            place = data.find(data[first * width : last * width], place + 1)
+        if place >= 0:
+            yield first, place // width
+
+
+def _are_equal(columns: Mapping[str, np.ndarray], lag: int = 1) -> np.ndarray:
+    """Whether each row, but the last ones, has the reports of the row that is lag rows further."""
     each = [
-        (rows[1:] == rows[:-1]).reshape(len(order) - 1, -1).all(axis=1)
-        for rows in (column[order] for column in columns.values())
+        (rows[lag:] == rows[:-lag]).reshape(len(rows) - lag, -1).all(axis=1)
+        for rows in columns.values()
     ]
     return np.asarray(np.logical_and.reduce(each))
 

@@ -165,6 +165,13 @@ class OnPaper:
         column, tally = said.question, said.tally
         if said.is_coded:
             say(f"{path}: {listed_codes(design.report_words)}.")
+        if said.repeated is not None:  # also with --quiet
+            first, last, again = said.repeated
+            click.echo(
+                f"WARNING: {path}: lines {first:,} to {last:,} stand a second time from line "
+                f"{again:,} on. Where people are counted twice, intervals are too short.",
+                err=True,
+            )
         if self.drop_missing:
             say(f"{path}: {self._left_out(said, by or [])}.")
         if by is None:

@@ -21,6 +21,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import EmptyError, FileError, ReportError
+from warner._core.foreign_tables import repeated_block
 from warner._core.text import look, meant, nearest
 from warner.domains import Domain
 from warner.io.public_values import groups_in, indices_of_groups
@@ -289,6 +290,7 @@ class Said(NamedTuple):
         is_coded: whether words are written as their codes, 0 and 1.
         people: of the table, with those who are left out; of a table of counts, those counted.
         left_out: {public values: people without an answer}, who are in no tally.
+        repeated: the first and the last line that stand in a table of people again, and where.
     """
 
     question: str | None
@@ -296,6 +298,7 @@ class Said(NamedTuple):
     is_coded: bool
     people: int
     left_out: Mapping[tuple[str, ...], int]
+    repeated: tuple[int, int, int] | None
 
 
 def read_said(
@@ -370,7 +373,20 @@ def read_said(
         groups = Groups(groups.columns, groups.keys, np.arange(size))
     is_coded = all(word.strip().isdecimal() for word in said) and not words[0].isdecimal()
     people = int(table.sum()) + left_out.total()
-    return Said(question, Tally(mechanism.header, counts, groups), is_coded, people, left_out)
+    repeated = None if counted is not None else _repeated(lines)
+    tally = Tally(mechanism.header, counts, groups)
+    return Said(question, tally, is_coded, people, left_out, repeated)
+
+
+def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int] | None:
+    """The first and the last line of a table that stand in it again, and where they do."""
+    seen: dict[tuple[str, ...], int] = {}
+    same = [seen.setdefault(tuple(cells), i) for i, (_, cells) in enumerate(lines)]
+    block = repeated_block({"line": np.array(same)})
+    if block is None:
+        return None
+    first, again, length = block
+    return lines[first][0], lines[first + length - 1][0], lines[again][0]
 
 
 _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values

@@ -597,6 +597,16 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     assert "no entry" not in clean and " differ by " not in clean and "single" not in clean
 
 
+def test_people_who_stand_in_a_table_twice_are_warned_of(tmp_path: Path) -> None:
+    """Rejects silence about rows that were pasted below each other, with the ids of the people."""
+    people = [[i, 18 + i * i % 60, "different" if i * i % 7 == 2 else "same"] for i in range(200)]
+    path = _table(tmp_path / "people.csv", [["id", "age", "said"], *people, *people])
+    shown = " ".join(_run("--quiet", "estimate", path, "--design", "said=crosswise:1/4").split())
+    assert "people.csv: lines 2 to 201 stand a second time from line 202 on." in shown
+    once = _table(tmp_path / "once.csv", [["id", "age", "said"], *people])
+    assert "second time" not in _run("estimate", once, "--design", "said=crosswise:1/4")
+
+
 def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
         STUDY.replace('[attributes.cheated]\nvalues = ["no", "yes"]\ndesign = "forced:1/6,1/6"', "")
