@@ -152,9 +152,7 @@ def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
 
 _PARTS = 4  # of the rows; a block is found where it is repeated, if it holds the start of a part
 _SEARCHED = 1000  # rows at the start of a part, which are looked for further below
-_MOST_SEARCHED = (
-    10**6
-)  # rows, so that counting takes hardly longer; of more, whole copies are found
+_MOST_SEARCHED = 10**6  # rows; of more, which takes long, whole copies alone are looked for
 _NEARBY = 64  # the rows among which a pattern repeats, such as no, yes, no, yes
 _MOST_COMPARED = 10**5  # rows, of which it is seen how often rows nearby are equal
 
@@ -198,11 +196,11 @@ def _places_alike(rows: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
     width, data = together.shape[1], together.tobytes()
     for first in range(0, n - n // _PARTS, n // _PARTS):
         last = first + step
-        place = data.find(data[first * width : last * width], last * width)
-        while place % width and place >= 0:  # within a row
-            place = data.find(data[first * width : last * width], place + 1)
-        if place >= 0:
-            yield first, place // width
+        again = data.find(data[first * width : last * width], last * width)
+        while again % width and again >= 0:  # within a row
+            again = data.find(data[first * width : last * width], again + 1)
+        if again >= 0:
+            yield first, again // width
 
 
 def _are_equal(columns: Mapping[str, np.ndarray], lag: int = 1) -> np.ndarray:

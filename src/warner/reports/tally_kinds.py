@@ -344,10 +344,10 @@ def twins_among(tallies: Sequence[OfPeople]) -> Iterator[Twins]:
             continue
         equal: dict[int, list[int]] = {}
         mechanism = canonical(tally.header)  # reports of another one are not the same
-        for place, (key, content) in enumerate(zip(tally, tally.contents(), strict=True)):
+        for group, (key, content) in enumerate(zip(tally, tally.contents(), strict=True)):
             if key in sizes[i] and alike[key, sizes[i][key]] > 1:
                 first = seen.setdefault((mechanism, key, content), i)
-                equal.setdefault(first, []).append(place)
+                equal.setdefault(first, []).append(group)
         for first, places in equal.items():
             if first < i:
                 yield _twins(tallies, sizes, first, i, places)
