@@ -110,7 +110,7 @@ def test_a_step_is_drawn_as_the_server_writes_it(people: Any, owner: Owner) -> N
     owner.send(1)
     _step(page, 2, 230)
     assert page.locator("#sections details[open]").count() == 1  # nothing is folded again
-    assert "230 of 1,000; intervals about" in page.inner_text("#progress")
+    assert "230 of 1,000 reports; shares are now uncertain by about" in page.inner_text("#progress")
     drawn, status = page.inner_html("#sections"), page.inner_text("#status")
     page.reload()
     plain = people.person(java_script_enabled=False).new_page()

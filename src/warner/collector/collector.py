@@ -293,7 +293,7 @@ class Collector:
 
     def _damaged(self, rule: str, got: str | None = None) -> Refused:
         """The error of a store that contradicts itself."""
-        remedy = "A disk fault or a bad copy has changed it: continue with an earlier backup"
+        remedy = "A disk fault or a bad copy has changed the store. Continue with an earlier backup"
         return Refused("store_damaged", self._store.name, rule, got, remedy)
 
     # What requests ask for.

@@ -121,7 +121,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             ),
             "check": (
                 "The device computes from the thresholds how much each report can tell, and "
-                "refuses a study whose reports tell more than it says."
+                "refuses a study whose reports tell more than the study says."
             ),
         },
         "study": {"sha256": study.digest, "languages": list(study.languages)},
@@ -138,11 +138,11 @@ def _rounds(study: Study) -> str:
         f"This is round {study.round} of {study.rounds}. Each person's browser keeps a permanent "
         "report on each answer, and randomises it once more in every round. All reports of "
         f"{study.rounds} rounds have an epsilon of at most {at_most(study.epsilon_of_rounds, 4)} "
-        f"together while answers stay the same. If answers change, it is at most "
-        f"{at_most(of_all, 4)} for any number of rounds, between people whose answers change, and "
-        "change back, in the same rounds. That an answer has changed, and when, is not hidden in "
-        "the long run. Whoever takes part in two browsers, or deletes what one of them keeps, "
-        "tells more."
+        f"together while answers stay the same. If answers change, epsilon is at most "
+        f"{at_most(of_all, 4)} for any number of rounds, between two people whose answers change, "
+        "and change back, in the same rounds. That an answer has changed, and when, is not hidden "
+        "in the long run. Whoever takes part in two browsers, or deletes what a browser keeps, "
+        "tells more about their answers."
     )
 
 
@@ -157,7 +157,7 @@ def _amplification(study: Study) -> str:
         or step * _SHUFFLED_DELTA >= 1
         or not all(protects_all_alike(promised) for promised in guarantees)
     ):
-        return f"None is claimed. {against_all}"
+        return f"No better protection is claimed. {against_all}"
     crowds = [shuffled(mechanism, step, _SHUFFLED_DELTA) for mechanism in mechanisms]
     epsilon = sum(crowd.epsilon for crowd in crowds)
     return (
@@ -165,7 +165,7 @@ def _amplification(study: Study) -> str:
         f"their reports, a person in a step of {step:,} reports is better protected: epsilon is at "
         f"most {epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} "
         f"({len(crowds)} x {_SHUFFLED_DELTA:.0e}). The last step, at the closing, can have fewer "
-        "people, down to one. For people in it, only the guarantee above holds."
+        "people, down to one. For people in this last step, only the guarantee above holds."
     )
 
 
@@ -189,7 +189,7 @@ def _finite(value: float) -> float | None:
 def _flavour(guarantee: Guarantee) -> str:
     """The kind of differential privacy, by what the guarantee bounds."""
     if math.isinf(guarantee.total):
-        return "none: answers are not protected"
+        return "no protection: a report can show the answer"
     if guarantee.delta is not None:
         name = "approximate differential privacy"
     elif guarantee.is_metric:
@@ -208,7 +208,7 @@ def _privacy(study: Study) -> dict[str, Any]:
     except MismatchError:
         flavours = dict.fromkeys(_flavour(m.guarantee) for m in study.mechanisms.values())
         flavour = "; ".join(flavours)
-        words = ["No single statement covers all questions together: see each question."]
+        words = ["No single statement covers all questions together: read that on each question."]
     return {
         "model": "local",
         "flavour": flavour,
@@ -230,20 +230,20 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
     count = len(draw.domain.attributes)
     words = [
         f"Each person is asked {how_many} of {count} questions, chosen by chance with the odds "
-        "below. They are chosen before anything is asked, whatever the answers will be. A person "
+        "below. The choice is made before anything is asked, so no answer affects it. A person "
         "who skips a question, reloads the page or comes back is asked the same questions."
     ]
     if study.collect.has_codes:
         words.append(
-            "The questions follow from a hash of the invitation code, and are the same on every "
-            "device. Whoever knows a code can compute its questions, and whoever makes the codes "
+            "The questions are computed from the invitation code, and are the same on every "
+            "device. Whoever knows a code can compute its questions. Whoever makes the codes "
             "could pick codes by their questions."
         )
     else:
         words.append(
-            "The browser keeps the choice. A browser that keeps nothing chooses again whenever the "
-            "page is reloaded, and the page says so: there a person can reload until they like "
-            "the questions."
+            "The browser stores the choice. A browser that stores nothing chooses again whenever "
+            "the page is reloaded, and the page says so. With such a browser, people can reload "
+            "until they like the questions."
         )
     blocks = [
         {"questions": list(block), "odds": hex(width), "share": width / 2**64}
@@ -277,9 +277,9 @@ def _question(question: Question, study: Study) -> dict[str, Any]:
         "delta": promised.delta,
         "sensitive": None if promised.sensitive is None else list(promised.sensitive),
         "silence": (
-            "giving no answer counts as one more answer, as protected as the others"
+            "people can give no answer, and this is protected like an answer"
             if question.domain.nonresponse is not None
-            else "giving no answer is not possible: an answer is required"
+            else "people must answer this question"
         ),
         "in_words": list(dict.fromkeys(said for one in several for said in _words(one, question))),
         "reports": [line for one in several for line in patterns_of(one)],
@@ -302,11 +302,11 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     """What epsilon says nothing about."""
     sentences = [
         "The fact that somebody took part is not protected.",
-        "The network and the running collector see the address from which a report arrives. The "
+        "The network and the running collector see the internet address that sent a report. The "
         "collector does not keep the address after it has answered the request.",
     ]
     sentences += [
-        f"The answers to {question.name} are hardly hidden: epsilon is {question.epsilon:.4g} "
+        f'The answers to "{question.name}" are hardly hidden: epsilon is {question.epsilon:.4g} '
         "between two answers."
         for question in questions
         if question.strength is Strength.NONE
@@ -314,7 +314,7 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     if (draw := draw_of(study)) is not None:
         fewest = study.collect.step * min(draw.odds) / 2**64
         sentences.append(
-            "Which questions a person was asked is not hidden: it is sent with the report, "
+            "Which questions a person was asked is not hidden: this is sent with the report, "
             f"unchanged. Of the {study.collect.step:,} reports of a published step, about "
             f"{fewest:.2g} are on the questions that are chosen least often. If these reports are "
             "few, epsilon alone protects them from somebody who compares two steps."
@@ -333,9 +333,9 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
             "Invitation codes: the issuer records that a code was exchanged for a token. Nothing "
             "in a report follows from the code. But whoever runs both the issuer and the "
             "collector, or has copies of both stores, can compare what changed between two "
-            "moments. Whoever watches both while they run can also compare addresses and times: "
-            f"a report waits for a random time of at most {tokens.wait:,} seconds. So the issuer "
-            "and the collector must be run by two parties who do not work together."
+            "moments. Whoever watches both while they run can also compare internet addresses and "
+            f"times: a report waits for a random time of at most {tokens.wait:,} seconds. So the "
+            "issuer and the collector must be run by two parties who do not work together."
         )
     return sentences
 
@@ -343,13 +343,15 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
 def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
     """What each party sees of a person."""
     public = ", the public columns" if study.public else ""
-    number = "its random id" if study.collect.tokens is None else "its token, which names nobody"
+    number = "its random id" if study.collect.tokens is None else "its token, which names no person"
     return {
-        "device": "the answers, until they are sealed; then the sealed report until it is sent",
+        "device": (
+            "the answers, until they are randomised; then the randomised report, until it is sent"
+        ),
         "network": "that an encrypted submission (HTTPS) of fixed length is sent, and when",
         "collector_process": (
-            f"each randomised report{_drawn(study)}{public}, {number}, and the address of the "
-            "sender, only while it counts the report"
+            f"each randomised report{_drawn(study)}{public}, {number}, and the internet address of "
+            "the sender, which is forgotten once the report is counted"
         ),
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
         "random ids, in an order that does not show when a report was sent",
@@ -364,14 +366,14 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
 
 
 _ISSUER = (
-    "invitation codes, which of them are exchanged, and from which address; no report, and nothing "
-    "by which a report could be recognised"
+    "invitation codes, which codes are exchanged, and from which internet address; no report, and "
+    "nothing by which a report could be recognised"
 )
 
 
 def _drawn(study: Study) -> str:
     """What is seen of the draw, after a comma; "" where everybody is asked everything."""
-    return "" if draw_of(study) is None else ", which questions it is on"
+    return "" if draw_of(study) is None else ", the names of the questions that it answers"
 
 
 def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
@@ -382,7 +384,7 @@ def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
     if groups_come_late(study) if step is None else step.late_groups:
         return ", and of the groups that public columns form once the survey has closed"
     few = fewest_new(study.collect.step)
-    return f", with no new person or at least {few} of each group by public columns"
+    return f" (of each group by public columns, either no new person or at least {few})"
 
 
 def _retention(study: Study) -> dict[str, str]:
@@ -412,6 +414,8 @@ def _publication(study: Study, view: LiveView | None) -> dict[str, Any]:
         "opens": None if collect.opens is None else collect.opens.isoformat(),
         "closes": None if collect.closes is None else collect.closes.isoformat(),
         "access": collect.access,
-        "intervals": f"{100 * LEVEL:g} % intervals, which hold at all steps together",
+        "intervals": (
+            f"{100 * LEVEL:g} % intervals, which stay valid however often results are published"
+        ),
         **now,
     }

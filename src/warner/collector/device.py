@@ -86,12 +86,19 @@ class Device:
             raise ArgumentTypeError("study", "must be a warner.Study", kind(study), remedy)
         survey_document(study)  # refuses what no collector serves
         if study.collect.access == "tokens":
-            rule = 'has access = "tokens", and only the survey page exchanges codes for tokens'
-            raise ArgumentError("study", rule, None, 'Write access = "open" or "invited"')
+            rule = 'has access = "tokens", which works only with the survey page, not with Device'
+            raise ArgumentError(
+                "study",
+                rule,
+                None,
+                'In the study file, write access = "open" or access = "invited"',
+            )
         self._remote = Remote(url, trust=trust)
         if self._remote.is_open_to_listeners:
-            rule = "must begin with https://, so that nobody on the way can tell who answers"
-            raise ArgumentError("url", rule, None, "http:// is for a collector on this machine")
+            rule = "must begin with https://, so that nobody in the network can tell who answers"
+            raise ArgumentError(
+                "url", rule, None, "Only for a collector on this machine, http:// is accepted"
+            )
         self._study, self._folder = study, Path(folder)
         self._form, self._draw = SubmissionFormat(study), draw_of(study)
 
@@ -168,9 +175,11 @@ class Device:
     def _require_code(self, code: str | None) -> None:
         invited = self._study.collect.access == "invited"
         if invited and not code:
-            raise ArgumentError("code", "is missing: only invited people can send reports")
+            raise ArgumentError(
+                "code", "is missing: this study takes reports only with an invitation code"
+            )
         if code and not invited:
-            raise ArgumentError("code", "must be left out: the study invites nobody")
+            raise ArgumentError("code", "must be left out: this study has no invitation codes")
 
     def _mark(self, code: str | None) -> str:
         """What tells the people with different codes apart in the names of files."""
@@ -251,7 +260,9 @@ class Device:
             handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            problem = FileError(str(self._folder), "cannot be written", reason, "Name another one")
+            problem = FileError(
+                str(self._folder), "cannot be written", reason, "Name another folder"
+            )
         if problem is not None:
             raise problem
         with os.fdopen(handle, "rb") as file:
@@ -270,7 +281,7 @@ class Device:
         to_disk(self._folder)
 
 
-_DELETE = "Put back the file as it was. Without it the person would spend the epsilon again"
+_DELETE = "Restore the original file. Without it this person would spend the epsilon a second time"
 
 
 def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, Any]) -> None:
@@ -279,14 +290,16 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
         raise ArgumentTypeError(argument, "must be {name: value}", kind(given))
     others = [str(name) for name in given if name not in names]
     if others:
-        rule = f"must be of the study, which has {', '.join(names) or 'no public columns'}"
+        rule = (
+            f"must have only names of the study: {', '.join(names) or 'it has no public columns'}"
+        )
         raise ArgumentError(argument, rule, ", ".join(map(repr, others)))
 
 
 def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> Any:
     """An answer as a mechanism takes it; an error names the question and never the answer."""
     if name not in given:
-        raise ArgumentError(name, "needs an answer, or None for no answer")
+        raise ArgumentError(name, "has no answer. Pass one, or None if the person gave none")
     try:
         return taker.encode([given[name]])
     except ValuesError as error:

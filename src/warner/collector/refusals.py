@@ -52,8 +52,10 @@ NAMES = {
     "store_in_use": "another process has the store open",
     "store_of_another_study": "the store holds the counts of another study",
     "store_damaged": "what the store holds contradicts itself",
-    "store_restored": "the store is a copy, and lacks what was counted after it was made",
-    "no_backup": "the store is a database, which has tools for backups",
+    "store_restored": (
+        "the store is an old copy: reports that were counted after the copy was made are missing"
+    ),
+    "no_backup": "the store is a database, which must be backed up with the database's own tools",
     "store_too_old": "an older version of warner wrote the store",
     "store_too_new": "a newer version of warner wrote the store",
     "ids_dropped": "the ids of counted submissions were dropped",

@@ -41,18 +41,25 @@ _LONGEST_WAIT = 60.0
 _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
-    "not_found": "Give the address of the survey page: an issuer of tokens has no counts. "
-    "With --by, name a public column of the study",
-    "no_estimate_yet": "The live page says when the first one comes. After closing, all reports "
-    "are published",
-    "groups_after_closing": "There are many groups for the planned number of people. Close "
-    "the survey first",
-    "closed": "Everything that was counted before the closing is in the result",
-    "not_by_invitation": 'Write access = "invited" in [collect], and start the server again',
-    "no_backup": "Use pg_dump, also while the collector runs; docs/collector.md has the commands",
-    "no_token": "Only people with a token can send reports of this study, from its page",
-    "not_invited": "Only invited people can send reports of this study",
-    "too_many": "With the owner's token there is no limit: add --token-file or --token-env",
+    "not_found": "Give the web address of the survey page: an issuer of tokens has no counts. "
+    "With the option --by, name a public column of the study",
+    "no_estimate_yet": "The live page says when the first result comes. At the closing, all "
+    "reports are published",
+    "groups_after_closing": "There are too many groups for the planned number of people. Close "
+    "the survey to see them",
+    "closed": "The result has all reports that were counted before the closing",
+    "not_by_invitation": (
+        'In the study file, write access = "invited" in the table [collect], and '
+        "start the server again"
+    ),
+    "no_backup": (
+        "Copy the database with pg_dump, even while the collector runs; see docs/collector.md"
+    ),
+    "no_token": (
+        "In this study, only people with a token can send reports, and only from the survey page"
+    ),
+    "not_invited": "In this study, only people with an invitation code can send reports",
+    "too_many": "There is no limit with the owner's token: add --token-file or --token-env",
 }
 _MOST = 1 << 30  # bytes of an answer
 
@@ -91,8 +98,8 @@ def checked_url(url: str) -> str:
         rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
         raise ArgumentError("URL", rule, None, remedy)
     if not is_right or parts.query or parts.fragment or parts.username is not None:
-        rule = "must be an address such as https://survey.example.org, without ? and #"
-        raise ArgumentError("URL", rule, None, "Leave the token out of it")
+        rule = "must be a web address such as https://survey.example.org, without ? and #"
+        raise ArgumentError("URL", rule, None, "Give the token with --token-file instead")
     return url.rstrip("/")
 
 
@@ -103,8 +110,11 @@ def trusting(path: str) -> ssl.SSLContext:
     except OSError as error:  # of ssl too
         rule = "holds no certificate"
         if isinstance(error, FileNotFoundError):
-            rule = "there is no such file"
-        remedy = "The command warner collect serve --lan makes STUDY.lan.pem beside the study"
+            rule = "does not exist"
+        remedy = (
+            'The command "warner collect serve --lan" writes STUDY.lan.pem into the folder of the '
+            "study"
+        )
         raise FileError(path, rule, None, remedy) from None
 
 
@@ -141,8 +151,8 @@ class Remote:
             layout, titles = document["layout"], document["title"]
             if isinstance(layout, str):
                 return CollectedStudy(layout, {tag: str(text) for tag, text in titles.items()})
-        rule = "is not the address of a warner collector"
-        raise FileError(self.url, rule, None, "Give the address of the survey page")
+        rule = "is not the web address of a collector of warner"
+        raise FileError(self.url, rule, None, "Give the web address of the survey page")
 
     def tally(self, by: str | None = None) -> bytes:
         """The owner's tally file; of a survey that was just closed once it is estimated."""
@@ -215,8 +225,8 @@ class Remote:
         return status
 
     def _is_no_collector(self) -> FileError:
-        rule = "does not answer like a warner collector"
-        return FileError(self.url, rule, None, "Give the address of the survey page")
+        rule = "does not answer as a collector of warner does"
+        return FileError(self.url, rule, None, "Give the web address of the survey page")
 
     def _sent(self, path: str, body: bytes, key: str) -> dict[str, int]:
         """Send a body until it is taken; the numbers of the answer, which must have ``key``."""
@@ -260,7 +270,7 @@ class Remote:
         rule, remedy = f"cannot be reached ({text})", "Is the collector running?"
         if isinstance(reason, ssl.SSLError):
             remedy = (
-                "Is https:// right? On the collector's own machine, write http:// in the address. "
+                "On the collector's own machine, write http:// instead of https://. "
                 "If the collector was started with --lan, add --trust STUDY.lan.pem"
             )
         raise Later("unreachable", self.url, rule, None, remedy)
@@ -271,7 +281,7 @@ class Remote:
         if self.token is None:
             return "Give the owner's token with --token-file or --token-env"
         return (
-            "This is not the owner's token of this collector or issuer. To make a new one, start "
+            "This token is not the owner's token of this server. To make a new one, start "
             "the server again with --new-token"
         )
 
@@ -285,7 +295,7 @@ class Remote:
         except (ValueError, KeyError, TypeError, RecursionError, OSError):
             pass
         if 300 <= error.code < 400:
-            text = "the address leads elsewhere, and redirections are not followed"
+            text = "this web address redirects to another one, and warner does not follow it"
         rule = f"refused with {error.code}, {name}" + (f": {text}" if text else "")
         remedy = self._remedy_of_token if name == "no_owner" else _REMEDIES.get(name)
         if error.code not in _AGAIN:
@@ -324,12 +334,14 @@ class BulkUpload:
 
     def __init__(self, file: ReportFile, allow_simulated: bool = False) -> None:
         if file.simulation and not allow_simulated:
-            rule = "holds simulated reports, which no person has given"
-            remedy = "To send them all the same, add --allow-simulated"
+            rule = "holds simulated reports, which were made by a program and sent by nobody"
+            remedy = "To send them anyway, add --allow-simulated"
             raise ArgumentError(file.path, rule, None, remedy)
         if file.group is not None or file.reports_per_person > 1:
-            rule = "must have one report of each person, and no groups, to be sent to a collector"
-            raise ArgumentError(file.path, rule, None, "Use warner tally")
+            rule = (
+                "cannot be sent to a collector: must have one report of each person, and no groups"
+            )
+            raise ArgumentError(file.path, rule, None, 'Count it with "warner tally"')
         self._file = file
         headers = {name: mechanism.header for name, mechanism in file.mechanisms.items()}
         self._asked = _Asked(file.mechanisms, file.public, digest_of(headers, file.public))
@@ -343,8 +355,8 @@ class BulkUpload:
     def require_study(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
         """Refuse a collector of another study, or of one with another title."""
         if study.layout != self._form.layout:
-            rule = f"holds reports of another study than the one collected at {url}"
-            remedy = "Randomise the answers with the study that is collected"
+            rule = f"holds reports of another study than the collector at {url}"
+            remedy = "Randomise the answers with the study file of this collector"
             raise MismatchError(self._file.path, rule, None, remedy)
         # What is counted stays counted, so a warning would come too late.
         if not allow_title and (other := self._file.other_title(study.titles)) is not None:

@@ -74,7 +74,7 @@ class Start:
         if changed:
             listed = ", ".join(changed[:_SHOWN])
             more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-            rule = "must ask the same as before, because new answers are added to those counted"
+            rule = "must ask the same as before, because new answers are added to the earlier ones"
             remedy = (
                 "If the words still mean the same, as after correcting a spelling error, add "
                 "--new-texts. Otherwise restore the old words, or choose another store with --store"
@@ -82,7 +82,8 @@ class Start:
             raise ArgumentError(self._name, rule, f"other words in {listed}{more}", remedy)
         if self._step < self._old_step:
             rule = (
-                f"must be at least {self._old_step:,}, as when the people counted so far answered"
+                f"must be at least {self._old_step:,}, which was promised to the people counted so "
+                "far"
             )
             remedy = f"Use --step {self._old_step}, or another store with --store"
             raise ArgumentError("step", rule, f"{self._step:,}", remedy)

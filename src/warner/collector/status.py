@@ -84,7 +84,7 @@ class Status:
         yield "Survey", survey
         planned = "" if self.planned is None else f", {self.planned:,} planned"
         yield "People", f"{self.people:,} counted, {self.published:,} published{planned}"
-        unknown = "not known: a server knows only of reports since its start"
+        unknown = "not known: this server has received no report since it started"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
         yield "Refused", reasons or "no requests"
@@ -92,7 +92,7 @@ class Status:
         none = (
             "none was made"
             if is_file
-            else "not known: databases are copied by pg_dump, not by warner"
+            else "not known: a database is copied with pg_dump, which warner cannot see"
         )
         yield "Backup", none if self.copied is None else _said(self.copied)
         free = "" if self.free_bytes is None else f"; {_size(self.free_bytes)} free on its disk"

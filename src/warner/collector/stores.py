@@ -293,11 +293,11 @@ class Store(ABC, Generic[_Connection]):
         """The refusal of tables of another version of warner."""
         rule, got = f"must have version {_VERSION} of the tables", str(version)
         if version > _VERSION:
-            remedy = "Use the version of warner that wrote the store"
+            remedy = "Start the version of warner that wrote the store"
             return Refused("store_too_new", self.name, rule, got, remedy)
         remedy = (
             "Finish the survey with the version of warner that wrote the store. Or save its tally "
-            "with that version, continue in a new store, and add the two tallies at the end"
+            'with that version, continue in a new store, and add the tallies with "warner merge"'
         )
         return Refused("store_too_old", self.name, rule, got, remedy)
 
@@ -306,11 +306,11 @@ class Store(ABC, Generic[_Connection]):
         # Who has answered since then and answers again tells twice as much. Only the owner can
         # weigh that against an end of the survey.
         if not self._may_be_copy:
-            rule = "is a copy: the reports that were accepted after it was made are missing"
+            rule = "is a copy: reports that were counted after the copy was made are missing"
             remedy = (
                 "To go on without these reports, run: warner collect serve STUDY --restored. The "
-                "people who sent them can then answer again, and two reports of one person tell "
-                "more than one"
+                "people who sent them can then answer again, but two reports of a person tell "
+                "more about this person than one"
             )
             raise Refused("store_restored", self.name, rule, got, remedy)
         self._may_be_copy, self.was_copy = False, True
@@ -322,7 +322,7 @@ class Store(ABC, Generic[_Connection]):
     def _full(self) -> Refused:
         rule, remedy = (
             "has no space left",
-            "Free space on its disk: devices then send their reports again",
+            "Make space on its disk. The devices then send their reports again",
         )
         return Refused("store_full", self.name, rule, None, remedy)
 
@@ -558,7 +558,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         if is_behind and not self._may_be_copy:
             rule = "must hold all writes that were confirmed to the people who sent reports"
             remedy = (
-                "The store's log or a copy was damaged or cut off. Continue with a whole copy. Or, "
+                "The store's log or a copy was damaged or cut off. Continue with a good copy. Or, "
                 "to go on without the missing reports, run: warner collect serve STUDY --restored"
             )
             raise Refused("store_damaged", self.path, rule, f"{commits:,} of {last:,}", remedy)
@@ -982,7 +982,7 @@ def store_at(address: str, may_be_copy: bool = False) -> Store[Any]:
         return PostgresStore(address, may_be_copy)
     folders = {name.lower() for name in Path(address).resolve().parent.parts}
     if published := sorted(folders & _PUBLISHED):
-        rule = f"must not lie in a folder that web servers publish ({published[0]})"
+        rule = f"must not be in a folder that web servers publish ({published[0]})"
         remedy = "Choose a file elsewhere with --store"
         raise ArgumentError(address, rule, None, remedy)
     return SQLiteStore(address, may_be_copy)

@@ -127,7 +127,7 @@ class SubmissionFormat:
     def parse(self, body: bytes) -> Batch:
         """The submissions in the body of a request, checked."""
         if self._tokens is not None and body.startswith(MAGIC):
-            rule = "must come with tokens, which people get in exchange for their codes"
+            rule = "must come with tokens, which people get in exchange for their invitation codes"
             raise Refused("no_token", _PLACE, rule)
         if not body.startswith(self._magic) or len(body) < HEAD_BYTES:
             rule = f"must begin with {self._magic.decode()} and the layout of the study"
@@ -183,7 +183,10 @@ class SubmissionFormat:
             right = self._all_right(Batch(self, batch.rows[:middle]))
             low, high = (middle, high) if right else (low, middle)
         what = next(self._broken(Batch(self, batch.rows[low:high])))
-        rule = f"number {low} of {len(batch)}, from 0, has a {what}, so none of them was counted"
+        rule = (
+            f"number {low} of {len(batch)}, from 0, has a {what}, so no submission of this request "
+            "was counted"
+        )
         return Refused("malformed", _PLACE, rule, position=low)
 
     def seal(
@@ -199,8 +202,8 @@ class SubmissionFormat:
         given = dict(public or {})
         if reports.keys() != self._schemas.keys() or given.keys() != self._sizes.keys():
             rule = f"must be of the attributes {', '.join(self._schemas)}"
-            beside = ", ".join(self._sizes) or "no public columns"
-            raise ArgumentError("reports", f"{rule}, beside {beside}")
+            beside = ", ".join(self._sizes) or "none"
+            raise ArgumentError("reports", f"{rule}, with the public columns {beside}")
         parts = []
         for name, domain in self.study.public.items():
             index = domain.encode(given[name]).astype(_INDEX)
@@ -210,14 +213,14 @@ class SubmissionFormat:
             parts.append(reports[name].record_array())
         n = len(parts[-1])
         if ids is None and self._tokens is not None:
-            raise ArgumentError("ids", "must be the tokens of the people")
+            raise ArgumentError("ids", "must be given: the token of each person")
         parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
         if any(len(column) != n for column in parts) or parts[0].shape[1:] != (self.first_bytes,):
             rule = "must have as many rows as the ids and the public columns"
             raise ArgumentError("reports", rule)
         if not 1 <= n <= MOST:
-            remedy = "Split them, and call seal for each part"
-            raise ArgumentError("reports", f"must be 1 to {MOST:,}", str(n), remedy)
+            remedy = "Split the reports, and call seal() for each part"
+            raise ArgumentError("reports", f"must be 1 to {MOST:,} reports", str(n), remedy)
         return self.head + np.concatenate(parts, axis=1).tobytes()
 
     def join(self, batches: Sequence[Batch]) -> Batch:

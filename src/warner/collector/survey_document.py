@@ -80,20 +80,26 @@ def draw_of(study: Study) -> OneOf | None:
     Of a study with one question, whose items people tick, it draws the items.
     """
     if study.design is not None:
-        rule = "cannot be served: the live page assumes that people were sampled one by one"
+        rule = "cannot be served: the live page assumes a simple random sample of people"
         remedy = (
             "Serve the study without [design]. Give warner estimate --study a copy with [design]"
         )
         raise broken(("design",), rule, None, remedy, "design")
     if isinstance(study.draw, HiddenQuestion):
         rule = "cannot be served: a survey page does not hide which questions were asked"
-        raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
+        raise broken(("ask", "hide"), rule, None, 'Remove the key "hide" from [ask]', "ask.hide")
     only = next(iter(study.mechanisms.values())) if len(study.mechanisms) == 1 else None
     if not isinstance(only, OneOf):
         return None
     if shared := [name for name in only.domain.attributes if name in study.public]:
-        rule = "cannot be served: an item has the name of a public column"
-        raise broken(("public", shared[0]), rule, None, "Rename one", f"public.{shared[0]}")
+        rule = "cannot be served: an item has the same name as this public column"
+        raise broken(
+            ("public", shared[0]),
+            rule,
+            None,
+            "Rename the column or the item",
+            f"public.{shared[0]}",
+        )
     return only
 
 
@@ -136,14 +142,16 @@ def survey_document(study: Study) -> dict[str, Any]:
     """
     if study.groups:
         rule = "cannot be served: a survey page cannot know the group of a person"
-        raise broken(("groups",), rule, None, "Serve one study for each group")
+        raise broken(
+            ("groups",), rule, None, "Write one study for each group, and serve each of them"
+        )
     problems, texts, collect, draw = ProblemLog(), study.texts, study.collect, draw_of(study)
     if study.rows_per_person > 1:
-        rule = "cannot be served: a survey page sends one row per person"
-        remedy = "Leave it out, or use reports = t"
+        rule = "cannot be served: from a survey page, each person sends one row of answers"
+        remedy = 'Remove this key, or write "reports" instead'
         problems.add(("rows_per_person",), rule, None, remedy)
     if study.rounds > 1 and study.round is None:
-        rule = "must say which round is served"
+        rule = "must be the number of the round that is served"
         remedy = "Write round = 1, and serve the next round as a study with round = 2"
         problems.add(("repeat", "round"), rule, None, remedy, "repeat.round")
     questions, columns = [], []
@@ -207,20 +215,25 @@ def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:
     """Refuse an attribute that no device can answer."""
     key = f"attributes.{name}"
     if mechanism.takes_keys or domain.pairs or domain.tags:
-        rule = "cannot be served: a survey page cannot ask for keys or placeholders (tags)"
-        raise broken((), rule, None, "Remove the keys or tags, and use another mechanism", key)
+        rule = "cannot be served: a survey page cannot ask for pairs of key and value, or for tags"
+        raise broken((), rule, None, "Use another mechanism, without keys and tags", key)
     if isinstance(domain, Items):
-        rule = "cannot be served beside other questions: each person is asked only some items"
-        remedy = "Serve it as a study of its own, or write each item as a question, with [ask]"
+        rule = "cannot be served with other questions, because each person is asked only some items"
+        remedy = (
+            "Serve this question as a study by itself, or write each item as a question and use "
+            "[ask]"
+        )
         raise broken((), rule, None, remedy, key)
     if domain.attributes:
         rule = "cannot be served: a survey page makes a separate report for each question"
         raise broken(
-            (), rule, None, "Remove [[joint]], so that each attribute is randomised by itself", name
+            (), rule, None, "Remove [[joint]], so that each question is randomised by itself", name
         )
     if domain.missing.policy == "drop":
-        rule = 'missing = "drop" cannot be served: an absent report would show who gave no answer'
-        remedy = 'Write missing = "answer", which hides who gave no answer, or leave missing out'
+        rule = 'missing = "drop" cannot be served: a missing report would show who gave no answer'
+        remedy = (
+            'Write missing = "answer", which hides who gave no answer, or remove the key "missing"'
+        )
         raise broken((), rule, None, remedy, key)
     _refuse_domain(key, domain.answered)
 
@@ -229,12 +242,15 @@ def _refuse_domain(key: str, domain: Domain) -> None:
     """Refuse values that a page cannot ask for or that are no numbers of a browser."""
     spec = domain.spec()
     if spec["kind"] not in (*_ASKED, "dates"):
-        rule = "cannot be served: survey pages ask only for values, integers, numbers or grid cells"
-        raise broken((), rule, spec["kind"], "Use one of these domains", key)
+        rule = (
+            "cannot be served: a survey page can ask only for values, integers, numbers or grid "
+            "cells"
+        )
+        raise broken((), rule, spec["kind"], "Use one of these kinds", key)
     stated = [spec.get("low"), spec.get("high"), *spec.get("values", ())]
     far = [v for v in stated if isinstance(v, int) and abs(v) > _SAFE]
     if far:
-        rule = "cannot be served: browsers round integers beyond 2^53"
+        rule = "cannot be served: browsers cannot hold integers beyond 2^53 exactly"
         raise broken(
             (),
             rule,
@@ -258,8 +274,8 @@ def _program(key: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
         rule = "cannot be served: epsilon must be at most 10 between any two answers"
         raise broken((), rule, *_too_weak(mechanism), key)
     if (guarantee.delta or 0.0) > _MOST_DELTA:
-        rule = f"cannot be served: browsers refuse a delta above {_MOST_DELTA:g}"
-        raise broken((), rule, f"{guarantee.delta:.4g}", "Lower delta", key)
+        rule = f"cannot be served: delta must be at most {_MOST_DELTA:g}"
+        raise broken((), rule, f"{guarantee.delta:.4g}", "Choose a smaller delta", key)
     return program
 
 
@@ -275,8 +291,8 @@ def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
     # Rounded down to three digits, so that the number can be copied.
     lower = f"Lower epsilon to {math.floor(most / step) * step:.3g}"
     return total, (
-        f"{lower}. Or write weak_protection = true in [collect]: the page then says that these "
-        "answers are hardly hidden"
+        f"{lower}. Or write weak_protection = true in [collect]: the page then tells people that "
+        "these answers are hardly hidden"
     )
 
 

@@ -180,7 +180,7 @@ def count_of_keys(study: Study) -> int:
     draw = draw_of(study)
     count = 1 if draw is None else len(draw.blocks)
     if count > MOST_KEYS:
-        rule = f"must have at most {MOST_KEYS} blocks of questions, because each needs a key"
+        rule = f"must have at most {MOST_KEYS} blocks of questions, because each block needs a key"
         remedy = 'List fewer blocks in [ask], or write access = "invited"'
         raise ArgumentError("study", rule, f"{count:,}", remedy)
     return count

@@ -359,7 +359,9 @@ def _page_of(visit: _Visit) -> Check:
     strangers = [s for s in visit.tags.scripts if s not in packaged_files()]
     violations += [f"it loads a script that is not part of warner: {name}" for name in strangers]
     if visit.loaded.get("survey.css") != packaged_files()["survey.css"]:
-        violations.append("its style sheet is not warner's: it can hide what people should read")
+        violations.append(
+            "its style sheet is not from warner, and can hide what people should read"
+        )
     if "brand.css" in visit.loaded and not _COLOURS.fullmatch(visit.loaded["brand.css"]):
         violations.append("the style of its owner has more than colours")
     stated = visit.headers.get("content-security-policy", "")
@@ -379,7 +381,7 @@ def _scripts_of(visit: _Visit) -> Check:
     digest = scripts_digest(served)
     version, names = f"warner {software_version()}", ", ".join(other)
     violations = (
-        [f"these differ from {version}: {names}; the SHA-256 of those served is {digest}"]
+        [f"not the scripts of {version}: {names}; the SHA-256 of those served is {digest}"]
         if other
         else []
     )
@@ -396,16 +398,18 @@ def _survey_of(visits: Sequence[_Visit], study: Study | None) -> Check:
         violations.append(f"the page does not show the fingerprint of study.json, {digest}")
     shown = re.sub("<[^>]*>|\\s", "", visits[0].html)
     if digest not in shown:
-        violations.append("people are not shown the fingerprint of study.json")
+        violations.append("the text of the page does not have the fingerprint of study.json")
     if study is not None and survey_digest(survey_bytes(study)) != digest:
         ours = survey_digest(survey_bytes(study))
-        violations.append(f"it is not the study in your file, whose fingerprint is {ours}")
+        violations.append(
+            f"study.json is not the study in your file, which has the fingerprint {ours}"
+        )
     return Check("survey", violations, f"study.json has the fingerprint that people see, {digest}")
 
 
 def _requests_of(visits: Sequence[_Visit]) -> Check:
     strange = list(dict.fromkeys(one for visit in visits for one in visit.strange))
-    detail = "while it was answered, the page asked for its own files and for nothing else"
+    detail = "while the survey was answered, the page requested only its own files"
     return Check("requests", strange, detail)
 
 
@@ -413,7 +417,8 @@ def _reports_of(visits: Sequence[_Visit], copy: _Copy) -> Check:
     """Whether what is sent has the form of a sealed report, whatever is answered."""
     if not all(visit.answered for visit in visits):
         rule = (
-            "the page could not be answered: it is closed, or asks for what this check cannot enter"
+            "the page could not be answered: the survey is closed, or has a field that this check "
+            "cannot fill in"
         )
         return Check("reports", [rule], "")
     violations = []
@@ -424,7 +429,7 @@ def _reports_of(visits: Sequence[_Visit], copy: _Copy) -> Check:
         right = all(len(b) == 1 and len(b[0]) == length and b[0].startswith(head) for b in sent)
         if not right:
             violations.append(
-                f"Send did not send exactly one report of {length} bytes for this survey"
+                f"the button Send did not send exactly one report of {length} bytes for this survey"
             )
     forms = [[(path, len(body), names) for path, body, names in v.bodies] for v in visits]
     if forms[0] != forms[1]:
@@ -471,7 +476,8 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
     least = min(p for _, p in tests) * len(tests)
     least = min(least, 1.0)
     detail = (
-        f"{total:,} reports drawn in the page have the odds that the survey says (p = {least:.2g})"
+        f"{total:,} reports drawn in the page have the odds that the survey states (p = "
+        f"{least:.2g})"
     )
     return Check("draws", [f"reports on {name!r} have other odds" for name in wrong], detail)
 

@@ -136,7 +136,10 @@ class Audit(Tabular):
         at most 73.2\N{NO-BREAK SPACE}% sure of \u201cyes\u201d: the odds are at most 2.72 to 1.
         """
         if self.example is None:
-            rule = "has no picture here: no single report shows what reports of this mechanism tell"
+            rule = (
+                "cannot be drawn for this mechanism: no single report shows how much its reports "
+                "tell"
+            )
             raise ArgumentError("plot", rule, self.mechanism, "Print the audit instead")
         name = title or "What one report tells"
         picture = odds({name: self.example})
@@ -157,13 +160,13 @@ class Audit(Tabular):
         lower = "" if bound is None else f"; the samples show at least {bound:.4f}"
         if bound is not None and bound < _SHARP * self.epsilon:
             lower += (
-                ", far below the exact epsilon, and so are a weak test of the sampler: it is "
-                "sharper with more samples, or with fewer values"
+                ", far below the exact epsilon, so they are a weak test of the sampler: the test "
+                "is sharper with more samples, or with fewer values"
             )
         weight = (
             ""
             if self.influence is None
-            else f"; a person who lies adds at most {self.influence:.4g} people to one answer"
+            else f"; a person who lies moves a count by at most {self.influence:.4g} people"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         crowd = "" if self.shuffled is None else f"; {self.shuffled}"
@@ -180,14 +183,19 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
     """Check whether a mechanism keeps a claimed guarantee."""
     if not isinstance(claim, Guarantee):
         raise ArgumentTypeError(
-            "claim", "must be an LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)
+            "claim",
+            "must be a guarantee: LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
+            kind(claim),
         )
     if mechanism.represents_interval:
-        rule = "cannot be checked where answers are bins: it is checked value by value"
+        rule = (
+            "cannot be checked for an Interval: claims are checked value by value, and its values "
+            "are bins"
+        )
         remedy = "Leave claim out, or use a mechanism on Integers"
         raise ArgumentError("claim", rule, None, remedy)
     if not mechanism.is_enumerable:
-        rule = "is checked report by report, and there are too many possible reports to list"
+        rule = "cannot be checked: there are too many possible reports to list"
         remedy = "Use a domain with fewer values"
         raise ArgumentError("claim", rule, None, remedy)
     table = mechanism.probabilities()
@@ -456,7 +464,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         violation = violation or _tuples_violation(mechanism, total, records)
     some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
     if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
-        rule = "cannot be drawn: there are too many sets of reports to find the protected ones"
+        rule = "cannot be drawn: there are too many sets of reports to find which are protected"
         remedy = "Audit the mechanism of each report alone"
         raise ArgumentError("samples", rule, None, remedy)
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
@@ -547,14 +555,14 @@ def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes
             name, larger = "epsilon", slope_exceeds(measured, total.epsilon)
         if problem is not None or not larger:
             return problem
-        return f"the sets of reports have {name} {measured:.6g}, more than the parts together allow"
+        return f"the sets of reports have {name} {measured:.6g}, more than the mechanisms allow"
     protected = None if mechanism.sensitive_mask is None else mechanism.protected()
     ratio, problem = enumerated(records, table, mechanism.sensitive_mask, protected)
     law, epsilon = mechanism.law.ratio(), epsilon_of(ratio)
     if law != INFINITE and (ratio == INFINITE or ratio > law):
         return "some sets of reports have larger odds than the parts together allow"
     if epsilon > total.epsilon:
-        return f"the sets of reports have epsilon {epsilon:.6g}, more than the parts together allow"
+        return f"the sets of reports have epsilon {epsilon:.6g}, more than the mechanisms allow"
     # One-sided privacy allows tuples that several values make.
     return None if total.is_one_sided else problem
 
@@ -625,8 +633,8 @@ def audit(
     """
     if isinstance(mechanism, Device):
         if (samples, claim, shuffled) != (None, None, None):
-            rule = "cannot be audited with samples, claim or shuffled, which compare chosen values"
-            remedy = "Leave them out, or audit device.mechanism"
+            rule = "cannot be audited with the arguments samples, claim or shuffled"
+            remedy = "Leave these arguments out, or audit device.mechanism"
             raise ArgumentTypeError("device", rule, None, remedy)
         return audit_device(mechanism)
     if not isinstance(mechanism, Mechanism):
@@ -634,7 +642,7 @@ def audit(
     if claim is None:
         if shuffled is not None and rounds > 1 and isinstance(mechanism, Permanent):
             rule = "must be 1 for a Permanent mechanism, whose rounds share one permanent report"
-            remedy = "Its method of_rounds says what several rounds tell"
+            remedy = "The method of_rounds() of the mechanism says what several rounds tell"
             raise ArgumentError("rounds", rule, show(rounds), remedy)
         crowd = None if shuffled is None else of_crowd(mechanism, shuffled, delta, rounds)
         audited = audit_exact(mechanism, samples)
@@ -646,5 +654,5 @@ def audit(
     for name, value in (("samples", samples), ("shuffled", shuffled)):
         if value is not None:
             rule = "cannot be used with a claim, which is checked by listing all reports"
-            raise ArgumentError(name, rule, None, "Pass one of the two")
+            raise ArgumentError(name, rule, None, "Pass the claim alone, or leave it out")
     return audit_claim(mechanism, claim)

@@ -265,7 +265,7 @@ class Benchmark(Tabular):
         of = {truth: f" ({latex_text(truth)})" if several else "" for _, truth in tables}
         people = {cell.n for cell in self.cells}
         with_n = f", $n = {min(people)}$" if len(people) == 1 else ""
-        about = with_n + ", with standard errors in brackets" * errors
+        about = with_n + ", with the standard error of each in brackets" * errors
         notes = "".join(
             " " + latex_text(each).replace("* ", r"$^\dagger$ ", 1)
             for each in self.notes
@@ -347,7 +347,7 @@ class Benchmark(Tabular):
         choice("x", x, (None, *AXES))
         choice("lines", lines, (None, *LINES))
         if x == lines == "mechanism":
-            rule, remedy = "cannot be mechanism on both", 'Leave out lines="mechanism"'
+            rule, remedy = 'cannot both be "mechanism"', 'Leave out lines="mechanism"'
             raise ArgumentError("x and lines", rule, None, remedy)
         rows = [row for row in self._marked_rows() if row["loss"] == chosen]
         if not rows:
@@ -373,7 +373,7 @@ class Benchmark(Tabular):
             for (cell, method), reason in self.left_out.items()
         )
         return [
-            f"{name} is left out of {count} setting{'s' * (count > 1)}: {reason}"
+            f"{name} is not run in {count} setting{'s' * (count > 1)}: {reason}"
             for (name, reason), count in counts.items()
         ]
 
@@ -530,11 +530,11 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
     if not callable(given) or isinstance(given, Mechanism):
-        rule = "each must be a class, a name, or a function that makes a mechanism"
+        rule = "each entry must be a class, a name, or a function that makes a mechanism"
         remedy = "For example RandomizedResponse"
         raise ArgumentTypeError("mechanisms", rule, kind(given), remedy)
     if _is_lambda(given):
-        rule = "each function must have a name"
+        rule = "must have no lambda, because the result names each function"
         remedy = 'Write {"my mechanism": lambda domain, epsilon: ...}'
         raise ArgumentError("mechanisms", rule, "a lambda", remedy)
     return given.__name__, given
@@ -762,7 +762,7 @@ class _Work:
         for name, cell in first.items():
             yield (
                 f"* {name} promises less than its rows say: at epsilon {cell.epsilon:g}, "
-                f"{self.mechanisms[cell].guarantee}. It is not compared as the best."
+                f"{self.mechanisms[cell].guarantee}. It is never named as the best."
             )
         for cell, mechanism in self.mechanisms.items():
             if isinstance(mechanism, HadamardResponse) and cell.epsilon > _HIGH_PRIVACY:
@@ -817,8 +817,8 @@ class _Work:
                 lossy.setdefault(cell.mechanism, {})[f"{cell.epsilon:g}"] = None
         for name, budgets in lossy.items() if names else ():
             yield (
-                f"{', '.join(names)} of {name} at epsilon {', '.join(budgets)}: from support "
-                "counts, which tell less than whole reports."
+                f"{', '.join(names)} of {name} at epsilon {', '.join(budgets)}: estimated from "
+                "support counts, which tell less than whole reports."
             )
 
     def _exact(self) -> dict[tuple[Cell, str, str], float]:
@@ -846,7 +846,7 @@ class _Work:
         classes |= {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
         for name, cls in classes.items():
             if not is_of_package(cls):
-                yield f"own code of {name}: class {cls.__qualname__}"
+                yield f"the code of {name} is your own: class {cls.__qualname__}"
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,9 @@ def chart(
     )
     about = [f"Bars extend two standard errors to each side.{f' {note}.' if note else ''}"]
     if positive and zeros:
-        about.append(f"Not drawn, because a logarithmic axis has no 0: {', '.join(zeros)}.")
+        about.append(
+            f"Not drawn, because their error is 0 on a logarithmic axis: {', '.join(zeros)}."
+        )
     rows = positive or rows
     has_forms = any(row["exact"] is not None for row in rows)
     if has_forms:
@@ -245,7 +247,7 @@ def chart(
     whole = drawn_with(max(width, _NARROW), min(_HEIGHT, 0.8 * max(width, _NARROW)))
     if _drawn_width(whole) > points_wide + 1:
         rule = "is too small for the panels, the names of the legend and the title"
-        remedy = "Use title=False, fewer mechanisms, methods or settings, or a larger width"
+        remedy = "Pass title=False, a larger width, or fewer mechanisms, methods or settings"
         raise ArgumentError("width", rule, f"{points_wide:g} points", remedy)
     return whole
 

@@ -239,8 +239,12 @@ def _odds(question: str, example: Example) -> Any:
             )
         )
         panels.append(drawn)
-    legend = "Filled: sends this report. Hollow: sends another one."
+    legend = (
+        "Filled dot: a person who sends this report. Hollow dot: a person who sends another one."
+    )
     if example.box is not None:
-        legend = "Filled: ticks this box. Hollow: ticks another one."
+        legend = (
+            "Filled dot: a person who ticks this box. Hollow dot: a person who ticks another one."
+        )
     about = [legend, *example.conclusions()]
     return alt.vconcat(*panels, spacing=14).properties(title=titled(question, about))

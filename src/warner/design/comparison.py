@@ -318,12 +318,13 @@ class Comparison(Ranking[RankedMethod]):
     def _notes(self) -> list[str]:
         least = [(truth, next(iter(truth.errors))) for truth in self.truths]
         return [
-            "'best on': the share of the surveys in which no other method has a smaller error. "
-            "'order holds on': the share of the distributions for which the error of the method "
+            "Column 'best on': the share of surveys in which no other method has a smaller error. "
+            "Column 'order holds on': the share of distributions for which the error of the method "
             "is not smaller than the error of the first method; for the first method, the share "
             "for which no other method has a smaller error.",
             *(
-                f"Distribution {t.name}: {name} has the smallest error, {t.errors[name]:.4g}."
+                f"For distribution {t.name}, the method {name} has the smallest error: "
+                f"{t.errors[name]:.4g}."
                 for t, name in least
             ),
             *(f"Advised against. {text}" for text in self.advice.values()),

@@ -149,7 +149,10 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
     first = planned[0]
     domain, n = first.design.domain, first.ranking.n
     if not all(each.has_width for each in planned):
-        rule = "shows intervals of one share, so it needs designs with two answers and the loss l2"
+        rule = (
+            "shows intervals of one share, so all designs must have two answers, and the loss "
+            "must be l2"
+        )
         raise ArgumentError("--plot", rule)
     if len(planned) > _MOST_DRAWN:
         rule = f"shows at most {_MOST_DRAWN} designs"
@@ -167,7 +170,7 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
     ]
     about = (
         f"width of the 95 % interval of a share of {100 * first.share:.3g} %; dashed: {n:,} "
-        f"people, and the wanted width of {100 * first.wanted:.3g} points"
+        f"people, and the width asked for, {100 * first.wanted:.3g} points"
     )
     if first.design_effect != 1:
         about += f"; design effect {first.design_effect:.4g}"
@@ -264,6 +267,6 @@ def designs_of_width(
             f"is too small for this number of people: without any protection the interval is "
             f"{_points(least)} points"
         )
-        remedy = f"Ask well over {enough:,} people, or allow a wider interval"
+        remedy = f"Plan for well over {enough:,} people, or allow a wider interval"
         raise ArgumentError("--width", rule, f"{width:g}", remedy)
     return sorted(made, key=lambda pair: pair[1].requested)

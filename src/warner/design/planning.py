@@ -183,9 +183,9 @@ def _of_kind(
     mechanism = made(domain, epsilon)
     is_metric = mechanism.distance_unit is not None
     if is_metric != (distance is not None) and not (is_metric and near):
-        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
+        raise ArgumentTypeError(cls.__name__, "is left out: its guarantee is of another kind")
     if mechanism.guarantee.delta is not None or mechanism.sensitive_mask is not None:
-        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
+        raise ArgumentTypeError(cls.__name__, "is left out: its guarantee is of another kind")
     if not is_metric:
         return mechanism
     change = _over_all(made) if distance is None else _per_unit(made, distance)
@@ -420,8 +420,8 @@ class Plan(Ranking[RankedMechanism]):
         if self.loss != "w1":
             at = "as you guessed" if self.has_guess else "equal"
             notes.append(
-                "unbiased: the error of the estimate with -m inversion, which is right on average, "
-                f"if the shares are {at}."
+                "Column unbiased: the error of the method inversion (-m inversion), which is right "
+                f"on average, if the shares are {at}."
             )
         if first.default is not None:
             made = (
@@ -430,21 +430,23 @@ class Plan(Ranking[RankedMechanism]):
                 else "falling as 1, 1/2, 1/3 and so on"
             )
             notes.append(
-                "default: the error of what warner estimate prints, if the shares are as in a "
-                f"typical question, {made}."
+                'Column default: the error of what "warner estimate" prints, if the shares are as '
+                "in "
+                f"a typical question, {made}."
             )
         if first.guessed is not None:
             notes.append(
-                "your guess: the error of what warner estimate prints, if the shares are as you "
-                "guessed."
+                'Column your guess: the error of what "warner estimate" prints, if the shares are '
+                "as "
+                "you guessed."
             )
         if first.people is not None and self.wanted is None:
-            notes.append("needs: how many people are needed for the error that you want.")
+            notes.append("Column needs: how many people are needed for the error that you want.")
         simulated = first.guessed or first.default
         if simulated is not None:
             off = max(1, round(200 * simulated.standard_error / simulated.error))
             notes.append(
-                f"Errors of warner estimate are simulated: the first is right to about {off} %."
+                f'Errors of "warner estimate" are simulated; the first is within about {off} %.'
             )
         return notes
 
@@ -795,8 +797,8 @@ def _wanted_difference(
     if difference is None:
         return None
     if error is not None:
-        rule = "cannot be used with a wanted difference: each decides how many people are needed"
-        raise ArgumentError("error", rule, repr(error), "Leave one of the two out")
+        rule = "cannot be used with the argument difference: each sets how many people are needed"
+        raise ArgumentError("error", rule, repr(error), "Leave one of the two arguments out")
     if loss == "w1":
         rule, remedy = "needs the loss 'l1' or 'l2'", "Use loss='l2' (--loss l2)"
         raise ArgumentError("difference", rule, repr(loss), remedy)

@@ -533,9 +533,9 @@ def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
     Path("wrong").write_text("wrong")
     for words, more in {
         "must begin with https:// or http://": (url.partition("//")[2], "token"),
-        "This is not the owner's token of this collector": (url, "wrong"),
-        "The live page says when the first one comes": (url, "token"),
-        "Is https:// right?": (url.replace("http:", "https:"), "token"),
+        "This token is not the owner's token of this server": (url, "wrong"),
+        "The live page says when the first result comes": (url, "token"),
+        "write http:// instead of https://": (url.replace("http:", "https:"), "token"),
     }.items():
         done = run("collect", "pull", more[0], "-o", "t.json", "--token-file", more[1])
         assert done.exit_code == 1 and words in done.stderr, done.output

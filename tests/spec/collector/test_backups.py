@@ -108,7 +108,9 @@ def test_a_copy_is_used_by_nobody_who_does_not_know_it(tmp_path: Path) -> None:
     restored.restore(backup)
     for store in (SQLiteStore(tmp_path / "copied.db"), restored):
         for _ in range(2):
-            error = refused(Refused, "is a copy: the reports", lambda s=store: collector_of(s))
+            error = refused(
+                Refused, "is a copy: reports that were counted", lambda s=store: collector_of(s)
+            )
             assert "--restored" in error and "2 ids of reports" in error
         again = collector_of(SQLiteStore(store.path, may_be_copy=True))
         # Who was lost is counted once when sent again, and who was not is not counted again.
@@ -200,7 +202,11 @@ def test_a_dump_of_a_database_is_used_by_nobody_who_does_not_know_it() -> None:
     sent = collector.submit(collector.format.parse(sealed(collector.format, [50])))
     assert isinstance(sent.exception(20), Refused)
     collector.stop()
-    refused(Refused, "is a copy: the reports", lambda: collector_of(PostgresStore(address)))
+    refused(
+        Refused,
+        "is a copy: reports that were counted",
+        lambda: collector_of(PostgresStore(address)),
+    )
     again = collector_of(PostgresStore(address, may_be_copy=True))
     assert values_in(again) == set(range(20)) and again._store.size(SPENT) == 20
     new = [again.submit(again.format.parse(body)).result(20).new for body in bodies]

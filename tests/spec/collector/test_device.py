@@ -117,8 +117,8 @@ def test_a_lost_reply_leads_to_the_same_bytes(
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ({"smokes": "yes"}, "drinks: needs an answer, or None for no answer."),
-        (ANSWERS | {"typo": 1}, "answers: must be of the study, which has smokes, drinks; got"),
+        ({"smokes": "yes"}, "drinks: has no answer. Pass one, or None if the person gave none."),
+        (ANSWERS | {"typo": 1}, "answers: must have only names of the study: smokes, drinks; got"),
         (ANSWERS | {"smokes": "secret"}, "smokes: must be one of the 2 values; got a string."),
         (ANSWERS | {"drinks": 4217}, "drinks: must be"),
     ],

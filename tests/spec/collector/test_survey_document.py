@@ -93,12 +93,12 @@ REFUSED = {
     "keys": (
         '[attributes.a]\nkeys = ["x", "y"]\ninterval = { low = 0, high = 1, bins = 4 }\n'
         'mechanism = "KeyValue"\nepsilon = 1.0\n',
-        "attributes.a: cannot be served: a survey page cannot ask for keys",
+        "attributes.a: cannot be served: a survey page cannot ask for pairs of key",
     ),
     "tags": (
         '[attributes.a]\nvalues = ["x", "y"]\ntags = ["home"]\nmechanism = "UtilityOptimizedRR"\n'
         'sensitive = ["x"]\nepsilon = 1.0\n',
-        "attributes.a: cannot be served: a survey page cannot ask for keys or placeholders",
+        "attributes.a: cannot be served: a survey page cannot ask for pairs of key",
     ),
     "hidden questions": (
         '[ask]\neach = "one"\nhide = true\nepsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n'
@@ -137,16 +137,16 @@ REFUSED = {
     "delta": (
         "[attributes.a]\ninterval = { low = 0, high = 1, bins = 4 }\n"
         'mechanism = "Gaussian"\ndelta = 0.01\nepsilon = 1.0\n',
-        "browsers refuse a delta above 0.001",
+        "delta must be at most 0.001",
     ),
     "long integers": (
         "[attributes.a]\nintegers = [9007199254740992, 9007199254740999]\n"
         'mechanism = "RandomizedResponse"\nepsilon = 1.0\n',
-        "attributes.a: cannot be served: browsers round integers beyond 2^53",
+        "attributes.a: cannot be served: browsers cannot hold integers beyond 2^53",
     ),
     "public integers": (
         SMOKES + "[public.ward]\nvalues = [1, 9007199254740993]\n",
-        "public.ward: cannot be served: browsers round integers beyond 2^53",
+        "public.ward: cannot be served: browsers cannot hold integers beyond 2^53",
     ),
 }
 
@@ -280,9 +280,9 @@ def test_items_are_asked_one_by_one(tmp_path: Path, each: str) -> None:
 def test_items_beside_other_questions_are_not_served() -> None:
     other = '[attributes.a]\nvalues = ["x", "y"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
     study = Study.parse(ITEMS.replace("EACH", "pair") + other)
-    refused(StudyError, "served beside other questions", survey_document, study)
+    refused(StudyError, "served with other questions", survey_document, study)
     shared = ITEMS.replace("EACH", "pair") + '[public.bank]\nvalues = ["x", "y"]\n'
-    refused(StudyError, "the name of a public column", survey_document, Study.parse(shared))
+    refused(StudyError, "the same name as this public column", survey_document, Study.parse(shared))
 
 
 def test_tables_of_drawn_questions_are_those_of_the_draw(tmp_path: Path) -> None:
@@ -401,7 +401,7 @@ def test_published_steps_hide_people_among_others() -> None:
     assert "holds against the collector itself" in said and "a step of 1,000 reports" in said
     assert f"at most {crowd.epsilon:.3g}, with delta 1e-06" in said
     # The closing can publish one report: its person hides among nobody.
-    assert "For people in it, only the guarantee above holds" in said
+    assert "For people in this last step, only the guarantee above holds" in said
     # Public columns are published beside the counts, and some values are not protected at all.
     for study in (STUDY, Study.parse(OTHERS)):
         said = deployment_card(study)["accounting"]["amplification"]
@@ -415,7 +415,7 @@ def test_other_kinds_of_privacy_are_called_by_their_names() -> None:
     assert "sensitive answers only" in place["flavour"] and place["sensitive"] == ["clinic"]
     assert "metric" in steps["flavour"] or "pure" in steps["flavour"]
     assert "approximate" in weight["flavour"] and weight["delta"] <= 1e-6
-    assert "as protected as the others" in pills["silence"]
+    assert "protected like an answer" in pills["silence"]
     assert any("Invitation codes" in line for line in card["unprotected"])
     hardly = [line for line in card["unprotected"] if "hardly hidden" in line]
     assert hardly == [

@@ -208,7 +208,7 @@ def test_what_was_not_signed_for_it_is_refused() -> None:
         refused(Refused, "not signed for it", form.parse, bytes(changed))
     plain = b"WRN1" + body_of(study, [token])[4:]
     refused(Refused, "must come with tokens", form.parse, plain)
-    refused(ArgumentError, "must be the tokens", form.seal, {"smokes": _report(study)})
+    refused(ArgumentError, "the token of each person", form.seal, {"smokes": _report(study)})
 
 
 def _report(study: Study) -> object:

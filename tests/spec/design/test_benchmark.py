@@ -234,7 +234,7 @@ def test_each_panel_of_a_picture_has_its_own_rows(tmp_path: Path) -> None:
     lines = many.plot(lines="method").to_dict()
     assert lines["spec"]["layer"][0]["encoding"]["color"]["field"] == "method"
     refused(
-        ArgumentError, "cannot be mechanism on both", many.plot, x="mechanism", lines="mechanism"
+        ArgumentError, 'cannot both be "mechanism"', many.plot, x="mechanism", lines="mechanism"
     )
     across = found.plot(x="mechanism").to_dict()
     assert across["spec"]["layer"][0]["encoding"]["x"]["field"] == "mechanism"
@@ -309,7 +309,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": ["EMS"]}, "got 'EMS'. EMS is called warner.estimators.literature.Smoothed"),
         ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
-        ({"mechanisms": [lambda domain, epsilon: None]}, "each function must have a name"),
+        ({"mechanisms": [lambda domain, epsilon: None]}, "must have no lambda"),
         ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each must be a class"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
@@ -472,7 +472,9 @@ FOUND = benchmark(
 def test_each_column_has_its_least_mean_in_bold() -> None:
     text = FOUND.to_latex(digits=4)
     first, second = text.split("\n\n")
-    about = "with standard errors in brackets. Bold: the least of each column, and those not"
+    about = (
+        "with the standard error of each in brackets. Bold: the least of each column, and those not"
+    )
     assert first.startswith(rf"% \caption{{Sum of squared errors: mean of 2 runs (a\_b), {about}")
     assert second.startswith(rf"% \caption{{Sum of squared errors: mean of 2 runs (even), {about}")
     rows = [row for row in FOUND.rows() if row["truth"] == "even"]

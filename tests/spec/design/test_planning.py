@@ -206,8 +206,9 @@ def test_losses_and_guarantees_that_values_do_not_have_are_refused() -> None:
 def test_the_command_ranks_numbers_places_and_labels(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(
-        '[attributes.q]\nvalues = ["a", "b", "c"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
-        '[attributes.x]\nintegers = [0, 3]\nmechanism = "UnaryEncoding"\nvariant = 0.7\nepsilon = 1.0\n'
+        '[attributes.q]\nvalues = ["a", "b", "c"]\nmechanism = "RandomizedResponse"\nepsilon = '
+        '1.0\n[attributes.x]\nintegers = [0, 3]\nmechanism = "UnaryEncoding"\nvariant = '
+        "0.7\nepsilon = 1.0\n"
         "[attributes.place]\ngrid = { rows = 3, columns = 3 }\n"
         'mechanism = "PlanarGeometric"\nepsilon = 0.5\n'
         '[attributes.noisy]\nintegers = [0, 3]\nmechanism = "Gaussian"\ndelta = 1e-3\nepsilon = 1.0\n'
@@ -294,7 +295,7 @@ def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
         ({"difference": 0.1, "groups": 1}, "groups: must lie in 2"),
         ({"difference": 0.1, "power": 1.0}, "power: must lie strictly"),
         ({"difference": 0.1, "power": 0.01}, "power: must be above"),
-        ({"difference": 0.1, "error": 0.1}, "error: cannot be used with a wanted difference"),
+        ({"difference": 0.1, "error": 0.1}, "error: cannot be used with the argument difference"),
         ({"difference": 0.1, "loss": "w1"}, "difference: needs the loss"),
     ],
 )
@@ -430,8 +431,8 @@ def test_a_plan_says_which_error_is_which_in_80_columns(guess: list[float] | Non
     assert "unbiased" in head and "default" in head and "needs" in head
     assert ("your guess" in head) == (guess is not None)
     said = " ".join(shown.split())
-    assert "default: the error of what warner estimate prints" in said
-    assert "unbiased: the error of the estimate with -m inversion" in said
+    assert 'Column default: the error of what "warner estimate" prints' in said
+    assert "Column unbiased: the error of the method inversion (-m inversion)" in said
 
 
 def test_the_usual_fit_is_the_recommended_one() -> None:

@@ -76,8 +76,10 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
         return dump_tallies({name: tally.of_round(study.round) for name, tally in every.items()})
     declared(study.public, by, "by")
     if not step.shows_groups:
-        rule = "has many groups for the planned number of people, and shows them after the closing"
-        raise NotPublished("groups_after_closing", "result", rule, "Close the survey first")
+        rule = (
+            "has too many groups for the planned number of people to show them before the closing"
+        )
+        raise NotPublished("groups_after_closing", "result", rule, "To see them, close the survey")
     tallies = tallies_by(step, by)
     if not tallies:
         rule = "has too few people in each group"
@@ -114,7 +116,7 @@ def _picture_png(questions: Sequence[Question], study: Study) -> bytes:
     estimates = [q.estimate for q in questions if q.estimate is not None]
     drawn = [result for result in estimates if result.fit.probabilities is not None]
     if not drawn:
-        rule = "cannot be drawn: it shows shares, and only means were estimated"
+        rule = "cannot be drawn: it shows shares, but only means were estimated"
         raise NotPublished("no_picture", "picture", rule)
     title = study.title if study.title and len(drawn) > 1 else None
     kind = kind_of_intervals(planned_of(study))
@@ -230,7 +232,7 @@ class BoundedEstimates:
 
     def _without(self, name: str, reason: str) -> Shown:
         """The section of a question without an estimate."""
-        note = f"No estimate here: {reason}. Download the tally below, and use warner estimate."
+        note = f'No estimate: {reason}. Download the tally below, and run "warner estimate" on it.'
         return Shown((Section(name, self._wording.heading(name), (), (note,)),))
 
     def groups(self, step: Step, column: str) -> GroupsView:
@@ -252,7 +254,7 @@ class BoundedEstimates:
             _LOG.error("file %s: the live estimate %s", name, error)
             rule = f"cannot be made: the live estimate {error}"
             raise NotPublished(
-                "estimate_failed", name, rule, "Use the tally and warner estimate"
+                "estimate_failed", name, rule, 'Use the tally and "warner estimate"'
             ) from None
         return content
 
@@ -294,6 +296,6 @@ def values_of(study: Study) -> Mapping[str, int]:
 def about_many_values(size: int) -> str:
     """Why a question of very many values has no live estimate."""
     return (
-        f"the question has {size:,} values, and the live page estimates questions with up to "
+        f"the question has {size:,} values, but the live page estimates only questions with up to "
         f"{MOST_VALUES:,} values"
     )

@@ -213,7 +213,7 @@ def _estimated(
         # error could hold counts, so the log has the place alone.
         frames = "".join(traceback.format_tb(error.__traceback__))
         _LOG.error("an estimate failed with %s at\n%s", type(error).__name__, frames)
-        yield Question(attribute, None, "The estimate failed; the log of the server says why.")
+        yield Question(attribute, None, "The estimate failed. The server's log says why.")
 
 
 def question_of(name: str, result: Estimate, planned: int) -> Question:

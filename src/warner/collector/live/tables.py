@@ -57,14 +57,14 @@ REJECTS = {
     "not_open": "sent before the survey opened",
     "closed": "sent after the survey closed",
     "not_invited": "without a valid invitation code",
-    "no_owner": "with a wrong owner's token: perhaps somebody tried to open the owner's page",
-    "too_large": "too large, or too many reports at once",
+    "no_owner": "with a wrong token: perhaps a stranger tried to open the owner's page",
+    "too_large": "larger than the collector takes, or with too many reports",
     "type": "not sent by the survey page or by warner collect push",
-    "too_many": "too many at a time from one network address; devices try again",
-    "busy": "too many at a time; devices try again",
-    "slow": "did not arrive in time; devices try again",
-    "store_full": "no space was left to count them; devices try again",
-    "store_failed": "the store could not be written; devices try again",
+    "too_many": "too many at once from one internet address; the devices send them again",
+    "busy": "too many at once; the devices send them again",
+    "slow": "took too long to arrive; the devices send them again",
+    "store_full": "no disk space was left to count them; the devices send them again",
+    "store_failed": "the counts could not be saved; the devices send them again",
     "too_many_groups": "more groups by public columns than fit into memory",
 }
 
@@ -102,7 +102,8 @@ class Wording:
         if shares and (reach := _reach(shares[0])) >= _NOTHING:
             # Without it 87 % of 10 people would look like a result.
             warning = (
-                f"So few reports tell almost nothing: shares can be {100 * reach:.0f} points off."
+                f"So few reports tell almost nothing: shares can be wrong by {100 * reach:.0f} "
+                "points."
             )
             shares[0] = replace(shares[0], caption=f"{shares[0].caption} {warning}")
         notes = tuple(self._notes(question, result))
@@ -154,12 +155,12 @@ class Wording:
         if weight is not None:
             points = 100 * _FORGED * weight / result.n
             moved = f"by {points:,.2g} points, or more" if points < _ALL else "to anything"
-            yield f"{_FORGED} forged reports can move a share {moved}."
+            yield f"Somebody who sends {_FORGED} forged reports can move a share {moved}."
         if result.data.simulated:
-            yield "Some of these reports are simulated: no person sent them. They protect nobody."
+            yield "Some of these reports are simulated: a program made them, nobody sent them."
         yield f"Computed by {result.method}."
         if result.status not in (Status.EXACT, Status.CONVERGED, Status.COMPLETED):
-            yield f"How the calculation ended: {result.status.value}."
+            yield f"Note on the calculation: {result.status.value}."
 
 
 def shares_table(
@@ -170,7 +171,8 @@ def shares_table(
     if len(rows) > _MOST:
         picked = sorted(picked, key=lambda i: -float(rows[i]["estimate"]))[:_MOST]
         about += (
-            f": the {_MOST} largest of {len(rows):,} (intervals do not allow for this selection)"
+            f": the {_MOST} largest of {len(rows):,}. Showing only the largest makes intervals "
+            "less reliable"
         )
     keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
     # The line in a picture has no length where no interval is known.
@@ -194,7 +196,7 @@ def _numbers(question: Question) -> Iterator[TableView]:
     if not question.summaries:
         rows = [Row((row["text"], f"{row['estimate']:.4g}")) for row in question.numbers]
         about = (
-            "Numbers that sum up the answers. For these numbers, no interval is known that stays "
+            "Means and other summaries of the answers. For these, no interval is known that stays "
             "valid however often you look."
         )
         yield TableView(about, ("number", "estimate"), tuple(rows))
@@ -207,7 +209,7 @@ def _numbers(question: Question) -> Iterator[TableView]:
         figures = [number(value, decimals) for value in ends]
         rows.append(Row((row["text"], *figures)))
     head = ("number", "estimate", f"{100 * LEVEL:g} % from", "to")
-    yield TableView("Numbers that sum up the answers.", head, tuple(rows))
+    yield TableView("Means and other summaries of the answers.", head, tuple(rows))
 
 
 def half_widths(view: LiveView) -> list[float]:
@@ -239,7 +241,7 @@ def progress(view: LiveView) -> str:
     if view.step is None:
         if view.status == "closed":
             return "No estimate: no report was counted."
-        of_groups = f" from groups with at least {view.fewest} each" if view.fewest > 1 else ""
+        of_groups = f" from groups of at least {view.fewest} people" if view.fewest > 1 else ""
         return (
             f"No estimate yet: the first one is published after {_reports(view.size)}{of_groups}."
         )
@@ -249,7 +251,7 @@ def progress(view: LiveView) -> str:
         return f"{people}."
     least, most = (f"{width:.2g}" for width in (min(widths), max(widths)))
     about = least if least == most else f"{least} to {most}"
-    return f"{people}; intervals about \N{PLUS-MINUS SIGN}{about} points now."
+    return f"{people} reports; shares are now uncertain by about \N{PLUS-MINUS SIGN}{about} points."
 
 
 def about_count(view: LiveView) -> str:
@@ -265,8 +267,8 @@ def about_count(view: LiveView) -> str:
         missing = 0
         if view.status == "open" and not view.is_estimating:
             text += (
-                f" The next result comes after {_reports(view.size)} more, from groups with at "
-                f"least {view.fewest} new reports each."
+                f" The next result comes after {view.size:,} more, from groups that each have at "
+                f"least {view.fewest} new reports."
             )
     if view.status == "closed" or view.is_estimating or missing <= 0 or view.size == 1:
         return text
@@ -306,7 +308,7 @@ def about_step(view: LiveView) -> str:
         text += (
             f" {wait}, from groups with so few new people that they could be recognised. These "
             "reports are in no table and no file yet. If people in such groups answer "
-            "differently, the result is inaccurate until their reports are included."
+            "differently, the result is inaccurate until these reports are included."
         )
     if view.is_estimating:
         return f"{text} The next step is being estimated."
@@ -315,7 +317,7 @@ def about_step(view: LiveView) -> str:
             text += " This step holds all reports that were counted when the survey closed."
         elif view.step.rest_used:
             text += (
-                " The reports that came in since then are too few for another step. A smaller step "
+                " The reports that arrived afterwards are too few for another step. A smaller step "
                 "is published only once, at the first closing."
             )
         return text
@@ -332,10 +334,11 @@ def about_intervals(view: LiveView) -> str:
         f"The intervals stay valid however often you look: with {100 * LEVEL:g} % probability an "
         "interval contains the true share, mean or quantile of the population at all steps "
         f"together. Intervals are narrowest near {_planned(view):,} reports{of_one}, the planned "
-        "number. An estimate lies in its interval, but not always in the middle. The "
-        f"{100 * LEVEL:g} % apply to each number by itself, not to all numbers together. The "
-        "commands warner estimate and warner report give narrower intervals from the same counts: "
-        "these are valid for one look, at a time that was fixed beforehand."
+        "number. An estimate lies in its interval, but not always in the middle. These "
+        f"{100 * LEVEL:g} % hold for each number by itself, not for all numbers together. The "
+        'commands "warner estimate" and "warner report" give narrower intervals from the same '
+        "counts: "
+        "these are valid if you look only once, at a time that was fixed beforehand."
     )
     if view.fewest > 1:
         text += (

@@ -106,9 +106,12 @@ def word_problems(words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for key in source.keys() - words.keys():
         yield key, "is missing"
     for key in words.keys() - source.keys():
-        yield key, "is not a key of the page's texts"
+        yield key, "is not one of the keys of the page's texts"
     if words.get("direction") not in ("ltr", "rtl"):
-        yield "direction", 'must be "ltr", or "rtl" for a language written from right to left'
+        yield (
+            "direction",
+            'must be "ltr" for a language written from left to right, or "rtl" for right to left',
+        )
     for key in source.keys() & words.keys():
         text, rooms = words[key], _rooms(source[key])
         forms = text if isinstance(text, dict) else {"other": text}
@@ -119,8 +122,8 @@ def word_problems(words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             and {*text} <= {"by", *CATEGORIES}
         ):
             numbers = ", ".join(sorted(rooms | _by(source[key])))
-            rule = f'must have the keys "by", whose text is one of {numbers}, and "other"'
-            yield key, f"{rule}; the further keys can be {', '.join(CATEGORIES)}"
+            rule = f'must have the key "other", and the key "by" with one of the texts {numbers}'
+            yield key, f"{rule}; it can also have the keys {', '.join(CATEGORIES)}"
         elif not all(isinstance(form, str) for form in texts):
             yield key, "must be text"
         elif key not in _OPTIONAL and not all(str(form).strip() for form in texts):
@@ -272,7 +275,7 @@ def unread(languages: Iterable[Words]) -> str:
     if not listed:
         return ""
     return (
-        f"No native speaker has read the page's own words in: {', '.join(listed)}. Have one read "
+        f"No native speaker has checked warner's words in: {', '.join(listed)}. Let one read "
         "them before people answer. To get the words, run: warner collect words --language TAG "
         "-o TAG.json. Correct the file, then serve with --words TAG.json."
     )

@@ -60,7 +60,7 @@ def checked_address(address: str | None) -> str:
     remedy = "Join the wireless network of the people who answer, or add --certificate and --key"
     if address is None or ipaddress.ip_address(address).is_loopback:
         raise ArgumentError(
-            "--lan", "needs a local network, and this machine is in none", None, remedy
+            "--lan", "needs a local network, but this machine is in none", None, remedy
         )
     if ipaddress.ip_address(address).is_global:
         rule = "is for local networks, and this machine has a public internet address"

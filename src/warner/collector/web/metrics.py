@@ -74,13 +74,13 @@ class Metrics:
         yield from _metric(
             "warner_survey_open",
             "gauge",
-            "Whether the survey is open for reports.",
+            "1 if the survey is open for reports, otherwise 0.",
             view.status == OPEN,
         )
         yield from _metric(
             "warner_people",
             "gauge",
-            "People counted so far, by all servers together.",
+            "People counted so far by all servers together.",
             view.counted,
         )
         yield from _metric(
@@ -105,7 +105,7 @@ class Metrics:
         yield from _metric(
             "warner_store_up",
             "gauge",
-            "Whether reports can be written to the store.",
+            "1 if reports can be written to the store, otherwise 0.",
             store is not None,
         )
         if store is not None:
@@ -117,7 +117,7 @@ class Metrics:
             yield from _metric(name, "gauge", about, store.free_bytes)
         name, about = (
             "warner_reply_seconds",
-            "Seconds from the full arrival of reports to the reply.",
+            "Seconds between the arrival of a request with reports and the reply.",
         )
         yield from _metric(name, "histogram", about)
         yield from self._times.lines(name)

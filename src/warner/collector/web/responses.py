@@ -35,7 +35,7 @@ class Reason:
     of_reports: bool = False  # whether reports were refused, which is counted
 
 
-_LATER = "Send it again later"
+_LATER = "Send the request again later"
 REASONS: Mapping[str, Reason] = {
     "bad_request": Reason(400, "cannot be read"),
     "malformed": Reason(400, "holds no reports of this study", None, True),
@@ -46,37 +46,43 @@ REASONS: Mapping[str, Reason] = {
     "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
     "no_token": Reason(
         403,
-        "has no token that was signed for it: people get tokens in exchange for their codes",
+        "has no valid token: people get tokens in exchange for their invitation codes",
         "Reload the page",
         True,
     ),
     "exchanged": Reason(
-        409, "has a code that was already exchanged, perhaps on another device", None, True
+        409, "has an invitation code that was already used, perhaps on another device", None, True
     ),
     "other_origin": Reason(
         403,
         "comes from a page whose origin the study does not list",
-        'In the study, add the origin, such as "https://app.example.org", to origins of [collect]',
+        'In the study file, add it to the key "origins" of [collect], as "https://app.example.org"',
     ),
     "not_found": Reason(404, "names an address where there is nothing"),
     "no_estimate_yet": Reason(404, "asks for a result before the first one is published"),
     "small_groups": Reason(404, "asks for groups that are too small to be shown"),
-    "groups_after_closing": Reason(404, "asks for groups, which are shown only after the closing"),
+    "groups_after_closing": Reason(
+        404, "asks for results by groups, which are shown only after the closing"
+    ),
     "no_picture": Reason(404, "asks for a picture of shares, but only means were estimated"),
     "no_extra": Reason(
         404, "asks for something that needs an extra of warner that is not installed"
     ),
     "wrong_method": Reason(405, "has a method that this address does not take"),
-    "slow": Reason(408, "took too long to arrive", "Send it again", True),
+    "slow": Reason(408, "took too long to arrive", "Send the request again", True),
     "other_study": Reason(409, "holds reports of another study", "Reload the page", True),
     "ids_dropped": Reason(409, "opens a survey that was closed for good"),
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
     "codes_of_issuer": Reason(
-        409, "invites people, whose codes go to the issuer of tokens", "Use the issuer's address"
+        409, "makes invitation codes, which go to the issuer here", "Use the issuer's web address"
     ),
-    "no_backup": Reason(409, "asks for a copy of a database, which warner does not copy"),
+    "no_backup": Reason(
+        409, "asks for a copy of the store, which is a database that warner cannot copy"
+    ),
     "closed": Reason(410, "comes after the survey closed", None, True),
-    "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),
+    "too_large": Reason(
+        413, "is larger than this collector takes", "Send fewer reports at once", True
+    ),
     "long_address": Reason(414, "has too long an address"),
     "type": Reason(415, "must have the type application/octet-stream, not compressed", None, True),
     "other_host": Reason(421, "names a host that this collector does not serve"),

@@ -91,7 +91,7 @@ class ListenAddress:
             stated = getattr(error, "strerror", None) or type(error).__name__
             reason = stated.partition(" (while")[0]
         where = f"{self.host}:{self.port}"
-        remedy = "Choose another --port (0 takes any free one) or another --host"
+        remedy = "Choose another --port (--port 0 takes any free port) or another --host"
         raise ArgumentError(where, f"the server cannot use this address ({reason})", None, remedy)
 
 

@@ -82,7 +82,8 @@ def test_nothing_is_shown_before_the_first_step() -> None:
     view = published(99).view()
     assert view.step is None and view.n == 0 and view.sections == () and view.options == ()
     assert progress(view) == (
-        "No estimate yet: the first one is published after 100 reports from groups with at least 10 each."
+        "No estimate yet: the first one is published after 100 reports from groups of at least 10 "
+        "people."
     )
     event = event_of(view)
     assert event["counted"] == 99 and event["about_count"].startswith("Counted so far: 99 reports")
@@ -133,8 +134,8 @@ def test_an_event_between_two_steps_says_only_how_many_are_counted() -> None:
     assert changed == {"version", "counted", "about_count"}
     assert event["counted"] == 199 and publisher.view().n == 100
     assert event["about_count"] == (
-        "Counted so far: 199 reports. The next result comes after 100 reports more, from groups "
-        "with at least 10 new reports each."
+        "Counted so far: 199 reports. The next result comes after 100 more, from groups that "
+        "each have at least 10 new reports."
     )
     # Nothing was estimated for it.
     assert publisher.view().sections is shown.sections
@@ -473,7 +474,7 @@ def test_trials_show_each_person_at_once() -> None:
 def test_the_page_says_who_waits_and_why() -> None:
     view = published(420, wards=ONE_IS_SMALL).view()
     assert f"{step_of(view).waiting:,} more reports wait, from groups" in about_step(view)
-    assert "groups with at least 10 new reports each" in about_count(view)
+    assert "groups that each have at least 10 new reports" in about_count(view)
     assert "none new" not in about_step(view)
     assert about_step(view) in live_page(view, STUDY, "x")
 
@@ -578,7 +579,7 @@ def test_a_question_beyond_the_memory_is_named_and_the_others_are_shown(
         publisher._show(_step())
         smokes, alcohol = publisher.view().sections
         assert smokes.notes == (
-            f"No estimate here: {said}. Download the tally below, and use warner estimate.",
+            f'No estimate: {said}. Download the tally below, and run "warner estimate" on it.',
         )
         assert said in live_page(publisher.view(), STUDY, "x")
         assert alcohol.tables and f"question smokes: {said}" in caplog.text
@@ -613,7 +614,10 @@ def test_a_question_of_too_many_values_is_never_estimated() -> None:
     with bounded(MANY) as estimates:
         step = Step(1, 10, {"income": MANY.mechanisms["income"].tally(_reports(MANY, 10))})
         (section,) = estimates.shown(step, "income").sections
-        assert "the question has 1,000,000 values, and the live page estimates" in section.notes[0]
+        assert (
+            "the question has 1,000,000 values, but the live page estimates only"
+            in section.notes[0]
+        )
         assert estimates._process._process is None
 
 

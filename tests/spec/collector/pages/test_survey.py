@@ -407,7 +407,7 @@ def test_the_page_has_everything_without_script() -> None:
     publisher = published(412)
     text = live_page(publisher.view(), STUDY, "secret-value")
     page = Parsed(text)
-    assert "412 of 1,000; intervals about" in text and "points now." in text
+    assert "412 of 1,000 reports; shares are now uncertain by about" in text and "points." in text
     assert "Open: answers are counted." in text and STUDY.digest in text
     assert text.count("<caption>") == len(page.every("table")) == 4
     assert all(facts.get("scope") in ("col", "row") for facts in page.every("th"))
@@ -509,7 +509,7 @@ def test_the_files_of_a_step_are_shown_when_there_is_one() -> None:
 def test_few_forged_reports_among_few_are_not_counted_in_points() -> None:
     small = Study.parse(STUDY_TEXT.replace("step = 100", "step = 1"))
     assert "can move a share to anything" in live_page(published(3, small).view(), small, "value")
-    assert "points now" in live_page(published(1000).view(), STUDY, "value")
+    assert "shares are now uncertain" in live_page(published(1000).view(), STUDY, "value")
 
 
 def test_a_stream_sends_each_step_once_comments_in_between_and_ends() -> None:

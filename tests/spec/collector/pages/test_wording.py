@@ -142,7 +142,9 @@ def test_a_translator_gets_a_file_and_the_page_speaks_it(tmp_path: Path) -> None
     page = survey_page(Study.parse(PLAIN.replace("TAG", "sw")), translations={language: own})
     assert language == "sw" and '<html lang="sw" dir="ltr">' in page and ">Tuma<" in page
     assert unread([Words("sw", {"sw": own}), Words("en-GB")]) == ""
-    assert "page's own words in: de (Deutsch), ar (العربية)." in unread([Words("de"), Words("ar")])
+    assert "checked warner's words in: de (Deutsch), ar (العربية)." in unread(
+        [Words("de"), Words("ar")]
+    )
     part = tmp_path / "de.json"
     part.write_text('{"send": "Los"}')
     assert Words("de", dict([read_words(str(part))])).plain("back") == "Meine Antworten ändern"
@@ -152,7 +154,7 @@ def test_a_translator_gets_a_file_and_the_page_speaks_it(tmp_path: Path) -> None
     ("change", "said"),
     [
         ({"send": ""}, "send must not be empty"),
-        ({"sned": "x"}, "sned is not a key of the page's texts"),
+        ({"sned": "x"}, "sned is not one of the keys of the page's texts"),
         ({"total": "ε"}, "total must have exactly these placeholders: epsilon"),
         ({"total": "{epsilon} {0}"}, "total must have exactly these placeholders: epsilon"),
         ({"total": "{epsilon} {"}, "total must have exactly these placeholders: epsilon"),
