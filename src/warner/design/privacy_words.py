@@ -26,8 +26,8 @@ _NEARLY = 1e-9  # between ratios that differ by the rounding of realised chances
 
 
 OPEN_TO_ALL = (
-    "Everyone with the address may answer: one person can send several reports, and each report "
-    "counts. With invitation codes, each code counts once."
+    "Everyone who has the web address can answer: a person can send several reports, and each "
+    "report counts. With invitation codes, each code counts once."
 )
 """What is said of a survey that invites nobody."""
 
@@ -151,7 +151,8 @@ def patterns_of(mechanism: Mechanism, name: str = "") -> list[str]:
     if len(table) > _MOST_PATTERNS:
         most = of_hundred(float(table[order[_MOST_PATTERNS:]].max()))
         lines.append(
-            f"  and {len(table) - _MOST_PATTERNS} more sets, sent by at most {most} of 100"
+            f"  and {len(table) - _MOST_PATTERNS} more sets, each sent by at most {most} of 100 "
+            "people"
         )
     return lines
 
@@ -175,15 +176,15 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
     if isinstance(mechanism, HiddenQuestion):
         return (
             f"Each person answers one of {what}, chosen by chance and not by the answers, and "
-            "sends made-up answers to the others: nobody sees which. The total is for all answers "
-            "together; for two people who differ in one answer, epsilon is "
+            "sends random answers to the others. Nobody sees which answer is true. The total is "
+            "for all answers together; for two people who differ in one answer, epsilon is "
             f"{mechanism.epsilon_of_one_answer:.3g}. Hiding has a price: the variance of the "
             f"shares is about {mechanism.cost:.3g} times as large as if one question were asked "
             "openly."
         )
     return (
         f"Each person is asked one of {what}, chosen by chance and not by the answers, and the "
-        "whole epsilon is spent on it: the total is the largest epsilon, not the sum."
+        "whole epsilon is spent on it. So the total is the largest epsilon, not the sum."
         f"{_unequal(mechanism)}"
     )
 
@@ -245,7 +246,7 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
             else "The two answers farthest apart are not hidden from each other."
         )
         return [
-            "The protection depends on how far two answers are apart. "
+            "The closer two answers are, the better they are hidden from each other. "
             f"{who} two {things} that are 1 unit apart {then} can be at most "
             f"{certainty(promised.epsilon)} sure of {one}. {far}"
         ]
@@ -256,8 +257,9 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
         ]
     if promised.delta is not None:
         return [
-            f"{before} and guesses between them, is right in at most "
-            f"{certainty(total, promised.delta)} of cases. In rare cases a report tells much more."
+            f"{before} and guesses one of the two, is right in at most "
+            f"{certainty(total, promised.delta)} of cases. In rare cases, a report can tell much "
+            "more."
         ]
     return [f"{before} can be at most {sure} sure of {one}."]
 
@@ -385,7 +387,9 @@ def _example(mechanism: Mechanism) -> list[str]:
     if example is None:
         return []
     (first, _), by_other = example.sentences(), of_hundred(example.sent_by_other)
-    return [f"{first} So do {by_other} of 100 people whose answer is {_quoted(example.other)}."]
+    return [
+        f"{first} Of 100 people whose answer is {_quoted(example.other)}, {by_other} do the same."
+    ]
 
 
 def _quoted(label: str) -> str:

@@ -469,12 +469,12 @@ class Proposal:
         """What the picture of the widths shows of a question."""
         rows = self.width_rows()
         if not rows:
-            rule = "has nothing to show: the reports do not limit any share"
+            rule = "has nothing to show: reports of this question tell nothing about any share"
             raise ArgumentError("plot", rule, question)
         about = (
             f"width of the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
             "%, with the mechanism that errs least at each epsilon; dashed: "
-            f"{self.n:,} people, and the wanted width of {100 * self.width:.3g} points"
+            f"{self.n:,} people, and the width asked for, {100 * self.width:.3g} points"
         )
         rows = [{**row, "line": f"epsilon {row['epsilon']:.3g}"} for row in rows]
         used = {row["line"]: row["mechanism"] for row in rows}
@@ -556,7 +556,7 @@ def propose(
         makers = dict(among)
     tried_steps = EPSILON_STEPS if epsilons is None else sorted(epsilons)
     if not tried_steps:
-        raise ArgumentError("epsilons", "must hold at least one epsilon", "an empty list")
+        raise ArgumentError("epsilons", "must have at least one epsilon", "an empty list")
     budgets = tried_steps if epsilon is None else [epsilon]
     tried = scenarios_of(domain, guess, share, level)
     offers = [
@@ -578,7 +578,7 @@ def around(
 ) -> Proposal:
     """What is proposed at half, once and twice the epsilon of a mechanism, for its values."""
     if mechanism.distance_unit is not None or mechanism.guarantee.delta is not None:
-        rule = "can draw only mechanisms whose epsilon holds for any two values, without a delta"
+        rule = "can show only mechanisms whose epsilon holds for any two values, without a delta"
         raise ArgumentError("plot", rule, type(mechanism).__name__)
     mask, epsilon = mechanism.sensitive_mask, mechanism.requested
     labels = mechanism.domain.labels

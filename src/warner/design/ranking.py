@@ -85,7 +85,7 @@ class Ranking(Tabular, Generic[Result]):
         # A column that says nothing of any result is left out: people that nobody asked for.
         columns = [column for column in self.COLUMNS if any(row.get(column.key) for row in rows)]
         ties = [str(next(iter(result.row().values()))) for result in self.ties]
-        alike = f"Within two standard errors of the first, so perhaps as good: {', '.join(ties)}."
+        alike = f"Perhaps as good as the first (within two standard errors): {', '.join(ties)}."
         left_out = left_out_texts(self.left_out)
         return Table(
             [*columns, Column("drawn", "", "bar", ends=("low", "high"))],

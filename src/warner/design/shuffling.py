@@ -275,12 +275,12 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
     delta = real("delta", delta)
     if not 0 < delta < 1 / people:
         rule = f"must be above 0 and below 1 divided by the {people:,} people"
-        remedy = "With a larger delta the reports of some people could be shown"
+        remedy = "A larger delta would allow the reports of some people to be shown"
         raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee
     if not protects_all_alike(promised):
-        rule = "needs a mechanism that protects every answer from every other one, without a delta"
-        raise ArgumentError("shuffled", rule, str(promised), "Leave shuffled out")
+        rule = "needs a mechanism that hides every answer from every other one, without a delta"
+        raise ArgumentError("shuffled", rule, str(promised), "Leave the argument out")
     local = rounds * promised.total
     ratio = math.exp(promised.total) * (1 + _ROUNDED)
     crowd = CrowdLaw(ratio, total_variation(mechanism), people - 1)

@@ -242,7 +242,7 @@ def _birthday(chances: Sequence[Fraction]) -> Draw | None:
         f"your mother's birthday is from {_day(first)} to {_day(last)}" for first, last in faces
     )
     bring = (
-        "There is nothing to bring. The chances take all 365 days as equally likely; in most "
+        "Nothing needs to be brought. The chances take all 365 days as equally likely; in most "
         "countries births differ by a few per cent from month to month."
     )
     what = "Think of your mother's birthday, or that of another person whom nobody here knows."

@@ -51,7 +51,7 @@ from warner.results.intervals import interval_column, normal_quantile
 from warner.results.likelihood_limits import Profile, basis_of
 
 _RANK = 1e-9  # of singular values; smaller ones are rounding
-_ASKED = "Are the groups in the order of the design, and are the words as on the card?"
+_ASKED = "Are the groups in the order of the design, and are the words those of the card?"
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class LatentClasses(Hinting):
             along = np.vstack([steps, np.array(both) @ basis_of(len(classes))])
             if np.linalg.matrix_rank(along, _RANK) > self.rank:
                 rule = f"the share {show(name)} cannot be computed from them"
-                remedy = "Use chances that differ between the groups"
+                remedy = "Use different chances in the groups"
                 raise IdentifiabilityError("chances of the groups", rule, None, remedy)
 
     def bibtex(self) -> str:
@@ -181,7 +181,7 @@ class LatentClasses(Hinting):
         ]
         for i, of_group in enumerate(each, 1):
             if not of_group.sum():
-                rule = "has no people, but this design needs people in each of its groups"
+                rule = "has no people, but this design needs people in every group"
                 raise EmptyError(f"group {i}", rule)
         people = [round(float(of_group.sum())) for of_group in each]
         channel = stacked([DenseChannel(group.matrix) for group in self.groups], people)
@@ -223,7 +223,7 @@ class LatentClasses(Hinting):
         said = [by_look[g].get(look(str(word))) for g, word in zip(places, words, strict=True)]
         if None in said:
             on_card = map(show, self.groups[places[said.index(None)]].words)
-            rule = f"each must be one of {', '.join(on_card)}"
+            rule = f"must all be words of the card: {', '.join(on_card)}"
             got = f"other words in {said.count(None)} of {len(said)} rows"
             raise ArgumentError("words", rule, got)
         return SaidInGroups(self, np.array(places, dtype=np.int64), np.array(said, dtype=np.int64))
@@ -275,13 +275,13 @@ def counts_in_words(name: str, counts: Any, words: Sequence[str]) -> FloatArray:
     for given, number in counts.items():
         word = str(given).strip().lower()
         if word not in words or word in people:
-            rule = f"must have each of {listed} once"
+            rule = f"must have each of the words {listed} once"
             raise ArgumentError(name, rule, show(str(given)))
         people[word] = integer(f"{name}, {show(word)}", number, 0)
     missing = [word for word in words if word not in people]
     if missing:
         remedy = f"Write 0 where nobody said {show(missing[0])}"
-        rule = f"have no count for {', '.join(map(show, missing))}"
+        rule = f"must also have a count for {', '.join(map(show, missing))}"
         raise ArgumentError(name, rule, None, remedy)
     return np.array([float(people[word]) for word in words])
 
@@ -295,7 +295,7 @@ def _of_tally(name: str, tally: Tally, group: GroupLaw) -> FloatArray:
         columns = set(zip(*group.table, strict=True))
         if {tuple(column) for column in mechanism.probabilities()[order].T} <= columns:
             return np.asarray(mechanism.channel_for(tally, None)[1][order], dtype=np.float64)
-    raise MismatchError(name, "was not made with the card of this group", repr(mechanism))
+    raise MismatchError(name, "is a tally of another card than that of this group", repr(mechanism))
 
 
 class FitTest(NamedTuple):
@@ -499,7 +499,7 @@ class ClassShares(Tabular):
         """
         notes = [self.doubt, self.about_test, self.design.note]
         people = " and ".join(f"{n:,}" for n in self._groups)
-        title = f"{self.design!r}, groups of {people} people"
+        title = f"Design {self.design!r}, with groups of {people} people"
         return shares_table(self.rows(level), level, notes, title)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class ListExperiment(Hinting):
     def counts(self, counts: Sequence[Mapping[Any, int]]) -> tuple[FloatArray, FloatArray]:
         """The counts (J + 1,) of the control group and (J + 2,) of the treated group."""
         if isinstance(counts, Mapping | str) or not isinstance(counts, Sequence):
-            rule = "must be a list: the counts of the control group and of the treated group"
+            rule = "must be a list of two dicts, for the control group and for the treated group"
             raise ArgumentTypeError("counts", rule, kind(counts), "Write [{0: 10, ...}, {0: ...}]")
         if len(counts) != 2:
             rule = "must have two groups, first the control group and then the treated group"
@@ -239,13 +239,17 @@ class ListShares(Tabular):
         if self.maximum is None:
             return meanings
         if self.maximum.model.same:
-            meanings["items"] = "a control item is true, on average"
+            meanings["items"] = "how often a control item is true, on average"
         else:
-            meanings["items of no"] = "a control item is true, if the sensitive item is not"
-            meanings["items of yes"] = "a control item is true, if the sensitive item is too"
+            meanings["items of no"] = (
+                "how often a control item is true if the sensitive item is false"
+            )
+            meanings["items of yes"] = (
+                "how often a control item is true if the sensitive item is true"
+            )
         texts = {
-            "floor": "say 0, where only the sensitive item is true",
-            "ceiling": "leave one item out, where all items are true",
+            "floor": "how many say 0, if only the sensitive item is true",
+            "ceiling": "how many leave one item out, if all items are true",
             "correlation": "between two control items",
         }
         return meanings | {name: texts[name] for name in self.maximum.model.numbers}

@@ -45,7 +45,7 @@ class Warner(PaperDesign):
     """
 
     short_name = "warner"
-    chance_is_of = "the chance of being asked the sensitive statement, not its opposite"
+    chance_is_of = "the chance of the sensitive statement, not of its opposite"
     references: ClassVar[tuple[str, ...]] = ("warner1965", "heck2018")
 
     def __init__(self, p: Fraction | float | str, domain: Domain | None = None) -> None:
@@ -111,7 +111,7 @@ class ForcedResponse(PaperDesign):
         if (answers is None) != (yes is not None and no is not None) or (
             answers is not None and (yes is not None or no is not None)
         ):
-            rule = "needs the chances yes and no, or answers={answer: chance}"
+            rule = "needs either the two arguments yes and no, or answers={answer: chance}"
             raise ArgumentError("ForcedResponse", rule, None, "Write ForcedResponse('1/6', '1/6')")
         self._named = answers is None
         if answers is None:
@@ -125,7 +125,7 @@ class ForcedResponse(PaperDesign):
                 raise ArgumentTypeError("answers", rule, kind(answers)) from None
             domain = Categorical(list(stated)) if domain is None else domain
             if list(stated) != domain.labels:
-                rule = "must be the values of the domain, in the same order"
+                rule = "must have the values of the domain as keys, in the same order"
                 raise ArgumentError("answers", rule, ", ".join(map(str, stated)))
         self.chances = [chance(str(word), f, none=True) for word, f in stated.items()]
         truth = 1 - sum(self.chances)
@@ -191,7 +191,7 @@ class _TwoQuestions(PaperDesign):
         steps = (
             f"Question A: {question or 'the sensitive question'}",
             f"{draw.what} Question B (only you know it): {draw.asked}",
-            "Answer both questions for yourself. Tell nobody the single answers.",
+            "Answer both questions in your mind. Tell nobody what the two answers are.",
         )
         title = f"{type(self).__name__} model"
         return Card(title, steps, self.boxes, self._protects(), draw.brings)
@@ -317,7 +317,7 @@ class Unrelated(PaperDesign):
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         draw, other = draw_with([self.p], by), draw_with([self.q])
-        again, now = "Then make a new draw, whatever the first one was. ", " this time"
+        again, now = "Then draw a second time, whatever the first result was. ", " this time"
         if draw.is_birthday:
             draw, again, now = draw.of_another() if other.is_birthday else draw, "", ""
         steps = (
@@ -325,10 +325,10 @@ class Unrelated(PaperDesign):
             f"{other.what} Question B (only you know it): {other.asked}",
             f"{again}{draw.what}",
             f"If {draw.when[0]}{now}, answer question A. If {draw.otherwise}, answer question B. "
-            "Tell nobody which of them you answer.",
+            "Tell nobody which question you answer.",
         )
         brings = draw.brings if draw.brings == other.brings else f"{draw.brings} {other.brings}"
-        brings += f" Question B can be any whose share of yes is known to be {self.q}."
+        brings += f" Question B can be any question to which a known share of {self.q} says yes."
         boxes = (("yes", ""), ("no", ""))
         return Card("Unrelated question", steps, boxes, self._protects(), brings)
 
@@ -384,7 +384,7 @@ class Kuk(PaperDesign):
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         if by not in (None, "cards"):
-            raise ArgumentError("by", "must be 'cards': Kuk's design has two packs", show(by))
+            raise ArgumentError("by", "must be 'cards', for Kuk's design has two packs", show(by))
         least = math.lcm(self.a.denominator, self.b.denominator)
         size = least * math.ceil(_FEWEST_CARDS / least)
         packs = " ".join(

@@ -135,15 +135,15 @@ class PaperDesign(TableMechanism):
         exact[:] = [list(row) for row in table]
         numerators, total = common_denominator(exact)
         if total > _MOST:
-            rule = "have no common denominator below 2^62"
+            rule = "must have a common denominator below 2^62"
             raise ArgumentError("chances", rule, None, "Use simpler fractions, or fewer draws")
         if all(len(set(row)) == 1 for row in numerators.tolist()):
-            rule = "with these, reports tell nothing: each is equally likely for every answer"
+            rule = "make all reports tell nothing: each is equally likely for every answer"
             remedy = "Use other chances, such as 1/4 instead of 1/2"
             raise ArgumentError("chances", rule, None, remedy)
         mask = _protected_answers(numerators)
         if not mask.any() or (domain.size == 2 and not mask[1]):
-            whom = "nobody" if not mask.any() else "nobody whose answer is yes"
+            whom = "nobody" if not mask.any() else "no person whose answer is yes"
             rule = f"protect {whom}: a report shows the answer"
             raise ArgumentError("chances", rule, None, "Use chances above 0 and below 1")
         self.sensitive_mask = None if mask.all() else mask
@@ -196,7 +196,7 @@ class PaperDesign(TableMechanism):
         return {"report": report.astype(smallest_dtype(self.n_reports))}
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "is a design for paper, where people make the draw themselves"
+        rule = "is a design for paper, for which people draw cards or throw dice themselves"
         remedy = "Ask on paper, or use RandomizedResponse on devices"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 
@@ -228,13 +228,13 @@ class PaperDesign(TableMechanism):
         share of yes -20.0 %. With the two counts exchanged, it would be 86.7 %.
         """
         if len(self.report_words) != 2 or self.domain.size != 2:
-            return "Were words or chances exchanged, or did people answer without the card?"
+            return "Are words or chances in the wrong order, or did people answer without the card?"
         say, share = self.report_words[1], float(counts[1] / counts.sum())
         low, high = (of_hundred(float(end)) for end in sorted(self.probabilities()[1]))
         name = str(self.domain.labels[1])
         seen = (
             f"With this card, {low} to {high} of 100 people say {say}. Here {of_hundred(share)} "
-            f"do, which makes the share of {name} {100 * self._share_of_yes(share):.1f} %."
+            f"do, so the estimated share of {name} is {100 * self._share_of_yes(share):.1f} %."
         )
         slips = {"the two counts exchanged": self._share_of_yes(1 - share)}
         slips |= {each.text: each._share_of_yes(share) for each in self._nearby()}
@@ -242,13 +242,11 @@ class PaperDesign(TableMechanism):
             (slip, f"{100 * would:.1f} %") for slip, would in slips.items() if 0 <= would <= 1
         ]
         if not likely:
-            return (
-                f"{seen} Is this the chance of another card, or did people answer without a card?"
-            )
+            return f"{seen} Was another card used, or did people answer without a card?"
         (slip, would), *others = likely
         # All of them: nobody but the reader knows which slip it was.
         more = "".join(f", with {each} {share}" for each, share in others)
-        return f"{seen} With {slip}, it would be {would}{more}."
+        return f"{seen} With {slip}, the estimate would be {would}{more}."
 
     def _share_of_yes(self, share: float) -> float:
         """The unbiased share of the second answer, of two, from that of the second word, of two."""
@@ -276,7 +274,7 @@ class PaperDesign(TableMechanism):
         if not 0.5 < here <= 1:
             return ""
         return (
-            f"With {other.text}, the same counts would mean {100 * there:.1f} % "
+            f"With {other.text}, the same counts would give {100 * there:.1f} % "
             f"{self.domain.labels[1]}: check that p is {self.chance_is_of}."
         )
 
@@ -286,7 +284,7 @@ class PaperDesign(TableMechanism):
         most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"
         if self.sensitive_mask is None:
             return (
-                "No box shows your answer: people tick each box with any answer, at most "
+                "No box shows your answer: people with any answer tick each box, at most "
                 f"{most} times as often with one answer as with another."
             )
         shown = " or ".join(

@@ -64,7 +64,7 @@ def from_text(text: str, domain: Domain | None = None) -> PaperDesign:
     """
     name = name_of(text)
     if name in NAMES_OF_GROUPS:
-        rule = "must have one group of people here, and this design has several"
+        rule = "must be a design for one group of people, but this design has several groups"
         remedy = "Use it with warner estimate --design, or in Python with groups_from_text"
         raise ArgumentError("design", rule, show(text), remedy)
     cls = BY_NAME.get(name)
@@ -110,7 +110,7 @@ def _values(text: str, example: str) -> tuple[list[str], dict[str, str]]:
     named = {key.strip(): value.strip() for key, sign, value in pairs if sign}
     plain = [word for word in words if "=" not in word]
     if (plain and named) or len(named) + len(plain) < len(words):
-        rule = "must name all of its chances or none, and no chance twice"
+        rule = "must give all of its chances a name, or none of them, and no name twice"
         raise ArgumentError("design", rule, show(text), f"Write {show(example)}")
     return plain, named
 
@@ -149,15 +149,15 @@ def _forced(
         if len(set(plain)) > 1:
             pairs = zip(domain.labels, plain, strict=True)
             remedy = f"Write 'forced:{','.join(f'{word}={each}' for word, each in pairs)}'"
-            rule = "must say which chance is of which answer"
+            rule = "must say which chance belongs to which answer"
             raise ArgumentError("design", rule, show(text), remedy)
         return ForcedResponse(answers=dict.fromkeys(domain.labels, plain[0]), domain=domain)
     if len(plain) != 2:
-        rule = "forced needs two chances: of being told to say yes, and to say no"
+        rule = "with forced, must have two chances: to be told to say yes, and to say no"
         raise ArgumentError("design", rule, show(text), f"Write {show(EXAMPLES['forced'])}")
     design = ForcedResponse(plain[0], plain[1], domain=domain)
     if design.chances[0] != design.chances[1]:
-        rule = "must say which chance is of yes, and which of no"
+        rule = "must say which chance belongs to yes, and which to no"
         remedy = f"Write 'forced:yes={plain[0]},no={plain[1]}', or the other way round"
         raise ArgumentError("design", rule, show(text), remedy)
     return design

@@ -40,7 +40,7 @@ def _law(words: tuple[str, str], second: Sequence[Fraction]) -> GroupLaw:
 def _different(first: Any, second: Any, what: str = "p1 and p2") -> None:
     """Refuse two groups with the same card."""
     if first == second:
-        rule = "must differ: two groups with the same card tell no more than one group"
+        rule = "must differ between the groups, because the same card twice tells no more than once"
         raise ArgumentError(what, rule, str(first), "Use chances such as 1/4 and 3/4")
 
 
@@ -95,12 +95,14 @@ class SymmetricCheating(_TwoGroups):
             ("no", "yes", None),
             [_law(_YES_OR_NO, (yes, 1 - no, Fraction(0))) for yes, no in cards],
             {
-                "yes": ShareOf(("yes",), "would say yes, and follow the card"),
-                "no": ShareOf(("no",), "would say no, and follow the card"),
+                "yes": ShareOf(("yes",), "have the true answer yes, and follow the card"),
+                "no": ShareOf(("no",), "have the true answer no, and follow the card"),
                 "cheats": ShareOf(("cheats",), "say no whatever the card says"),
             },
-            "The true answers of people who cheat are not known: the share of people whose answer "
-            "is yes lies between the share of yes and the sum of the shares of yes and cheats.",
+            "The true answers of people who cheat are not known. So the share of people whose "(
+                "answer is yes lies between the share 'yes' and the sum of the shares 'yes' and "
+                "'cheats'."
+            ),
         )
 
 
@@ -176,7 +178,7 @@ class StochasticLieDetector(_TwoGroups):
                 "yes": ShareOf(("yes, honest", "yes, lies"), "have the answer yes"),
                 "honest": ShareOf(
                     ("yes, honest",),
-                    "say yes, of the people whose answer is yes",
+                    "how many of the people whose answer is yes say yes",
                     ("yes, honest", "yes, lies"),
                 ),
             },
@@ -278,7 +280,7 @@ class ExtendedCrosswise(_TwoGroups):
             _YES_OR_NO,
             [_law(("different", "same"), (1 - each, each)) for each in (first, 1 - first)],
             {"yes": ShareOf(("yes",), "have the answer yes")},
-            "A small p means that people do not follow the instructions: the share is then wrong.",
+            "If p is small, people did not follow the instructions, and the share is wrong.",
         )
 
 
@@ -324,6 +326,6 @@ def groups_from_text(text: str) -> LatentClasses | ListExperiment:
         return cls(**stated)
     items = stated["items"]
     if not items.isdecimal():
-        rule = "must be the number of items that both groups see"
+        rule = "must be followed by the number of items that both groups see"
         raise ArgumentError("list", rule, show(items), f"Write {show(_EXAMPLES[name])}")
     return cls(int(items))

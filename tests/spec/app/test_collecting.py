@@ -475,7 +475,7 @@ def test_a_survey_is_served_only_where_it_says_who_may_answer(
     """Rejects: a survey that was open to several reports of a person because nobody had decided."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
-    several = "one person can send several reports"
+    several = "a person can send several reports"
     Path("study.toml").write_text(TEXT)
     silent = run("collect", "serve", "study.toml")
     assert silent.exit_code == 1 and not list(tmp_path.glob("*.sqlite"))

@@ -59,7 +59,7 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
     assert "doubtful" not in _run(*few, "same=4,different=26")
     refused = _run(*few, "same=20,different=280", fails=True)
     assert "With this card, 25 to 75 of 100 people say same. Here 7 do" in refused
-    assert "which makes the share of yes 136.7 %. Is this the chance of another card" in refused
+    assert "so the estimated share of yes is 136.7 %. Was another card used" in refused
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_refusal_says_which_slip_explains_the_counts(design: str, counts: str,
 
 def test_crosswise_with_the_other_chance_is_seen() -> None:
     """3/4 in place of 1/4 makes 86 % of 14 %, which is as possible; few surveys mean it."""
-    line = "With crosswise:1/4, the same counts would mean 14.0 % yes: check that p is the"
+    line = "With crosswise:1/4, the same counts would give 14.0 % yes: check that p is the"
     mirrored, right = (
         _run("estimate", "--design", f"crosswise:{p}", "--counts", "same=680,different=320")
         for p in ("3/4", "1/4")

@@ -143,12 +143,12 @@ def test_mistakes_are_refused() -> None:
     design = ListExperiment(2)
     control, treated = {0: 5, 1: 5, 2: 5}, {0: 5, 1: 5, 2: 5, 3: 5}
     refused(ArgumentError, "items", ListExperiment, 0)
-    refused(ArgumentTypeError, "control group and of the treated", design.estimate, control)
+    refused(ArgumentTypeError, "control group and for the treated", design.estimate, control)
     refused(ArgumentError, "two groups", design.estimate, [control])
     refused(
         ArgumentError, "each of '0', '1', '2' once; got '3'", design.estimate, [treated, control]
     )
-    refused(ArgumentError, "no count for '3'", design.estimate, [control, control])
+    refused(ArgumentError, "a count for '3'", design.estimate, [control, control])
     refused(EmptyError, "treated group", design.estimate, [control, dict.fromkeys(range(4), 0)])
     refused(ArgumentError, "difference", design.estimate, [control, treated], "lm")
     for options in ({"floor": True}, {"ceiling": True}, {"same": False}):

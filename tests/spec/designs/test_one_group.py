@@ -113,10 +113,10 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("crosswise:q=1/4", "crosswise takes the value p"),
         ("crossways:1/4", "Is 'crosswise' meant"),
         ("forced:1/6,1/12", "forced:yes=1/6,no=1/12"),
-        ("forced:1/6", "forced needs two chances"),
+        ("forced:1/6", "with forced, must have two chances"),
         ("forced:yes=1/2,no=1/2", "have a sum below 1"),
         ("forced:yes=0,no=1/6", "whose answer is yes"),
-        ("unrelated:.7,q=.2", "must name all of its chances or none"),
+        ("unrelated:.7,q=.2", "must give all of its chances a name"),
         ("kuk:4/5,1/4,two", "draws: must be an integer"),
         ("kuk:4/5,4/5", "reports tell nothing"),
         ("kuk:4/5,0", "whose answer is yes"),
@@ -225,7 +225,7 @@ def test_both_draws_of_an_unrelated_question_are_independent() -> None:
     assert "your father's" in steps[2] and steps[3].startswith("If your father's birthday is from")
     assert "mother" not in steps[2] + steps[3]
     steps = Unrelated("2/3", "1/6").card().steps
-    assert "did the die show 1?" in steps[1] and steps[2].startswith("Then make a new draw")
+    assert "did the die show 1?" in steps[1] and steps[2].startswith("Then draw a second time")
     assert steps[3].startswith("If the die shows 1 to 4 this time, answer question A.")
 
 
@@ -294,4 +294,8 @@ def test_unnamed_chances_of_several_answers() -> None:
 
 
 def test_a_design_is_not_for_devices() -> None:
-    refused(ArgumentTypeError, "people make the draw themselves", Crosswise("1/4").device_program)
+    refused(
+        ArgumentTypeError,
+        "people draw cards or throw dice themselves",
+        Crosswise("1/4").device_program,
+    )

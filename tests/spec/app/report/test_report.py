@@ -118,7 +118,7 @@ def test_a_report_names_questions_people_shares_groups_differences_and_privacy(t
         "Differences by ward",
         "larger than chance explains",
         "Of 100 people whose answer is “yes”, 73 send the report “yes”. "
-        "So do 27 of 100 people whose answer is “no”.",
+        "Of 100 people whose answer is “no”, 27 do the same.",
         "The total epsilon is 2.5.",
         "10 rounds",
         "The total epsilon is 25.",
@@ -290,9 +290,12 @@ def test_the_total_adds_up_over_questions_and_rounds() -> None:
         ),
         (
             warner.mechanisms.Geometric(warner.Integers(0, 9), 0.5),
-            "depends on how far two answers are apart",
+            "The closer two answers are, the better they are hidden",
         ),
-        (Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6), "In rare cases a report tells much more"),
+        (
+            Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6),
+            "In rare cases, a report can tell much more",
+        ),
     ],
     ids=lambda x: type(x).__name__,
 )

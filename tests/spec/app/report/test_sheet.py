@@ -191,7 +191,7 @@ def test_a_birthday_is_no_draw(here: Path) -> None:
     Path("class.toml").write_text(WEIGHTED)
     page = _page()
     assert "A birthday that only you know helps" in page and "draw" not in page
-    assert "There is nothing to bring." in page and "invented birthday" in page
+    assert "Nothing needs to be brought." in page and "invented birthday" in page
     Path("class.toml").write_text(CLASS.replace("crosswise:1/4", "crosswise:91/365"))
     assert "A birthday that only you know or a draw that only you see helps" in _page("--force")
 
