@@ -41,9 +41,9 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     """
     if isinstance(getattr(values, "header", None), dict):  # that of a mechanism
         remedy = "Count reports with mechanism.tally(reports)"
-        raise ArgumentTypeError("values", "must be answers", kind(values), remedy)
+        raise ArgumentTypeError("values", "must be the answers of people", kind(values), remedy)
     if isinstance(values, Domain):
-        rule = "must be the answers of people, not a domain"
+        rule = "must be a list of answers, not a domain"
         raise ArgumentTypeError("values", rule, kind(values))
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
     if isinstance(values, str | bytes | Mapping) or not is_list:
@@ -52,7 +52,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         values = list(values)
     if np.ma.is_masked(values):
         first = int(np.argmax(np.ma.getmaskarray(values).ravel()))
-        raise ValuesError(first, "must be an answer", "a masked entry")
+        raise ValuesError(first, "must be an answer", "a masked entry of an array")
     answers = values if isinstance(values, list | tuple) else np.asarray(values)
     if isinstance(answers, np.ndarray) and answers.ndim == 0:
         raise ArgumentTypeError("values", _NOT_A_LIST, "one value", _WRAP)
@@ -60,8 +60,8 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         raise EmptyError("values", "must not be empty", None, "Pass at least one answer")
     if one_each and isinstance(answers, np.ndarray) and answers.ndim == 2:
         if answers.shape[1] != 1:
-            got, remedy = f"shape {answers.shape}", "Pass the column with the answers"
-            raise ArgumentTypeError("values", "must be one-dimensional or one column", got, remedy)
+            got, remedy = f"shape {answers.shape}", "Pass only the column with the answers"
+            raise ArgumentTypeError("values", "must have one dimension or one column", got, remedy)
         answers = answers[:, 0]
     return answers
 
@@ -181,7 +181,7 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         if got == "NaN" or type(answer).__name__ in _NONE:
             remedy = WITHOUT_ANSWER
         elif "int" in names and type(answer) in _FLOATS:
-            remedy = "Round the numbers first, such as 12.5 to 12"
+            remedy = "Round the answers first, for example 12.5 to 12"
         elif names == ["str"]:
             remedy += ", to texts like the labels"
         elif isinstance(answer, str):
@@ -414,7 +414,7 @@ class Domain(Hinting, ABC):
     kind: ClassVar[str]
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the domain"
-    remedy: str = "correct them, or add a value for all others"
+    remedy: str = "correct them, or add a value such as 'other' to the domain"
     too_many: ClassVar[str] = "Use PerAttribute"
 
     is_ordered: bool = False
@@ -489,7 +489,7 @@ class Domain(Hinting, ABC):
             ArgumentTypeError: the domain is not numeric.
             ValuesError: a number outside the domain.
         """
-        rule = "must be Integers or Interval for a numeric mechanism"
+        rule = "must be Integers or Interval for a mechanism of numbers"
         raise ArgumentTypeError("domain", rule, type(self).__name__)
 
     @property
@@ -646,5 +646,5 @@ class Domain(Hinting, ABC):
         where = np.flatnonzero(outside)
         if where.size:
             rule = f"must be one of the {self.size} values"
-            usual = f"Answers outside the domain are refused, not guessed: {self.remedy}"
+            usual = f"To use these answers, {self.remedy}"
             raise ValuesError(int(where[0]), rule, got, remedy or usual, more=where[1:])

@@ -30,7 +30,7 @@ _ANSWER_TYPES: dict[type, tuple[type, ...]] = {
 }
 _BUILT_IN = frozenset(_ANSWER_TYPES)
 SPELLING = (
-    "Write the answers as the labels of the study: some differ from a label only in upper and "
+    "Write the answers exactly as the labels of the study: some differ only in upper and "
     "lower case, or in spaces at the ends"
 )
 
@@ -67,7 +67,7 @@ class Categorical(Domain):
         categories = getattr(getattr(values, "dtype", values), "categories", None)
         values = list(categories) if isinstance(categories, Iterable) else values
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
-            rule = "must be a list of labels, because their order counts"
+            rule = "must be a list of labels, which has an order"
             raise ArgumentTypeError("values", rule, kind(values))
         labels = [v.item() if isinstance(v, np.generic) else v for v in values]
         for i, label in enumerate(labels):
@@ -78,13 +78,13 @@ class Categorical(Domain):
                 legible(f"values: label {i}", label)
         self._table = {label: i for i, label in enumerate(labels)}
         if len(self._table) < len(labels):
-            rule = "no label may be there twice (1 and True count as the same)"
+            rule = "must have each label only once (1 and True count as the same label)"
             got = f"{len(labels)} labels, of which {len(self._table)} are different"
             raise ArgumentError("values", rule, got)
         pair = alike(label for label in labels if isinstance(label, str))
         if pair is not None:
             raise ArgumentError("values", ALIKE, pair, DIFFER)
-        remedy = "A question with one possible answer tells nothing"
+        remedy = "A question must have at least two possible answers"
         self.size = integer("number of values", len(labels), 2, LARGEST_SIZE, remedy)
         self._labels = labels
         self._types = tuple({t for label in labels for t in _ANSWER_TYPES[type(label)]})
@@ -103,7 +103,7 @@ class Categorical(Domain):
         """
         texts = [str(v).lower() if isinstance(v, bool) else str(v) for v in self._labels]
         if len(set(texts)) < len(texts):
-            rule = "two labels are the same as text, so a file cannot tell them apart"
+            rule = "must differ as texts too, because files hold only texts"
             raise ArgumentError("values", rule, ", ".join(texts[:6]))
         return TextForm(texts, any_case=all(isinstance(v, bool) for v in self._labels))
 

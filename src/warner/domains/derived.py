@@ -58,7 +58,7 @@ class Subset(Domain):
             raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
         members = np.unique(domain._index(index))
         if len(members) != np.size(index) or np.ndim(index) != 1:
-            raise ArgumentError("index", "must be a list of integers, each of them once")
+            raise ArgumentError("index", "must be a list of different integers")
         self.size = integer("number of values", len(members), 2, LARGEST_SIZE)
         self.domain, self._members = domain, members
         self.is_ordered, self.dimension = domain.is_ordered, domain.dimension
@@ -192,7 +192,9 @@ def _names(tags: Sequence[str]) -> tuple[str, ...]:
     for tag in names:
         legible("tags", tag)
     if not all(_is_plain(tag) for tag in names):
-        rule = "must not begin with '@', or have '=', '.', control characters or spaces at the ends"
+        rule = (
+            "must not begin with '@', or contain '=', '.', control characters or spaces at the ends"
+        )
         raise ArgumentError("tags", rule, show(names))
     return tuple(names)
 
@@ -271,7 +273,7 @@ class Optional(Domain):
 
     def position(self, values: Any) -> NoReturn:
         rule = "has nonresponse as one of its values, which is not a number"
-        remedy = "Use a mechanism for labels, such as SubsetSelection or UnaryEncoding"
+        remedy = "Use a mechanism for labels: SubsetSelection or UnaryEncoding, for example"
         raise ArgumentTypeError("domain", rule, None, remedy)
 
     def encode(self, values: Any) -> np.ndarray:
@@ -366,7 +368,7 @@ def _require_single(domain: Any) -> None:
         or domain.pairs
         or domain.answered != domain
     ):
-        rule = "must be a Domain of a single question, without nonresponse, tags or pairs"
+        rule = "must be the Domain of one question, without nonresponse, tags or pairs"
         raise ArgumentTypeError("domain", rule, kind(domain))
 
 

@@ -52,8 +52,8 @@ class Grid(Domain):
     kind = "grid"
     study = StudyEntry(
         "grid",
-        "a map of square cells in rows and columns, each of length side; without lists the cells "
-        "to leave out; answers are 'row,column'",
+        "a map of square cells in rows and columns. 'side' is the length of a cell. 'without' "
+        "lists cells to leave out. Answers are 'row,column'",
         {
             "rows": (int, ...),
             "columns": (int, ...),
@@ -62,7 +62,7 @@ class Grid(Domain):
         },
         "grid = { rows = 24, columns = 16, side = 0.5 }",
     )
-    noun = "cells, as row,column"
+    noun = "cells, written as row,column"
     remedy = "correct them or widen the grid"
     dimension = 2
 
@@ -87,7 +87,7 @@ class Grid(Domain):
         """The places of the cells that are not left out, increasing; None for all."""
         listed = hasattr(without, "__len__") and not isinstance(without, str | bytes | Mapping)
         if not listed:
-            rule = "must be a list of cells (row, column)"
+            rule = "must be a list of pairs (row, column)"
             raise ArgumentTypeError("without", rule, show(without))
         if not len(without):
             return None
@@ -103,7 +103,7 @@ class Grid(Domain):
             left[(cells[:, 0] * self.columns + cells[:, 1])[~outside]] = False
             if not outside.any() and np.count_nonzero(~left) == len(cells):
                 return np.flatnonzero(left)
-            problem = message("without", "must list cells of the grid, each of them once")
+            problem = message("without", "must be a list of different cells of the grid")
         raise ArgumentError(problem)
 
     @cached_property
@@ -128,7 +128,7 @@ class Grid(Domain):
 
     @property
     def text(self) -> TextForm:
-        rule = "must be a cell as row,column"
+        rule = "must be a cell, written as row,column"
         return TextForm(pattern=_CELL, number=int, parts=_ROW_AND_COLUMN, rule=rule)
 
     def encode(self, values: Any) -> np.ndarray:
@@ -220,7 +220,7 @@ class Points(Domain):
         rows = coordinates.astype(np.float64).tolist()
         places = (self._table.get(tuple(row), -1) for row in rows)
         index = np.fromiter(places, dtype=np.int64, count=len(rows))
-        self._refuse(index < 0, "a point that is not among them")
+        self._refuse(index < 0, "a point that is not in the domain")
         return index
 
     def decode(self, index: Any) -> list[tuple[float, ...]]:

@@ -49,12 +49,14 @@ class Interval(Domain):
     kind = "interval"
     study = StudyEntry(
         "interval",
-        "real numbers from low to high, in bins",
+        "numbers from low to high, grouped in bins",
         {"low": (float, ...), "high": (float, ...), "bins": (int, ...), "clip": (bool, False)},
         "interval = { low = 0, high = 60, bins = 30 }",
     )
     noun = "numbers"
-    remedy = "correct them, widen the limits, or set clip, which moves them to the nearest limit"
+    remedy = (
+        "correct them, widen the limits, or set clip to true, which moves them to the next limit"
+    )
     is_ordered = True
     is_numeric = True
     is_binned = True
@@ -66,7 +68,7 @@ class Interval(Domain):
             raise ArgumentError("high", f"must be greater than low = {self.low!r}", show(high))
         self.size = self.bins = integer("bins", bins, 2, LARGEST_SIZE)
         self.clip: bool = choice("clip", clip, (False, True))
-        real("high - low", self.high - self.low, "Choose narrower limits")
+        real("high - low", self.high - self.low, "Choose limits that are closer together")
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -168,7 +170,7 @@ class Integers(Domain):
     def points(self) -> np.ndarray:
         if max(-self.low, self.high) > 2**53:
             rule = "must not have integers beyond 2^53, which a float cannot hold exactly"
-            remedy = "Subtract one number from all of them, or use Categorical"
+            remedy = "Subtract the same number from all values, or use Categorical"
             raise ArgumentError("domain", rule, show(self.high), remedy)
         return np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]
 

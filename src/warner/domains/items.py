@@ -50,7 +50,7 @@ class Items(Product):
     kind = "items"
     study = StudyEntry(
         "items",
-        "what people tick: any number of these items, or none of them",
+        "a list of items, of which a person can tick as many as apply, or none",
         list[str],
         'items = ["bank", "dentist", "post"]',
     )
@@ -62,7 +62,7 @@ class Items(Product):
             if not isinstance(name, str):
                 raise ArgumentTypeError("items", "must be texts", kind(name))
             if not name.strip() or " x " in name:
-                rule = "must not be blank or have ' x ' in them, which joins the items of a pair"
+                rule = "must not be blank or contain ' x ', which joins the names of a pair"
                 raise ArgumentError("items", rule, repr(name), "Rename the item")
         super().__init__(**{name: Categorical(["no", "yes"]) for name in names})
         self._marks = [mark for mark in _MARKS if not any(mark in name for name in names)]

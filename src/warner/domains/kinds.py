@@ -58,5 +58,5 @@ def from_spec(spec: Mapping[str, Any]) -> Domain:
     try:
         return _class(kind).from_spec(spec, from_spec)
     except KeyError as error:
-        rule = f"must have {error.args[0]!r} where its kind is {kind!r}"
+        rule = f"must have the key {error.args[0]!r}, because its kind is {kind!r}"
         raise ArgumentError("domain", rule) from None

@@ -85,9 +85,9 @@ class Product(Domain):
     def encode(self, values: Any) -> np.ndarray:
         columns = self.columns(values)
         if self.size > np.iinfo(np.int64).max:
-            rule, remedy = "has too many combinations of values", "Use PerAttribute"
+            rule, remedy = "has too many combinations of values", "Use the mechanism PerAttribute"
             raise ArgumentError(
-                "domain", rule, magnitude(self.size), f"{remedy}, or fewer attributes"
+                "domain", rule, magnitude(self.size), f"{remedy}, or fewer questions"
             )
         index = [domain.encode(columns[name]) for name, domain in self.attributes.items()]
         lengths = [column.size for column in index]
@@ -139,7 +139,7 @@ class Product(Domain):
         if not isinstance(row, Mapping):
             return kind(row)
         missing = [name for name in self.attributes if name not in row]
-        return f"a dict without {missing[0]!r}" if missing else "a dict with more keys"
+        return f"a dict without the key {missing[0]!r}" if missing else "a dict with other keys too"
 
     def decode(self, index: Any) -> list[dict[str, Any]]:
         parts = np.unravel_index(self._index(index), self.shape)

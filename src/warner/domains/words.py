@@ -56,7 +56,7 @@ class Words(Domain):
     kind = "words"
     study = StudyEntry(
         "words",
-        "words of which there is no list: some letters of each word, or two pieces side by side",
+        "words that are not listed before: some letters of each word, or two neighbouring pieces",
         {
             "alphabet": (str, ...),
             "longest": (int, ...),
@@ -70,7 +70,7 @@ class Words(Domain):
     )
     noun = "words"
     remedy = "write words as texts"
-    too_many = "Find the most common words with warner.find, or ask for fewer letters: stop=4"
+    too_many = "Search the most common words with warner.find(), or ask for fewer letters: stop=4"
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Words(Domain):
         bad = (codes > len(self.letters)).any(axis=1) | ~_ends_once(codes)
         bad |= np.array([len(text) > length for text in texts], dtype=bool)
         if len(set(texts)) < len(texts) or bad.any() or not texts:
-            rule = f"must be different pieces, each of at most {length} letters of the alphabet"
+            rule = f"must be different pieces, each of 1 to {length} letters of the alphabet"
             raise ArgumentError(name, rule, show(texts[int(np.argmax(bad))]) if texts else None)
         return codes
 
@@ -257,7 +257,7 @@ def _letters(alphabet: str) -> str:
     while i < len(text):
         if text[i + 1 : i + 2] == "-" and i + 2 < len(text):
             if not text[i] < text[i + 2]:
-                rule, remedy = "has a range that runs backwards", "Write it as a-z"
+                rule, remedy = "has a range in the wrong order", "Write it like a-z"
                 raise ArgumentError("alphabet", rule, show(text[i : i + 3]), remedy)
             letters += "".join(map(chr, range(ord(text[i]), ord(text[i + 2]) + 1)))
             i += 3
@@ -269,7 +269,7 @@ def _letters(alphabet: str) -> str:
         remedy = "For words in any script use the alphabet 'utf-8'"
         raise ArgumentError("alphabet", rule, f"{len(letters)} letters", remedy)
     if _HIDDEN in letters or any(not letter.isprintable() for letter in letters):
-        rule = f"must not have {_HIDDEN!r}, or letters that a screen cannot show"
+        rule = f"must not contain {_HIDDEN!r}, or characters that a screen cannot show"
         raise ArgumentError("alphabet", rule, show(alphabet))
     return letters
 

@@ -137,7 +137,7 @@ class LikelihoodData:
     def require_simple_sample(self, what: str, remedy: str = "Use kind='score'") -> None:
         """Refuse what takes people as drawn one by one with equal probabilities."""
         if self.survey is not None:
-            rule = "needs people who were drawn one by one with equal probabilities"
+            rule = "needs a simple random sample of people"
             raise ArgumentError(what, rule, self.survey.drawn.design.text, remedy)
 
     @property
@@ -207,7 +207,7 @@ class LikelihoodData:
         from warner.channels import SomeValues
         from warner.domains import Subset
 
-        self.require_simple_sample("values", "Leave values= out")
+        self.require_simple_sample("values", "Leave the argument values out")
         domain = Subset(self.domain, index)
         return replace(self, channel=SomeValues(self.channel, index), domain=domain)
 
@@ -235,17 +235,18 @@ class Status(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: no other shares fit the reports better by more than the gap"
+    CONVERGED = "converged: no other shares fit the reports better than these by more than the gap"
     COMPLETED = (
-        "completed: the method has done all its steps. It does not look for the shares that fit "
-        "the reports best; a gap, where one is given, says how far from the best fit it can be"
+        "completed: the method has done all its steps. This method does not seek the shares that "
+        "fit the reports best; the gap, where one is given, bounds how far from the best fit they "
+        "are"
     )
     STOPPED = (
-        "stopped early, after the steps or at the tolerance that you asked for, before the best "
+        "stopped early, as you asked with steps or tolerance, before the shares with the best "
         "fit to the reports; the gap says how far the estimate is from the best fit"
     )
     NOT_MOVED = (
-        "not moved: the estimate is still where it started, so it says nothing about the "
+        "not moved: the estimate is still the starting point, so it says nothing about the "
         "reports; allow more steps, or use MaximumLikelihood()"
     )
     STEP_LIMIT = (
@@ -253,16 +254,17 @@ class Status(Enum):
         "steps, or a larger gap or tolerance"
     )
     OUTSIDE_SIMPLEX = (
-        "some estimated shares are negative, or they do not sum to 1, as can happen where "
-        "estimates are unbiased (right on average); constraint='project' gives possible shares"
+        "some estimated shares are negative, or they do not sum to 1. This can happen because "
+        "these estimates are right on average (unbiased); constraint='project' gives possible "
+        "shares"
     )
     NO_POSITIVE_MASS = (
         "no estimated share was positive, so equal shares are shown in their place; collect more "
         "reports"
     )
     KEY_ABSENT = (
-        "nobody seems to have this key, so nothing is known of its values: the numbers shown are "
-        "placeholders, and the intervals include all that is possible; collect more reports"
+        "nobody seems to have this key, so nothing is known about its values: the numbers shown "
+        "are placeholders, and the intervals include all possible values; collect more reports"
     )
 
     def __str__(self) -> str:
@@ -406,10 +408,11 @@ class Fit:
             IdentifiabilityError: the method does not estimate shares.
         """
         if self.probabilities is None:
-            rule, remedy = "were not estimated, only the mean was", ".mean()"
+            rule, remedy = "were not estimated: this method estimates only the mean", ".mean()"
             if self.keys is not None:
                 rule = (
-                    "were not estimated, only the frequency of each key and the mean of its values"
+                    "were not estimated: this method estimates only how frequent each key is, and "
+                    "its mean"
                 )
                 remedy = ".frequencies() and .conditional(key).mean()"
             raise IdentifiabilityError(
@@ -495,7 +498,7 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
-        rule = "must hold shares >= 0 that sum to 1"
+        rule = "must have shares >= 0 that sum to 1"
         raise ArgumentError("theta", rule, f"sum {columns[:, worst].sum():.6g}")
     observed = data.weights > 0
     w = data.weights[observed]
@@ -559,7 +562,7 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     if impossible.any():
         count = np.count_nonzero(impossible)
         rule = f"{count} of the different reports seen cannot come from any value"
-        remedy = "Were they made with another mechanism or epsilon?"
+        remedy = "Were the reports made with another mechanism or epsilon?"
         raise ImpossibleReportError("reports", rule, None, remedy)
 
 
@@ -735,7 +738,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
         rule = f"must return shares >= 0 that sum to 1 with {fit.status.name}"
         remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
-        got = f"the sum {total:.6g} and the least share {least:.6g}"
+        got = f"the sum {total:.6g} and the smallest share {least:.6g}"
         raise ArgumentError(name, rule, got, remedy)
 
 

@@ -336,7 +336,7 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
     if not hasattr(start, "__iter__"):
         allowed = ", ".join(map(repr, names))
         raise ArgumentTypeError(
-            "start", f"must be {allowed}, an estimator or a distribution", kind(start)
+            "start", f"must be {allowed}, an estimator or a list of shares", kind(start)
         )
     shares = distribution("start", start)
     return tuple((shares / shares.sum()).tolist())
@@ -643,7 +643,8 @@ class ExpectationMaximization(Estimator):
     references = ("agrawal2001", "P4", "P1", "P2", "sommeijer1998")
 
     summary: ClassVar[str] = (
-        "expectation maximisation (EM), stopped early, before it follows the noise in the reports"
+        "expectation maximisation (EM), stopped early so that it does not follow the noise in the "
+        "reports"
     )
 
     steps: int | Literal["auto"] | None = None
@@ -668,7 +669,10 @@ class ExpectationMaximization(Estimator):
             return
         if self.steps == "auto":
             raise ArgumentError(
-                "tolerance", "cannot be combined with steps='auto'", None, "Leave one of them out"
+                "tolerance",
+                "cannot be combined with steps='auto'",
+                None,
+                "Leave one of the two out",
             )
         require_positive(self, "tolerance")
 
@@ -706,7 +710,7 @@ class ExpectationMaximization(Estimator):
         theta = uniform(channel.shape[1]) if begin is None else begin(source[1])
         given = isinstance(self._start, tuple)
         if given and ((weights > 0) & (rows.matvec(theta) <= 0)).any():
-            rule = "has shares with which a report that was seen is impossible"
+            rule = "must not have a share of 0 for a value without which a report is impossible"
             raise ImpossibleReportError("start", rule, None, "Give every value a positive share")
         rows, (weights,) = observed_rows(rows, weights)
         path: list[tuple[float, float]] = []

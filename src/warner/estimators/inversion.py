@@ -78,8 +78,8 @@ class Inversion(Estimator):
     references = ("P1", "P2", "wang2017", "kairouz2016", "wang2020", "P4")
 
     summary: ClassVar[str] = (
-        "the randomisation is undone (inverted), which is right on average (unbiased) unless a "
-        "constraint is named"
+        "the effect of the randomisation is removed (inverted). This is right on average "
+        "(unbiased), unless a constraint is named"
     )
 
     always_shown: ClassVar[tuple[str, ...]] = ("constraint",)
@@ -151,7 +151,7 @@ class Uniform(Estimator):
 
     references = ("P1",)
 
-    summary: ClassVar[str] = "for comparison only: equal shares, whatever the reports say"
+    summary: ClassVar[str] = "for comparison only: equal shares, which ignore the reports"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
@@ -174,7 +174,7 @@ class Observed(Estimator):
     references = ("P1",)
     for_papers = True
 
-    summary: ClassVar[str] = "for comparison only: the randomisation is not undone"
+    summary: ClassVar[str] = "for comparison only: reports are counted as if they were the answers"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         return Fit(data.channel.naive_estimate(data.weights), Status.EXACT)
@@ -237,7 +237,7 @@ class SampleMean(Estimator):
             remedy = "Use Integers, Interval, Grid or Points"
             raise ArgumentTypeError("method", rule, type(data.domain).__name__, remedy)
         if data.channel.rows_per_report != 1:
-            rule = "counts single bits, and SampleMean needs whole reports"
+            rule = "has counts of single bits, but SampleMean needs whole reports"
             remedy = "Use Inversion() and the mean() of its estimate"
             raise IdentifiabilityError("tally", rule, None, remedy)
         extent = float(np.ptp(points, axis=0).max())
@@ -365,8 +365,8 @@ class Independent(Estimator):
 
     summary: ClassVar[str] = (
         "each attribute (or group of attributes) is estimated alone, and the shares are "
-        "multiplied: right for combinations only if the attributes (or groups) do not depend on "
-        "each other; if they do, use another method"
+        "multiplied. This is right for combinations only if the attributes (or groups) do not "
+        "depend on each other; otherwise use another method"
     )
 
     groups: Sequence[Sequence[str]] | None = None
@@ -390,7 +390,7 @@ class Independent(Estimator):
         if not all(isinstance(name, str) for name in names):
             raise ArgumentTypeError("groups", "must be lists of names", "entries that are not text")
         if len(set(names)) < len(names) or not all(groups):
-            rule = "must name each attribute at most once, and no group may be empty"
+            rule = "must have each attribute at most once, and no empty group"
             raise ArgumentError("groups", rule, show([list(g) for g in groups]))
         object.__setattr__(self, "groups", groups)
 

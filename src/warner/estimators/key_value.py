@@ -43,7 +43,7 @@ def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain
     domain = data.domain
     if groups is None or len(domain.attributes) != 2:
         rule = f"{name} needs reports of keys and values"
-        remedy = "Collect them with KeyValue, or use another method"
+        remedy = "Collect reports with the mechanism KeyValue, or use another method"
         raise ArgumentError("method", rule, type(domain).__name__, remedy)
     keys, values = domain.attributes.values()
     return groups, keys, values
@@ -198,7 +198,7 @@ class KeyMeans(Estimator):
 
     summary: ClassVar[str] = (
         "the frequency of every key and the mean of its values; the shares of the values are not "
-        "estimated: for these use value='piecewise' and PerKey()"
+        "estimated. To estimate them, collect with value='piecewise' and use PerKey()"
     )
 
     clip: bool = True
@@ -255,9 +255,9 @@ class PerKey(Estimator):
     references = ("P3", "gu2020")
 
     summary: ClassVar[str] = (
-        "first the frequency of every key (by inversion and projection, unless another method is "
-        "named), then the values of every key by the method named; together they need not be the "
-        "best fit to the reports"
+        "first the frequency of every key is estimated (by inversion and projection, unless "
+        "another method is named), then the values of every key by the method named. Together, "
+        "these need not be the best fit to the reports"
     )
 
     method: Estimator = field(default_factory=LogSpline)

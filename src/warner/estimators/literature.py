@@ -254,8 +254,8 @@ class WienerFilter(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "an unbiased (right on average) estimate that is then smoothed along the order of the "
-        "values, by a filter of its spectrum"
+        "an estimate that is right on average (unbiased), which is then smoothed along the order "
+        "of the values, by a filter of its spectrum"
     )
 
     steps: int | None = None
@@ -383,8 +383,9 @@ class BiasCorrection(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "expectation maximisation (EM) minus a multiple of its bias, by the formula of Murakami "
-        "et al. (2018): not the best fit to the reports; for that use MaximumLikelihood()"
+        "the estimate of expectation maximisation (EM) minus a multiple of its bias, by the "
+        "formula of Murakami et al. (2018). The result is not the best fit to the reports, which "
+        "MaximumLikelihood() gives"
     )
 
     inner: Estimator | None = None
@@ -563,7 +564,7 @@ def _places(domain: Domain, name: str, values: Sequence[Any]) -> np.ndarray:
         return domain.encode(list(values))
     except ValuesError as error:
         value = values[error.position]
-        rule = f"must be values of the domain, which has {domain.size}"
+        rule = f"must be among the {domain.size} values of the domain"
     raise ArgumentError(name, rule, show(value))
 
 
@@ -664,7 +665,7 @@ class MixtureReduction(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "values with small shares are joined and get one share, or are left out; components says "
+        "values with small shares are joined and get one share, or are left out. 'components' says "
         "how many shares are estimated"
     )
 
@@ -695,7 +696,7 @@ class MixtureReduction(Estimator):
         require_positive(self, "tiny", zero=True)
         if self.tiny and not self.premerge:
             raise ArgumentError(
-                "tiny", "is used only with premerge", show(self.tiny), "Pass premerge=True"
+                "tiny", "is used only with premerge=True", show(self.tiny), "Pass premerge=True"
             )
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
             rule = "must be lists of values"
@@ -717,7 +718,7 @@ class MixtureReduction(Estimator):
         if (labels < 0).any():
             merged = MergedChannel(rows, labels)
             if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
-                rule = "leaves out values without which a report that was seen is impossible"
+                rule = "leaves out values without which some report is impossible"
                 raise ImpossibleReportError("absent", rule, None, "Leave out fewer values")
         if self.premerge and self.operation is not None:
             labels = self._premerged(labels, data, observed)

@@ -163,14 +163,14 @@ _MOST_COLUMNS = 2**21  # of the columns that are formed for it; beyond, a Gram p
 class Uniqueness(Enum):
     """Whether another distribution has the same, largest likelihood."""
 
-    UNIQUE = "unique: no other shares fit the reports as well"
+    UNIQUE = "unique: no other shares fit the reports as well as these"
     NOT_UNIQUE = (
-        "not unique: other shares fit the reports as well, so do not rely on single shares; use "
-        "another mechanism or fewer values"
+        "not unique: other shares fit the reports just as well, so do not rely on single shares; "
+        "use another mechanism or fewer values"
     )
     NOT_CERTIFIED = (
-        "not certified as unique: too close to call at this gap, or too many values to check; "
-        "ask for a smaller gap"
+        "not certified as unique: this gap is too large to decide it, or there are too many "
+        "values; ask for a smaller gap"
     )
 
 
@@ -326,7 +326,7 @@ class MaximumLikelihood(Estimator):
             channel, w = channel.supports(w)
             data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
-            rule = "has only the sum of each bit, not whole reports"
+            rule = "has only the count of each bit, not whole reports"
             remedy = "Tally with keep_reports=True"
             raise MismatchError("tally", rule, None, remedy)
         steps: int | None = None

@@ -94,10 +94,10 @@ class Plausibility:
             return None
         often = f"1 in {1 / self.p_value:,.0f}" if self.p_value > 1e-12 else "almost no"
         if self.on_paper:
-            surveys = f"{often} surveys with this card come out like this"
+            surveys = f"{often} surveys with this card have such counts"
             return f"These counts are doubtful: {surveys}. {self.cause}"
         return (
-            f"These reports are doubtful: {often} surveys with true reports come out like this. "
+            f"These reports are doubtful: {often} surveys with true reports have such counts. "
             "Were they made with another epsilon, forged, or never randomised?"
         )
 
@@ -110,7 +110,7 @@ class Plausibility:
         if self.p_value < IMPOSSIBLE:
             remedy = f"{self.cause or _ASKED} To use the counts anyway: {_TAKEN}"
             raise MismatchError(
-                name, "has counts that chance does not give, whatever people answered", None, remedy
+                name, "has counts that cannot be chance, whatever people answered", None, remedy
             )
 
 

@@ -386,8 +386,9 @@ class RakedJoint(Estimator):
 
     summary: ClassVar[str] = (
         "a table of all combinations, adjusted to separate estimates of each attribute and each "
-        "pair. Pairs are drawn towards independence where the reports say little about them; how "
-        "three or more depend on each other is kept as far as held-out reports support it"
+        "pair. Where the reports say little about a pair, it is moved towards independence. How "
+        "three or more attributes depend on each other is kept as far as held-out reports support "
+        "it"
     )
 
     single: OneAttribute | None = field(default=None, repr=False, compare=False)

@@ -111,7 +111,10 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: warner.Integers(5), ["needs the argument high"]),
         (lambda: warner.SubsetSelection(DEVICE.domain, 1.0, k=2), ["Is 'size' meant"]),
         (lambda: estimate(), ["needs the argument tally"]),
-        (lambda: DEVICE.randomize(REPORTS), ["must be answers", "mechanism.tally(reports)"]),
+        (
+            lambda: DEVICE.randomize(REPORTS),
+            ["must be the answers of people", "mechanism.tally(reports)"],
+        ),
         (lambda: DEVICE.tally(["no", "yes"]), ["mechanism.randomize(answers)"]),
         (lambda: estimate(DEVICE.tally(REPORTS), by="ward"), ["mechanism.tally(reports, by="]),
         (lambda: warner.Study("study.toml"), ["Study.load(path)"]),  # type: ignore[arg-type]

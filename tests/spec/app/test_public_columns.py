@@ -218,7 +218,7 @@ def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
         (
             '["north", "south"]',
             '["north", "north"]',
-            "public.ward: values: no label may be there twice",
+            "public.ward: values: must have each label only once",
         ),
         ('dates = "week"', 'dates = "year"', "public.visit.dates"),
         (

@@ -74,7 +74,7 @@ line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
 line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items, words. Is 'value'
 line 29: attributes.condition.variant: is not an option of RandomizedResponse
-line 32: public.hospital: values: no label may be there twice
+line 32: public.hospital: values: must have each label only once
 line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
 line 37: public.smokes: repeats a protected question""".splitlines()
 
@@ -244,7 +244,7 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
     told = str(caught.value).splitlines()
     assert told[0] == "draft.toml has 2 problems:" and len(told) == 3
     assert told[1].startswith("line 2: attributes.a.interval: must be a table; got [0, 60].")
-    assert told[2].startswith("line 4: attributes.b: values: no label may be there twice")
+    assert told[2].startswith("line 4: attributes.b: values: must have each label only once")
 
 
 @pytest.mark.parametrize(

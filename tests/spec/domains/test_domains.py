@@ -163,7 +163,7 @@ def test_a_label_in_other_case_or_with_spaces_has_a_remedy_of_its_own() -> None:
         with pytest.raises(ValuesError, match="upper and lower case, or in spaces") as e:
             labels.encode(["Never", answer])
         assert answer not in str(e.value) and e.value.positions == (1,)
-    refused(ValuesError, "refused, not guessed", labels.encode, ["CANARY"])
+    refused(ValuesError, "To use these answers, correct them", labels.encode, ["CANARY"])
 
 
 def test_products_beyond_all_floats_are_named() -> None:
@@ -519,5 +519,5 @@ def test_a_domain_can_be_listed_and_indexed_and_is_no_list_of_answers(domain: Do
     assert domain.labels[1] in domain and "xyz" not in domain and None not in domain
     with pytest.raises(IndexError):
         domain[domain.size]
-    with pytest.raises(ArgumentTypeError, match="must be the answers of people, not a domain"):
+    with pytest.raises(ArgumentTypeError, match="must be a list of answers, not a domain"):
         domain.encode(domain)

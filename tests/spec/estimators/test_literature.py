@@ -296,7 +296,7 @@ def test_an_absent_value_that_was_reported_truthfully_is_refused() -> None:
     [
         ({"groups": [["v0", "v1"], ["v1", "v2"]]}, "groups: must name each value only once"),
         ({"groups": [["v0", "v1"]], "absent": ["v1"]}, "absent: must name each value only once"),
-        ({"groups": [["v0", "w"]]}, "groups: must be values of the domain, which has 40; got 'w'"),
+        ({"groups": [["v0", "w"]]}, "groups: must be among the 40 values of the domain; got 'w'"),
         ({"absent": FORTY.labels}, "absent: must leave at least one value"),
     ],
 )

@@ -161,7 +161,7 @@ def test_a_hash_function_that_is_chosen_too_often_is_noticed() -> None:
 def test_each_mechanism_and_each_attribute_is_tested() -> None:
     low, high = RandomizedResponse(SMOKING, 1.0), RandomizedResponse(SMOKING, 2.0)
     real = high.tally(high.randomize(["never", "often"] * 500))
-    with pytest.raises(MismatchError, match="counts that chance does not give"):
+    with pytest.raises(MismatchError, match="counts that cannot be chance"):
         estimate([real, low.tally(low.reports(_codes(3)))])
     pair = RandomizedResponse(Product(a=SMOKING, b=SMOKING), 1.0)
     assert _p_value(pair.tally(pair.reports([0] * 1000))) < IMPOSSIBLE
@@ -171,7 +171,7 @@ def test_groups_are_tested_together() -> None:
     coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     wards = coin.tally(coin.reports([1] * 2000), {"ward": ["north", "south"] * 1000})
     for refused in (estimate, compare_groups):
-        with pytest.raises(MismatchError, match="groups: has counts that chance does not give"):
+        with pytest.raises(MismatchError, match="groups: has counts that cannot be chance"):
             refused(wards)
     assert len(compare_groups(wards.trusted()).rows()) == 2
     assert estimate(wards.trusted()).doubt
@@ -181,7 +181,7 @@ def test_groups_are_tested_together() -> None:
 def test_a_regression_tests_its_reports(kind: str, size: int) -> None:
     mechanism, ages = LIKE_CODES[f"randomised response of {size}"], np.arange(2000)
     codes = mechanism.reports(_codes(size)[:2000])
-    with pytest.raises(MismatchError, match="reports: has counts that chance does not give"):
+    with pytest.raises(MismatchError, match="reports: has counts that cannot be chance"):
         regress(codes, {"age": ages}, kind=kind)  # type: ignore[call-overload]
     result = regress(codes, {"age": ages}, kind=kind, trusted=True)  # type: ignore[call-overload]
     assert result.n == 2000

@@ -360,8 +360,8 @@ def test_weights_without_a_value_are_refused_by_position() -> None:
 def test_what_knows_nothing_of_designs_is_refused() -> None:
     found = estimate(_drinks(), by=(), **ALL)
     for kind in ("bootstrap", "average", "posterior", "anytime:200"):
-        refused(ArgumentError, "people who were drawn one by one", found.interval, kind=kind)
-    refused(ArgumentError, "ranks: needs people who were drawn one", ranks, found)
+        refused(ArgumentError, "a simple random sample", found.interval, kind=kind)
+    refused(ArgumentError, "ranks: needs a simple random sample", ranks, found)
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
     refused(ArgumentTypeError, "needs a tally by|must be", estimate, _drinks().total(), time="sex")
     with pytest.raises(ArgumentError, match="public column of the tally: none"):

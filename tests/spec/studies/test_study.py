@@ -43,7 +43,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         (('values = ["no", "yes"]', "values = []"), "attributes.smokes"),
         (
             ('values = ["no", "yes"]', 'values = ["no", "no"]'),
-            "attributes.smokes: values: no label may be there twice",
+            "attributes.smokes: values: must have each label only once",
         ),
         (('values = ["no", "yes"]', "values = [1.5, 2]"), "attributes.smokes.values"),
         (("integers = [0, 9]", "integers = [9, 0]"), "attributes.age"),
@@ -51,7 +51,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         (("epsilon = 1.0", "epsilon = nan"), "attributes.smokes: epsilon"),
         (("epsilon = 1.0", 'epsilon = "1"'), "attributes.smokes.epsilon"),
         (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),
-        (('values = ["no", "yes"]', 'values = ["1", 1]'), "two labels are the same as text"),
+        (('values = ["no", "yes"]', 'values = ["1", 1]'), "must differ as texts"),
         (
             ("RandomizedResponse", "MatrixMechanism"),
             "attributes.smokes.matrix: is needed by MatrixMechanism",

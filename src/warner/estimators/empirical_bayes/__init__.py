@@ -394,7 +394,7 @@ class EmpiricalBayes(Estimator):
     references = ("kurihara2007", "stein1981")
 
     summary: ClassVar[str] = (
-        "the shares are drawn towards each other, as much as the reports suggest, because noise "
+        "the shares are moved closer to each other, as far as the reports suggest, because noise "
         "makes shares look more different than they are. The table as a whole is then more "
         "accurate; Inversion() leaves each share as it is, without bias (right on average)"
     )
