@@ -19,11 +19,11 @@ from warner.domains.items import SPELLED, UNKNOWN
 EMPTY = "an empty cell"
 _MISSING = ("no answer", EMPTY)
 _POLICIES = (
-    'In the study, missing = "answer" makes nonresponse a protected value of its own, and '
+    'In the study, missing = "answer" makes "no answer" a protected answer of its own, and '
     'missing = "drop" leaves the person out'
 )
-_NUMBERS = "Write a number alone, as in 12, without a unit or a word"
-_WHOLE = "Write it in digits alone, as in 12, without a fraction, a unit or a word"
+_NUMBERS = "Write only the number, such as 12, without a unit or a word"
+_WHOLE = "Write only digits, such as 12, without a fraction, a unit or a word"
 DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
 
 
@@ -204,7 +204,7 @@ class AnswerColumn:
             return column
         # A point in such a column could be between thousands, so it is refused.
         points = pc.match_substring(column, ".").to_numpy(zero_copy_only=False)
-        rule, got = "must have a decimal comma, as other rows of the column do", "a point"
+        rule, got = "must have a decimal comma, like other rows of the column", "a decimal point"
         remedy = "Write all numbers of the column in the same way"
         self._refuse(column, points, rule, got, None, remedy)
         return pc.replace_substring(column, ",", ".")

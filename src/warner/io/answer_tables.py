@@ -26,7 +26,7 @@ _MOST_BYTES = 2**29  # of a file that is read whole, and of all that an Excel fi
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*(["\[{\]0-9-]|null|true|false))')
 _FEATHER = (b"ARROW1", b"FEA1")
 _PRINTED = re.compile(r"\S")
-_AGAIN = "Fetch the file again, or save it again"
+_AGAIN = "Copy the file here again, or save it again"
 
 
 def answer_table(begin: bytes, rest: Any, shown: str, names: Sequence[str]) -> AnswerTable | None:
@@ -61,7 +61,7 @@ def _table(
 
 def _too_large(shown: str) -> FileError:
     rule = f"holds more than {_MOST_BYTES >> 20} MiB"
-    return FileError(shown, rule, None, "Save it as CSV or Parquet, which are read in pieces")
+    return FileError(shown, rule, None, "Save it as CSV or Parquet, which can be read in pieces")
 
 
 def _array(name: str, cells: Any) -> Any:
@@ -72,7 +72,7 @@ def _array(name: str, cells: Any) -> Any:
     texts: list[str | None] = []
     for row, cell in enumerate(cells, 1):
         if isinstance(cell, list | dict):
-            rule, remedy = "must be one value", "Write one column for each question"
+            rule, remedy = "must be a single value", "Write one column for each question"
             raise ValuesError(row, rule, kind(cell), remedy, f"column {name!r}, data row")
         texts.append(_text(cell))
     return pa.array(texts, pa.string())
@@ -118,7 +118,7 @@ def _json(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
         people = _people(people[0], shown) if isinstance(people[0], dict) else people[0]
     for row, person in enumerate(people, 1):
         if not isinstance(person, dict):
-            rule = f"must hold one object for each person, and data row {row:,} is something else"
+            rule = f"must hold one object for each person, but data row {row:,} is something else"
             remedy = 'For example [{"smokes": "never"}, {"smokes": "often"}]'
             raise FileError(shown, rule, None, remedy)
     every = list(dict.fromkeys(name for person in people for name in person))
@@ -141,12 +141,12 @@ def _people(whole: dict[str, Any], shown: str) -> list[dict[str, Any]]:
     """One person, or the people of columns: of lists, or of {row: cell} as pandas writes them."""
     if str(whole.get("format")).startswith("warner-"):
         remedy = "Give the file of answers"
-        raise FileError(shown, "was written by warner, and holds no answers", None, remedy)
+        raise FileError(shown, "was written by warner, but holds no answers", None, remedy)
     if not whole or not all(isinstance(cells, list | dict) for cells in whole.values()):
         return [whole]
     rows = {tuple(c) if isinstance(c, dict) else range(len(c)) for c in whole.values()}
     if len(rows) > 1:
-        raise FileError(shown, "has columns with different rows", None, _AGAIN)
+        raise FileError(shown, "has columns with different numbers or names of rows", None, _AGAIN)
     columns = [list(c.values()) if isinstance(c, dict) else c for c in whole.values()]
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]
 

@@ -110,7 +110,9 @@ class CountsByHand:
             rule = f"has a column {show(unknown[0])}, which is not a public column of the study"
             remedy = meant(unknown[0], [ATTRIBUTE, *public]) or f"Declare it: [public.{unknown[0]}]"
             if unknown[0].lower() == PART:
-                remedy = "If it is a result of warner sql, call the column of counts reports again"
+                remedy = (
+                    'If this is a result of "warner sql", name the column of counts "reports" again'
+                )
             raise FileError(self.path, rule, None, remedy)
         keys = list(dict.fromkeys(line.key for line in self._lines))
         groups = None
@@ -129,14 +131,14 @@ class CountsByHand:
         tables = {}
         for name, mechanism in mechanisms.items():
             if not mechanism.report_words:
-                rule = f"cannot have counts of {name!r}, because its reports are not words"
-                raise FileError(self.path, rule, None, "Give the reports themselves")
+                rule = f"cannot have counts of {name!r}, because its reports are not single words"
+                raise FileError(self.path, rule, None, "Give a file of the reports")
             tables[name] = np.full((size, mechanism.n_reports), -1, dtype=np.int64)
         for line in self._lines:
             name, code = self._read(line, mechanisms)
             if tables[name][number_of[line.key], code] >= 0:
-                remedy = "Add the two counts up"
-                raise FileError(self._where(line), "counts a word again", None, remedy)
+                remedy = "Add the two counts, and write one line"
+                raise FileError(self._where(line), "counts a word a second time", None, remedy)
             tables[name][number_of[line.key], code] = line.people
         if not sum(line.people for line in self._lines):
             raise EmptyError(self.path, "counts nobody")
@@ -163,10 +165,10 @@ class CountsByHand:
         """The attribute and the report of a line."""
         name = line.attribute or next(iter(mechanisms))
         if name not in mechanisms or (not line.attribute and len(mechanisms) > 1):
-            rule = f"the attribute must be one of the study: {', '.join(mechanisms)}"
+            rule = f"must name a question of the study: {', '.join(mechanisms)}"
             near = meant(line.attribute, mechanisms)
             if not line.attribute:
-                rule = f"does not say of which question it is: {', '.join(mechanisms)}"
+                rule = f"does not say which question is counted: {', '.join(mechanisms)}"
                 near = f"Write the name of the question in a column {ATTRIBUTE!r}"
                 raise FileError(self._where(line), rule, None, near)
             raise FileError(self._where(line), rule, show(line.attribute), near)
@@ -178,7 +180,7 @@ class CountsByHand:
         of_study = getattr(mechanism, "text", type(mechanism).__name__)
         if line.design not in ("", of_study):
             rule = f"was counted from a sheet with {line.design}, and not with {of_study}"
-            remedy = "Name the study from which the sheet was printed"
+            remedy = "Give the study from which the sheet was printed"
             raise FileError(self._where(line), rule, None, remedy)
         try:
             return mechanism.report_code(line.word)
@@ -240,7 +242,7 @@ def as_long(
     if are_counts and len(different) == 2 and rest and not totals:
         column = names[next(iter(of_word))]
         rule = f"has a column {show(column)}, but no column {rest[0]!r} or n"
-        remedy = f"Add the column {rest[0]}, or a column n with the number of all people"
+        remedy = f"Add the column {rest[0]}, or a column n with the number of people"
         raise FileError(path, rule, None, remedy)
     if not of_word or (len(of_word) < 2 and (len(different) > 2 or not totals)):
         return None
@@ -259,7 +261,7 @@ def as_long(
             total = _people(where, whole, cells[totals[0]].strip())
             if total < several or (not rest and total > several):
                 rule = f"{' and '.join(counts)} add up to {several:,}, but {whole} is {total:,}"
-                raise FileError(where, rule, None, "Correct the counts, or remove a column")
+                raise FileError(where, rule, None, "Correct the counts, or remove the total")
             counts |= dict.fromkeys(rest, total - several)
         made += [(number, [*key, word, str(count)]) for word, count in counts.items()]
     return [*(names[i] for i in others), VALUE, COUNT], made
@@ -327,7 +329,9 @@ def read_said(
     names, lines = table_cells(path, [*by] if name is None else [*by, name])
     lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
     if not lines:
-        raise EmptyError(path, "holds nobody", None, "Write a line of names, and the counts")
+        raise EmptyError(
+            path, "has no counts", None, "Write a line of column names, and the counts below it"
+        )
     words = [*mechanism.report_words, *mechanism.reads_as]
     counted = as_long(path, names, lines, words_of([mechanism]))
     question: str | None
@@ -343,7 +347,10 @@ def read_said(
         questions = dict.fromkeys(line.attribute for line in hand._lines)
         question = name if name in questions else next(iter(questions)) or None
         if len(questions) > 1 and name not in questions:
-            rule, remedy = "counts more than one question", "Choose one: --design NAME=DESIGN"
+            rule, remedy = (
+                "has counts of several questions",
+                "Choose a question: --design NAME=DESIGN",
+            )
             raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
         rows = [
             (line.number, hand.code_of(line, mechanism), line.people, line.key)
@@ -411,7 +418,7 @@ def _of_people(
             raise FileError(path, rule, None, meant(column, names) or "Look at its first line")
     if name in by:
         rule = f"column {show(name)} holds what people said, and cannot be a public column too"
-        raise FileError(path, rule, None, "Name a column that is no secret")
+        raise FileError(path, rule, None, "Name a column that is not secret")
     codes: dict[str, list[int | None]] = {}
     for i, column in enumerate(names):
         if column not in by and name in (None, column):
@@ -426,11 +433,11 @@ def _of_people(
     if name is None and len(likely) != 1:
         rule = f"must have one column with what people said, {listed}"
         remedy = (
-            "Or give counts: one column for each of these words, or the columns value and count. "
+            'Or give counts: a column for each of these words, or the columns "value" and "count". '
             "The first line must have the names of the columns"
         )
         if likely:
-            remedy = f"Choose one: --design {likely[0]}=DESIGN"
+            remedy = f"Choose a column: --design {likely[0]}=DESIGN"
         raise FileError(path, rule, ", ".join(map(show, likely)) or None, remedy)
     question = likely[0] if name is None else name
     public, column_of = [names.index(column) for column in by], names.index(question)
@@ -479,7 +486,9 @@ def read_said_in_groups(
     names, lines = table_cells(path, [group] if name is None else [group, name])
     lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
     if not lines:
-        raise EmptyError(path, "holds nobody", None, "Write a line of names, and the counts")
+        raise EmptyError(
+            path, "has no counts", None, "Write a line of column names, and the counts below it"
+        )
     for column in (group, *([] if name is None else [name])):
         if column not in names:
             remedy = meant(column, names) or f"Its columns: {', '.join(names)}"
@@ -500,14 +509,19 @@ def read_said_in_groups(
     else:
         hand = CountsByHand(path, *counted)
         if hand.by != (group,):
-            rule = f"must have only the columns {group}, value and count, or {group} and each word"
-            remedy = "Remove the other columns, and add up the people of their rows"
+            rule = (
+                f"must have only the columns {group}, value and count, or {group} and one for each "
+                "word"
+            )
+            remedy = "Remove the other columns, and add up rows that are then alike"
             raise FileError(path, rule, f"also {', '.join(hand.by)}", remedy)
         rows = [(line.number, line.word, line.people, line.key[0]) for line in hand._lines]
     number_of = {look(entry): i for i, entry in enumerate(entries)}
     groups = [number_of.get(look(key.removesuffix(".0"))) for *_, key in rows]
     if None in groups:
-        rule = f"must have {' or '.join(map(show, entries))}, for the first and the second group"
+        rule = (
+            f"must have {' or '.join(map(show, entries))}, to name the first and the second group"
+        )
         others = len({key for (*_, key), i in zip(rows, groups, strict=True) if i is None})
         got = "1 other entry" if others == 1 else f"{others:,} other entries"
         remedy = f"Say which group is which: --group {group}=FIRST,SECOND"
@@ -522,10 +536,12 @@ def read_said_in_groups(
         elif people:
             rule = f"the word must be {' or '.join(map(show, words[i]))}"
             rule += f" in group {show(entries[i])}"
-            raise FileError(f"{path}: line {number}", rule, None, "Correct it, or leave it out")
+            raise FileError(
+                f"{path}: line {number}", rule, None, "Correct the word, or delete the line"
+            )
         if counted is not None and (key, code) in stated:
-            remedy = "Add the two counts up"
-            raise FileError(f"{path}: line {number}", "counts a word again", None, remedy)
+            remedy = "Add the two counts, and write one line"
+            raise FileError(f"{path}: line {number}", "counts a word a second time", None, remedy)
         stated.add((key, code))
     if counted is not None:
         for entry, of_group in zip(entries, counts, strict=True):
@@ -548,17 +564,17 @@ def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) ->
         card = [*mechanism.report_words, *mechanism.reads_as]
         near = {nearest(text, card) for text in written}
         if len(near) == 1 and None not in near and len(written) == len(others):
-            return f"Is {near.pop()!r} meant? Correct it, or leave these people out"
+            return f"Is {near.pop()!r} meant? Correct the words, or leave these people out"
         return "Leave these people out"
     different, words = len(set(written)), mechanism.report_words
-    what, codes_instead = "one other value", "it is a code, write its word instead"
+    what, codes_instead = "one other value", "it is a code, write a word instead"
     if different > 1:
         what = f"{different:,} other values"
-        codes_instead = "they are codes, write their words instead"
+        codes_instead = "they are codes, write words instead"
     remedy = f"These rows have {what}: if {codes_instead}, {' or '.join(words)}"
     if not words[0].isdecimal():
         codes = [f"{code} as {word}" for code, word in enumerate(words)]
-        remedy += f". The only codes that are read are {', '.join(codes[:-1])} and {codes[-1]}"
+        remedy += f". Only these codes are understood: {', '.join(codes[:-1])} and {codes[-1]}"
     return remedy
 
 
@@ -574,8 +590,8 @@ def doubtful_groups(tally: Tally) -> list[str]:
             )
             who = "1 person has" if people == 1 else f"{people:,} people have"
             sentences.append(
-                f"{name}: {who} no entry here, and form a group without a name. Write 'unknown' "
-                "there, or leave the row out."
+                f"{name}: {who} no entry in this column, and form a group without a name. Write "
+                "'unknown' there, or leave the row out."
             )
         sentences += written_alike(name, texts)
     single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]
@@ -583,7 +599,7 @@ def doubtful_groups(tally: Tally) -> list[str]:
         listed = ", ".join(show(" ".join(map(str, key))) for key in single[:_MOST_NAMED])
         listed += ", ..." * (len(single) > _MOST_NAMED)
         sentences.append(
-            f"Groups of a single person: {listed}. One report says next to nothing about a share."
+            f"Groups of only one person: {listed}. One report says almost nothing about a share."
         )
     return sentences
 
@@ -638,7 +654,7 @@ def _refuse_gaps(
         rule = f"has {'no count' if not lines_of[i, code] else 'several counts'} of {word!r}"
         if groups is not None:
             rule += f" where {_in_words(public, groups.keys[i])}"
-        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add these counts up"
+        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add these counts"
         raise FileError(path, rule, None, remedy)
 
 
@@ -650,5 +666,5 @@ def _refuse_totals(
     for key, counts in zip(keys, table, strict=len(keys) > 0):
         is_sum = len(keys) > 2 and bool((2 * counts == table.sum(axis=0)).all())
         if is_sum or not _TOTALS.isdisjoint(look(str(value)) for value in key):
-            rule = f"the rows where {_in_words(public, key)} add up other rows"
+            rule = f"the rows where {_in_words(public, key)} are totals of other rows"
             raise FileError(path, rule, None, "Delete them: their people would count twice")

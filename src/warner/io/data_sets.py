@@ -105,7 +105,7 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
     if left_out is not None:
         left_out += [file.path for file in every if ending(file.path) not in suffixes]
     if not files:
-        rule = f"has no files that end in {', '.join(suffixes)}"
+        rule = f"has no files whose names end in {', '.join(suffixes)}"
         raise FileError(redacted_address(path), rule, None, "Check the path")
     return files
 
@@ -195,7 +195,7 @@ _STATES = (
 )
 """What tells a changed file, by the names in fsspec's file systems; the best first."""
 _REMEDY = (
-    "Check the address. To read it, install the fsspec package for it (for s3://: pip install "
+    "Check the address. To read it, install its fsspec package (for s3://: pip install "
     "s3fs), or DuckDB's extension (INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
 )
 
@@ -241,7 +241,7 @@ def _reached(address: str, rule: str, ours: bool = False) -> Iterator[None]:
         if ours and type(error).__module__ == "builtins" and not isinstance(error, OSError):
             raise
         kind = type(error).__name__
-    remedy = "Check the address, and the credentials that are stored for it"
+    remedy = "Check the address, and the credentials stored for it"
     raise FileError(redacted_address(address), rule, kind, remedy)
 
 
@@ -351,7 +351,7 @@ def local_name(path: str) -> Iterator[str]:
             with read_by(system), _reached(path, "cannot be read", ours=True):
                 yield path
             if state_of(path) != before:
-                rule, remedy = "was changed while it was counted", "Count it again"
+                rule, remedy = "was changed while it was counted", "Run the command again"
                 raise FileError(path, rule, None, remedy)
 
 
@@ -359,7 +359,7 @@ def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
     if ending(address) == ParquetFormat.suffix and all(ParquetFormat().read_ends(address)):
         rule = "is a report file of warner, which DuckDB cannot fetch whole"
-        remedy = "Install the fsspec package for such an address (for s3://: pip install s3fs)"
+        remedy = "Install the fsspec package for this kind of address (for s3://: pip install s3fs)"
         raise FileError(address, rule, None, remedy)
 
 

@@ -218,13 +218,13 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     spelt = [name for name in missing if name.strip().casefold() in alike]
     remedy = f"Needed: {', '.join(names)}"
     if spelt:
-        remedy += f". The file has {', '.join(spelt)} with other capital letters, or with spaces"
+        remedy += f". The file has {', '.join(spelt)}, which differs in capital letters or spaces"
     elif marks:
         remedy += f'. If each item has its own column, write split = "{marks[0]}" in the study'
     elif len(missing) == len(names):
         remedy += (
-            ". Write these names in the first line; each question has a column, and each person a "
-            "row. A CSV file without names is read with --bare"
+            ". Write these names in the first line. Each question has a column, and each person "
+            "has a row. To read a CSV file without names, add --bare"
         )
     listed = ", ".join(map(repr, missing))
     rule = f"has no column {listed}" if len(missing) == 1 else f"has no columns {listed}"
@@ -233,7 +233,7 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
 
 def refuse_reports(path: str) -> None:
     """Refuse reports where answers are expected: they would be randomised twice."""
-    rule, remedy = "holds reports, which are randomised already", "Give the file of answers"
+    rule, remedy = "holds reports, which are already randomised", "Give the file of answers"
     raise FileError(path, rule, None, remedy)
 
 

@@ -90,10 +90,10 @@ def require_content(path: str, suffix: str) -> None:
         if begin.startswith(first):
             raise FileError(path, f"is compressed by {how}", None, "Unpack it")
     if suffix == CsvFormat.suffix and is_parquet:
-        rule = f"is Parquet, though its name ends in {suffix}"
+        rule = f"is a Parquet file, but its name ends in {suffix}"
         raise FileError(path, rule, None, rename)
     if suffix == ParquetFormat.suffix and not is_parquet and _TEXT.fullmatch(begin):
-        rule = f"is text such as CSV, though its name ends in {suffix}"
+        rule = f"is text such as CSV, but its name ends in {suffix}"
         raise FileError(path, rule, None, rename)
 
 
@@ -113,7 +113,7 @@ def refuse_ragged(path: str) -> None:
             return
     if wrong is not None and width > 1:
         fields = "1 field" if wrong[1] == 1 else f"{wrong[1]} fields"
-        rule = f"row {wrong[0]:,} has {fields}, and the first line has {width}"
+        rule = f"row {wrong[0]:,} has {fields}, but the first line has {width}"
         raise FileError(path, rule, None, "Is the file cut off, or damaged?")
 
 
@@ -321,9 +321,9 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     except duckdb.Error:
         pass
     file.refuse_damage()
-    rule, remedy = "cannot be read as a table of reports", "Is it whole? Fetch it again"
+    rule, remedy = "cannot be read as a table of reports", "Is the file complete? Copy it again"
     if file.is_text:
-        remedy = "Is it CSV in UTF-8, with the names of the columns in the first line?"
+        remedy = "Is this file CSV in UTF-8, with the names of the columns in the first line?"
     raise FileError(redacted_address(file.path), rule, None, remedy)
 
 
@@ -342,7 +342,7 @@ def tally_foreign(
     # beginnings of texts, which are read into memory: 10 to 100 bytes for each person.
     given, stated_by = dict(columns or {}), dict(values or {})
     if unknown := [name for name in given if name not in mechanisms]:
-        rule = f"must be for an attribute of the study: {', '.join(mechanisms)}"
+        rule = f"must be for a question of the study: {', '.join(mechanisms)}"
         raise ArgumentError("column", rule, show(unknown[0]))
     texts = columns_of_texts(file, mechanisms, given) if starts else {}
     numbers = {name: m for name, m in mechanisms.items() if name not in texts}
@@ -554,7 +554,7 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
         except ReportError:
             folder = None
         if folder is None:
-            rule = f"folder {name}={text}: {text} is not among the values that the study declares"
+            rule = f"folder {name}={text}: the study does not declare the value {text}"
             raise ReportError(file.path, f"{rule} for {name}")
         if name in file.names and (rows := _rows_elsewhere(file, name, domain, folder)):
             many = "1 row" if rows == 1 else f"{rows:,} rows"
@@ -567,7 +567,9 @@ def _no_public(path: str, name: str) -> str:
     """The message of a file without a public column, whose folder may say that it is missing."""
     if f"{name}={_NO_VALUE}" in Path(path).parts:
         remedy = f"Move it to a folder with a value, or count without {name}"
-        return message(path, f"its folder says that {name} is missing (NULL)", None, remedy)
+        return message(
+            path, f"is in a folder for people whose {name} is missing (NULL)", None, remedy
+        )
     remedy = f"Add the column, or put the file into a folder {name}=VALUE"
     return message(path, f"has no public column {show(name)}", None, remedy)
 
@@ -601,9 +603,9 @@ def _located(
         texts = dict(zip(names, entries or (), strict=False))
         if column := no_number(texts):
             if texts[column] in labels:
-                rule = f"row {row + 1:,} of {column} holds an answer instead of a report"
+                rule = f"row {row + 1:,} of column {column} has an answer instead of a report"
                 return message(file.path, rule, None, RANDOMISE_FIRST)
-            rule = f"row {row + 1:,} of {column} holds no whole number"
+            rule = f"row {row + 1:,} of column {column} has no whole number"
             return message(file.path, rule, None, "Is the file damaged?")
     return f"{file.path}: {text} The first such row is row {row + 1:,}."
 

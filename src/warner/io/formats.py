@@ -143,8 +143,8 @@ def is_report_file(path: str) -> bool:
 
 
 _NO_REPORTS = {
-    ".toml": "Give a study with --study. Run: warner tally reports.parquet --study study.toml",
-    ".json": f"To add tallies up, use 'warner merge'. {RANDOMISE_FIRST}",
+    ".toml": "Give a study with --study, as in: warner tally reports.parquet --study study.toml",
+    ".json": f"To add up tallies, use 'warner merge'. {RANDOMISE_FIRST}",
 }
 
 

@@ -37,7 +37,7 @@ ROWS = 2**20  # rows per batch
 _BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
 _MOST_ROWS = 2**22  # different whole reports that may leave a library that gives no batches
 _ELSEWHERE = (
-    "On Spark use warner.spark.tally. Elsewhere write Parquet files and count them with "
+    "On Spark, use warner.spark.tally. Otherwise, write Parquet files and count them with "
     "'warner tally'"
 )
 _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
@@ -190,7 +190,7 @@ def records_in(
     wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
     if wrong.size:
         got = f"{sizes[wrong[0]]} bytes in row {wrong[0]}"
-        raise ReportError(name, rule, got, "Were the reports made by this mechanism?")
+        raise ReportError(name, rule, got, "Did this mechanism make the reports?")
     records = np.concatenate([_bytes_of(chunk) for chunk in chunks]).reshape(-1, width)
     columns = columns_of(schema, records)
     schema.check(columns)
@@ -227,7 +227,7 @@ def report_columns(
     if isinstance(column, Mapping):
         unknown = [name for name in column if name not in named]
         if unknown:
-            rule = f"must have the columns of the reports, {few(parts)}, as its keys"
+            rule = f"must be a dict whose keys are the columns of the reports: {few(parts)}"
             raise ArgumentError("column", rule, few(unknown))
         named |= column
     elif column is not None:
@@ -244,7 +244,9 @@ def report_columns(
         rule = f"must have the {'columns' if several else 'column'} {listed}"
         there = few(names) if not may_hold_answers else f"the {len(names)} in its first line"
         got = f"no {few(missing)} among {there}" if names else "no columns"
-        cure = "Say which column holds " + ("each of them" if several else "the reports")
+        cure = (
+            "Say which column holds " + ("each part" if several else "the reports") + ": column=..."
+        )
         raise ReportError("data", rule, got, remedy or cure)
     _refuse_more(named, names)
     return named
@@ -272,7 +274,7 @@ def _guessed(parts: Sequence[str], names: Sequence[str]) -> dict[str, str] | Non
     starts = [name.removesuffix(ending) for name in names if name.endswith(ending)]
     fits = [start for start in starts if all(f"{start}_{name}" in names for name in parts)]
     if len(fits) > 1:
-        rule = "must be given when a frame has reports of several attributes"
+        rule = "must be given, because the frame has reports of several questions (attributes)"
         raise ArgumentError("column", rule, None, f"Pass one of {few(fits)}")
     if fits:
         return {name: f"{fits[0]}_{name}" for name in parts}
@@ -420,7 +422,7 @@ class GroupedFrame:
         different = rows.group_by(names).agg(nw.len().alias("seen"))
         rows = (different if most is None else different.head(most + 1)).collect()
         if most is not None and len(rows) > most:
-            rule = f"has more than {most:,} different reports, and its library cannot read parts"
+            rule = f"has more than {most:,} different reports, and its library cannot read in parts"
             raise ReportError("frame", rule, None, _ELSEWHERE)
         repeats = _integers(rows["seen"])
         arrays = {}
@@ -505,7 +507,7 @@ def _undeclared(name: str, values: list[Any]) -> ReportError:
     rule = "must have a declared value in every row: a text, an integer, a boolean or a date"
     kinds = {f"{kind(value)} that is not declared" for value in values if value is not None}
     got = " and ".join([*sorted(kinds), *["no value"] * (None in values)])
-    remedy = "Correct these rows, or declare their values"
+    remedy = "Correct these rows, or declare their values in the study"
     if not kinds:
         remedy = "Give these rows a value, or leave them out"
     return ReportError(f"data: public column {name!r}", rule, got, remedy)
@@ -585,7 +587,7 @@ class FrameSource:
         for name, where in self._columns.items():
             columns[name], many = where.read(rows, rows_before if self._names_rows else None)
             if first is not None and not np.array_equal(first, many):
-                rule = "each row must have equally many reports of every attribute"
+                rule = "must have, in each row, equally many reports of every question (attribute)"
                 raise ReportError("reports", rule)
             first = many
         if not by or first is None:

@@ -329,7 +329,7 @@ def _query(path: str, sql: str) -> list[Any]:
                 return database.execute(sql).fetchall()
         except duckdb.Error:
             pass
-    rule = "is not readable as Parquet, or is truncated"
+    rule = "is not readable as Parquet, or is cut off"
     raise FileError(path, rule, None, "Fetch the file again")
 
 

@@ -125,7 +125,7 @@ def _column(name: str) -> str:
 def _nobody(path: str | BinaryIO) -> EmptyError:
     """The error of a file in which everybody is left out."""
     remedy = 'To keep people who did not answer, write missing = "answer" in the study'
-    return EmptyError(shown_as(path), "holds nobody who answered", None, remedy)
+    return EmptyError(shown_as(path), "has no person who answered", None, remedy)
 
 
 class _GroupNames(Categorical):
@@ -135,7 +135,7 @@ class _GroupNames(Categorical):
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(names)
-        self.remedy = f"name each person's group as the study does: {', '.join(names)}"
+        self.remedy = f"name the group of each person as in the study: {', '.join(names)}"
 
 
 def read_groups(
@@ -189,7 +189,7 @@ def require_group(path: str, column: str, group: str) -> None:
                 rule = f"must name the group {group!r}, as --group does"
                 remedy = "Leave out --group, or keep only the people of that group"
                 where = f"column {column!r}, data row"
-                raise ValuesError(row + other + 1, rule, "another text", remedy, where)
+                raise ValuesError(row + other + 1, rule, "another name", remedy, where)
             row += batch.num_rows
 
 
@@ -226,7 +226,7 @@ def _parts(
             start += piece.num_rows
             row += piece.num_rows
     if row == 0:
-        raise EmptyError(shown, "holds no answers", None, "Pass at least one row")
+        raise EmptyError(shown, "holds no answers", None, "Give a file with at least one row")
 
 
 def _taken(held: dict[str, list[np.ndarray]], size: int) -> dict[str, np.ndarray]:
@@ -312,7 +312,7 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
             reason = "no such file"  # Arrow says it in other words
         return FileError(shown, "cannot be opened", reason, "Check the path")
     if "Empty CSV" in str(error):
-        return EmptyError(shown, "is empty", None, "Pass at least one row")
+        return EmptyError(shown, "is empty", None, "Give a file with at least one row")
     if ragged := _RAGGED.search(str(error)):
         row, width, cells = map(int, ragged.groups())
         counted = "1 cell" if cells == 1 else f"{cells} cells"
@@ -489,13 +489,13 @@ def contents_of(
             else:
                 labels[name].update(_distinct(column, name))
                 if len(labels[name]) > most_labels:
-                    rule = f"has more than {most_labels} different values, so it may be free text"
-                    remedy = "List its values with --values"
+                    rule = f"has more than {most_labels} different values, and may be free text"
+                    remedy = "To state its values, add --values"
                     raise ArgumentError(f"column {name!r}", rule, None, remedy)
     for name in columns:
         if any(isinstance(label, str) and unreadable(label) for label in labels[name]):
-            rule = "has values with characters that no screen shows"
-            raise ArgumentError(f"column {name!r}", rule, None, "List its values with --values")
+            rule = "has values with characters that a screen cannot show"
+            raise ArgumentError(f"column {name!r}", rule, None, "To state its values, add --values")
         ends = limits[name]
         # Numbers of Parquet's decimal type are written as floats.
         low, high = (_number(min(ends)), _number(max(ends))) if ends else (None, None)
@@ -529,7 +529,7 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
     for name in columns:
         column = np.array(parts[name])
         if (lacking := (column == "") & ~blank).any():
-            rule, remedy = "must have an entry in every row", "Leave these people out"
+            rule, remedy = "must have an entry in every row", "Leave out people without one"
             raise ArgumentError(f"column {name!r}", rule, _rows_of("no entry", lacking), remedy)
         made[name] = column[~blank]
         if name not in texts:
@@ -540,7 +540,7 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
                 # As labels, each number would be a group of its own.
                 rule, where = "must have a number in every row, as in most", np.zeros_like(blank)
                 where[~blank] = [number is None for number in numbers]
-                remedy = "Write numbers like 42.5, and leave the other people out"
+                remedy = "Write numbers like 42.5, and leave out the people without a number"
                 raise ArgumentError(f"column {name!r}", rule, _rows_of("text", where), remedy)
     return made
 
@@ -704,7 +704,7 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
     elif not pa.types.is_boolean(present.type):
         present = _as_texts(present)
     if present is None:
-        rule, remedy = "has values that are not text", "List its values with --values"
+        rule, remedy = "has values that are not text", "To state its values, add --values"
         raise ArgumentError(f"column {name!r}", rule, None, remedy)
     labels: list[str | bool] = present.unique().to_pylist()
     return labels

@@ -280,7 +280,7 @@ class ReportFile:
 
     def wrong_number(self) -> FileError:
         """Make the error for a file whose number of reports is not the number in its end."""
-        rule = f"must hold {self.n} reports of every attribute"
+        rule = f"must have {self.n} reports of every question (attribute)"
         return FileError(self.path, rule, None, "Fetch the file again")
 
 
@@ -288,7 +288,7 @@ def _checked(column: Any, name: str, size: int) -> np.ndarray:
     """An Arrow column as an array; refused unless it holds 0..size-1 in the smallest type."""
 
     if column.null_count:
-        raise ReportError("reports", f"{name} has rows without a report")
+        raise ReportError("reports", f"{name!r} has rows without a report")
     # Arrow imports pandas, where it is installed, to make an array: DLPack does without.
     is_whole = pa.types.is_integer(column.type)
     array: np.ndarray = (
@@ -318,7 +318,7 @@ def open_reports(path: str) -> ReportFile:
     form = report_format(path)
     first, last = form.read_ends(path)
     head = _parsed(path, first, "has a header that was altered")
-    end = _parsed(path, last, "its end is incomplete: it is cut off, or was altered")
+    end = _parsed(path, last, "has an incomplete end: the file is cut off, or was altered")
     if (
         not isinstance(head, dict)
         or head.get("format") != "warner-reports"
@@ -327,7 +327,9 @@ def open_reports(path: str) -> ReportFile:
         with contextlib.suppress(OSError), open(path, "rb") as file:
             if b"warner-reports" in file.read(200):
                 rule = "holds reports of warner, but another program has saved it since"
-                remedy = "Use the file that warner wrote: only that one shows if it is complete"
+                remedy = (
+                    "Use the file that warner wrote: only that file shows whether it is complete"
+                )
                 raise FileError(path, rule, None, remedy)
         other = "To count reports that another program made, use 'warner tally --study'"
         remedy = f"{RANDOMISE_FIRST}. {other}"
@@ -336,8 +338,8 @@ def open_reports(path: str) -> ReportFile:
         rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))
         raise FileError(path, rule, got, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
-        rule = "has no end: it is cut off, or was saved by another program"
-        remedy = "Fetch it again. To count what another program wrote, use 'warner tally --study'"
+        rule = "has no end: the file is cut off, or was saved by another program"
+        remedy = "Copy it again. To count a file of another program, use 'warner tally --study'"
         raise FileError(path, rule, None, remedy)
     if not form.is_intact(path, end):
         rule = "was altered, or saved by another program: its checksum does not match"
@@ -348,17 +350,17 @@ def open_reports(path: str) -> ReportFile:
             raise FileError(path, rule, show(attribute), "Was the file written by warner?")
     group = head.get("group")
     if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
-        rule = "the name of its group cannot be part of a file name"
+        rule = "has a group whose name cannot be part of a file name"
         raise FileError(path, rule, show(group), "Fetch the file again")
     most = head.get("reports_per_person", 1)
     if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
-        rule = f"may have at most {MOST_PER_PERSON} reports of one person"
+        rule = f"can have at most {MOST_PER_PERSON} reports of one person"
         raise FileError(path, rule, show(most), "Was the file written by warner?")
     blocks = head.get("blocks")
     if blocks is not None and not (
         form.holds_blocks and type(blocks) is int and 1 <= blocks <= _MOST_PER_BLOCK
     ):
-        rule = f"one row may stand for at most {_MOST_PER_BLOCK:,} reports"
+        rule = f"can have at most {_MOST_PER_BLOCK:,} reports in one row"
         raise FileError(path, rule, show(blocks), "Was the file written by warner?")
     titles = head.get("titles", {})
     if not isinstance(titles, dict) or not all(isinstance(t, str) for t in titles.values()):
@@ -500,7 +502,7 @@ def tally_file(
         _require_affordable(file)
     if ways is not None and keep_reports:
         rule = "cannot be used with tables of several attributes"
-        remedy = "Leave out keep_reports, or leave out ways (--ways)"
+        remedy = "Leave out keep_reports, or leave out the argument ways (--ways)"
         raise ArgumentError("keep_reports", rule, None, remedy)
     mechanisms = together(file.mechanisms, ways)
     options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports, "progress": progress}
@@ -578,7 +580,7 @@ def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
     for name in by:
         if name not in file.public:
             declared = ", ".join(file.public) or "none"
-            rule = f"must be public columns of {file.path}, which has {declared}"
+            rule = f"must be public columns of {file.path}: {declared}"
             remedy = "Declare them in the study before the answers are randomised"
             raise ArgumentError("by", rule, show(name), meant(name, file.public) or remedy)
     return {name: file.public[name] for name in by}

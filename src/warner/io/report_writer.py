@@ -125,7 +125,7 @@ class ReportWriter:
         for name in self._public:
             if name.casefold() in {taken.casefold() for taken in (*self._mechanisms, *names)}:
                 rule = "must not have the name of an attribute, or of a column of its reports"
-                raise ArgumentError(f"public column {name!r}", rule, None, "Rename it")
+                raise ArgumentError(f"public column {name!r}", rule, None, "Rename the column")
         names += self._public
         if len({name.casefold() for name in names}) < len(names):
             rule = "must have names that differ in more than upper and lower case"
@@ -156,7 +156,7 @@ class ReportWriter:
         """Refuse blocks where a file cannot hold them."""
         if not self._format.holds_blocks:
             rule = f"cannot be stored in this kind of file ({self._format.name})"
-            raise ArgumentError("blocks", rule, path, "Write Parquet")
+            raise ArgumentError("blocks", rule, path, "Write a Parquet file")
         if self._public:
             rule = "cannot be used with public columns: a block holds the reports of many people"
             remedy = "Leave out the blocks or the public columns"
@@ -188,7 +188,7 @@ class ReportWriter:
             reports.keys() != self._mechanisms.keys()
             or len({len(r) for r in reports.values()}) != 1
         ):
-            rule = f"must be given, equally many, for each of {', '.join(self._mechanisms)}"
+            rule = f"must be given for each of {', '.join(self._mechanisms)}, and be equally many"
             raise MismatchError("reports", rule)
         index_of(reports)  # refuses reports in different orders
         parts = self._public_bytes(public or {}, len(next(iter(reports.values()))))
@@ -224,14 +224,14 @@ class ReportWriter:
     def _require_whole(self) -> None:
         """Refuse to go on after a batch that Ctrl-C or an error stopped halfway."""
         if self._is_partial:
-            rule = "was interrupted in a batch, so its file would be incomplete"
+            rule = "was interrupted while writing, so its file would be incomplete"
             raise ReportError("writer", rule, None, "Write all reports with a new writer")
 
     def _mark(self, simulated: bool) -> None:
         """Note whether reports are simulated; refuse real ones among them in an unmarked file."""
         if self._simulated not in (None, simulated) and not self._marked:
             remedy = "Write two files, or pass simulation=True to mark all as simulated"
-            rule = "in one file must be all real or all simulated"
+            rule = "in one file must be either all real or all simulated"
             raise MismatchError("reports", rule, None, remedy)
         self._simulated = simulated or bool(self._simulated)
 

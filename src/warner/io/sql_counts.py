@@ -58,7 +58,7 @@ _BEGIN = 2**10
 _EXCEL = b"PK\x03\x04"
 _OTHERS = {
     b"\x1f\x8b": ("is compressed by gzip", "Unpack it with gunzip"),
-    b"PAR1": ("is a Parquet file, and no result of a statement as CSV", _AS_CSV),
+    b"PAR1": ("is a Parquet file, not the result of a statement as CSV", _AS_CSV),
 }
 # How many rows there are, as psql, snowsql and spark-sql say it behind the last one.
 _SUMMARY = re.compile(
@@ -96,7 +96,9 @@ class CountsTable:
         for row in rows:
             same = row[1:4] + row[5:]
             if same in seen:
-                raise self._wrong(row, "repeats a count", "Export the result once")
+                raise self._wrong(
+                    row, "repeats an earlier count", "Export the result again, only once"
+                )
             seen.add(same)
             self._rows.setdefault((row.attribute, row.part), []).append(row)
 
@@ -111,7 +113,7 @@ class CountsTable:
         """
         marks = {name: rows[0] for (a, name), rows in self._rows.items() if _is_mark(a, name)}
         if not marks:
-            rule = "does not name its study"
+            rule = "does not say of which study it is"
             remedy = f"{_WHOLE_RESULT}. Use a statement that this version of 'warner sql' prints"
             raise FileError(self.path, rule, None, remedy)
         expected = {mark_of(study, simulated): simulated for simulated in (False, True)}
@@ -150,7 +152,7 @@ class CountsTable:
         spelt = {name.casefold(): name for name in public}
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
             rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
-            raise ArgumentError(self.path, rule, None, "Declare it in the study: [public.NAME]")
+            raise ArgumentError(self.path, rule, None, "Declare it in the study, as [public.NAME]")
         counted = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
         counted |= {(a, check_of(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
         for (attribute, name), rows in self._rows.items():
@@ -269,7 +271,7 @@ class CountsTable:
             some, all_rows = int(counted.sum()), int(sizes.sum())
             rule = f"counts {some:,} reports, but the table has {all_rows:,} rows"
             if some == all_rows:
-                rule = f"counts {some:,} reports, but not as many in each group as there are rows"
+                rule = f"counts {some:,} reports, but in some groups more or fewer than the rows"
             where = f"{self.path}: {attribute}: {name}"
             raise FileError(where, rule, None, _WHOLE_RESULT)
 
@@ -432,7 +434,7 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
         rule = f"must have the columns {', '.join(COLUMNS)}, and {BY}NAME for public columns"
         remedy = (
             "Export the result of the statement that 'warner sql' prints, with the names of its "
-            "columns. Counts by hand need the columns attribute, value, count"
+            "columns. Counts that were made by hand need the columns attribute, value and count"
         )
         raise FileError(path, rule, None, remedy)
     by = tuple(names[i][len(BY) :] for i in others)
@@ -442,7 +444,7 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
 def _row(path: str, line: int, cells: list[str], places: list[int], names: list[str]) -> _Row:
     """A row of the table from the cells of a line."""
     if [cell.strip() for cell in cells] == names:
-        rule, remedy = "repeats the names of the columns", "Give each result as a file of its own"
+        rule, remedy = "repeats the names of the columns", "Give each result as a separate file"
         raise FileError(f"{path}: line {line}", rule, None, remedy)
     if len(cells) <= max(places):
         raise FileError(f"{path}: line {line}", "has too few cells", None, _AS_CSV)

@@ -105,10 +105,13 @@ def test_folders_name_the_values_of_public_columns(lake: Path) -> None:
     assert found == slow
     shutil.move("lake/ward=north", "lake/ward=__HIVE_DEFAULT_PARTITION__")
     said = _tally("lake", "--by", "ward", ok=False).stderr
-    assert "its folder says that ward is missing (NULL). Move it to a folder with a value" in said
+    assert (
+        "is in a folder for people whose ward is missing (NULL). Move it to a folder with a value"
+        in said
+    )
     shutil.move("lake/ward=__HIVE_DEFAULT_PARTITION__", "lake/ward=west")
     said = _tally("lake", "--by", "ward", ok=False).stderr
-    assert "folder ward=west: west is not among the values that the study declares for ward" in said
+    assert "folder ward=west: the study does not declare the value west for ward" in said
 
 
 @pytest.mark.parametrize("name", ["setting_report=1", "SETTING_REPORT=1", "long_bits_0=255"])
@@ -217,7 +220,7 @@ def test_a_truncated_file_among_many_is_named(lake: Path) -> None:
         if i != 4:
             pq.write_table(table, path)
     done = _tally("lake", "--checkpoint", "c.jsonl", ok=False)
-    assert "lake/one-04.parquet: is not readable as Parquet, or is truncated" in done.stderr
+    assert "lake/one-04.parquet: is not readable as Parquet, or is cut off" in done.stderr
     assert not Path("t.json").exists() and len(Path("c.jsonl").read_bytes().splitlines()) == 5
     Path("lake/one-04.parquet").write_bytes(whole)
     _tally("lake", "--checkpoint", "c.jsonl")

@@ -220,9 +220,9 @@ def test_answers_in_place_of_reports_are_to_be_randomised_first(
 def test_labels_in_a_column_of_reports_are_answers(folder: Path) -> None:
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\na,1,1,1\n")
     count = ("tally", "x.csv", "--study", "study.toml", "--column", "setting=said", "-o", "t.json")
-    assert "row 1 of said holds an answer instead of a report" in run(*count, ok=False).stderr
+    assert "row 1 of column said has an answer instead of a report" in run(*count, ok=False).stderr
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\nz,1,1,1\n")
-    assert "row 1 of said holds no whole number" in run(*count, ok=False).stderr
+    assert "row 1 of column said has no whole number" in run(*count, ok=False).stderr
 
 
 def test_ten_files_have_one_note(folder: Path) -> None:

@@ -331,7 +331,7 @@ def test_a_report_file_names_no_group_that_no_file_can_be_named_after(
     # A file that another program made, with a checksum that is right.
     monkeypatch.setattr("warner.io.report_writer.can_name_a_file", lambda name: True)
     write_reports({"s": coin.randomize(["no"])}, "r.csv", group=name)
-    with pytest.raises(FileError, match="name of its group cannot be part of a file name"):
+    with pytest.raises(FileError, match="has a group whose name cannot be part of a file name"):
         open_reports("r.csv")
 
 

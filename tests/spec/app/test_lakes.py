@@ -320,7 +320,7 @@ def test_another_encoding_is_told_what_to_do(lake_of_lakes_of_engines: Path, enc
     text = "name,smokes_report,drug_bits_0\nÄ,1,32\n"
     Path("export.csv").write_bytes(text.encode(encoding))
     said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
-    assert "Is it CSV in UTF-8, with the names of the columns in the first line?" in said
+    assert "Is this file CSV in UTF-8, with the names of the columns in the first line?" in said
 
 
 def test_counts_may_be_a_pattern(lake_of_lakes_of_engines: Path) -> None:
@@ -341,4 +341,4 @@ def test_counts_may_be_a_pattern(lake_of_lakes_of_engines: Path) -> None:
     text = Path(files[0]).read_text().replace("reports", "count", 1)
     Path(files[0]).write_text(text)
     said = run("tally", "--counts", files[0], *counted, "-o", "c.json", ok=False).stderr
-    assert "call the column of counts reports again" in said
+    assert 'name the column of counts "reports" again' in said

@@ -364,7 +364,7 @@ def test_an_unknown_group_is_answered_with_the_groups(here: Path) -> None:
     )
     Path("grouped.csv").write_text("at,smokes,age\nA,yes,1\nC,no,2\n")
     refused = run("randomize", "groups.toml", "grouped.csv", "-o", "g.parquet", ok=False)
-    assert "data row 2" in refused.output and "as the study does: A, B." in refused.output
+    assert "data row 2" in refused.output and "as in the study: A, B." in refused.output
 
 
 def _study(

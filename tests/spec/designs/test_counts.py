@@ -163,7 +163,7 @@ def test_tables_of_counts_have_groups(tmp_path: Path) -> None:
         (("cannabis;same", "cannabis;yes"), "line 2: report: must be different or same"),
         (("cannabis;B", "canabis;B"), "Is 'cannabis' meant"),
         ((";680", ";1.200"), "whole number of people"),
-        (("cannabis;B", "cannabis;A"), "counts a word again"),
+        (("cannabis;B", "cannabis;A"), "counts a word a second time"),
         (("cannabis;B;320\n", ""), "no count of 'different' for 'cannabis'"),
         (("attribute;value;count", "attribute;value;count;town"), "too few cells"),
     ],
@@ -497,8 +497,8 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([*_WIDE, ["Total", 990, 510]], [], "the rows where age is Total add up other rows"),
-        ([*_WIDE, ["alle", 990, 510]], [], "the rows where age is alle add up other rows"),
+        ([*_WIDE, ["Total", 990, 510]], [], "the rows where age is Total are totals of other rows"),
+        ([*_WIDE, ["alle", 990, 510]], [], "the rows where age is alle are totals of other rows"),
         ([*_WIDE, ["60+", "62%", "38%"]], [], "line 5: same must be a whole number of people"),
         ([*_WIDE, ["60+", 62, ""]], [], "line 5: different must be a whole number of people"),
         ([*_WIDE, ["60+", "1.200", 3]], [], "Write it like 1200, without points"),
@@ -519,10 +519,10 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         (
             _ONE_TWO,
             [],
-            "write its word instead, different or same. The only codes that are read are 0 as",
+            "write a word instead, different or same. Only these codes are understood: 0 as",
         ),
         (_WRONG, ["--design", "said=crosswise:1/4"], "These rows have 1,000 other values: if they"),
-        ([["a", "b"], ["same", "same"]], [], "Choose one: --design a=DESIGN"),
+        ([["a", "b"], ["same", "same"]], [], "Choose a column: --design a=DESIGN"),
         (_LONG[:1], [], "holds no answers"),
     ],
 )
@@ -585,11 +585,11 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     # Weights are no groups, though each person has another one.
     assert "single person" not in _run("estimate", weights, *design, "--weights", "w")
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
-    assert "ward: 2 people have no entry here, and form a group without a name." in shown
+    assert "ward: 2 people have no entry in this column, and form a group without a name." in shown
     assert (
         "'Ashfield' and 'ashfield' count as 2 groups, but differ only in capital letters" in shown
     )
-    assert "Groups of a single person: 'ashfield'." in shown
+    assert "Groups of only one person: 'ashfield'." in shown
     assert "no entry" not in _run("estimate", path, *design)
     for row in rows[-3:]:
         row[1] = "Bray"

@@ -97,7 +97,7 @@ def test_free_text_is_not_copied_and_not_quoted(tmp_path: Path) -> None:
         dict(contents_of(path, {"x": "labels"}))
     assert "answer" not in str(caught.value)
     path = csv(tmp_path / "b.csv", {"x": ["answer\x1b[2J", "other"]})
-    with pytest.raises(ArgumentError, match="characters that no screen shows") as caught:
+    with pytest.raises(ArgumentError, match="characters that a screen cannot show") as caught:
         dict(contents_of(path, {"x": "labels"}))
     assert "answer" not in str(caught.value)
 

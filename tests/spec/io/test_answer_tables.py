@@ -133,13 +133,13 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         f'[{{"smokes": ["{SECRET}"], "units": 1}}]',
         "column 'smokes', data row 1: must be one value; got a list",
     ),
-    "numbers": ("[1, 2]", "must hold one object for each person, and data row 1 is something else"),
+    "numbers": ("[1, 2]", "must hold one object for each person, but data row 1 is something else"),
     "texts": (f'["{SECRET}"]', "must hold one object for each person"),
     "rows": (f'[["smokes", "units"], ["{SECRET}", 1]]', "must hold one object for each person"),
     "no person": ("[]", "has no columns 'smokes', 'units'"),
     "columns of two lengths": (
         f'{{"smokes": ["yes", "{SECRET}"], "units": [1]}}',
-        "has columns with different rows",
+        "has columns with different numbers or names of rows",
     ),
     "cut": (
         f'{{"smokes": "yes", "units": 1}}\n{{"smokes": "{SECRET}',
@@ -207,5 +207,5 @@ def test_reports_are_no_answers() -> None:
     for name in ("r.csv", "r.parquet"):
         write_reports({"smokes": reports}, name)
     for name in ("r.csv", "r.parquet", "r.warner"):
-        with pytest.raises(WarnerError, match="holds reports, which are randomised already"):
+        with pytest.raises(WarnerError, match="holds reports, which are already randomised"):
             _read(name)

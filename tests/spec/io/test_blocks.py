@@ -167,7 +167,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
             read_reports(path)
     for blocks in (0, 2**30, True, "8"):
         path = _sealed(tmp_path / "head.parquet", [whole], 8, blocks=blocks)
-        with pytest.raises(FileError, match="one row may stand for"):
+        with pytest.raises(FileError, match="reports in one row"):
             open_reports(path)
     path = _sealed(tmp_path / "columns.parquet", [whole], 8, attributes={"b": BITS.header})
     with pytest.raises(FileError, match="columns of its header"):

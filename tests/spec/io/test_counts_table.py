@@ -93,7 +93,7 @@ def _replaced(old: str, new: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     "change, words",
     [
-        (lambda t: "\n".join(x for x in t.splitlines() if "study" not in x), "does not name its study"),
+        (lambda t: "\n".join(x for x in t.splitlines() if "study" not in x), "does not say of which study it is"),
         (_replaced("study ", "study 0"), "was altered"),
         (_replaced("simulated study ", "study "), "was altered"),
         (lambda t: t + t.splitlines()[1].replace("simulated study ", "study ") + "\n", "was altered"),

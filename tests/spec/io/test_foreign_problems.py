@@ -70,20 +70,28 @@ def test_the_file_itself_is_counted(folder: Path) -> None:
 
 
 WRONG = {
-    "cut off": ("csv", _bytes("csv")[:-6], "row 20 has 2 fields, and the first line has 4. Is"),
-    "one field more": ("csv", _csv(7, "1,1"), "row 7 has 5 fields, and the first line has 4"),
+    "cut off": ("csv", _bytes("csv")[:-6], "row 20 has 2 fields, but the first line has 4. Is"),
+    "one field more": ("csv", _csv(7, "1,1"), "row 7 has 5 fields, but the first line has 4"),
     "no bytes": ("csv", b"", "x.csv: is empty"),
     "no bytes of Parquet": ("parquet", b"", "x.parquet: is empty"),
-    "Parquet as CSV": ("csv", _bytes("parquet"), "x.csv: is Parquet, though its name ends in .csv"),
-    "CSV as Parquet": ("parquet", _bytes("csv"), "is text such as CSV, though its name ends"),
+    "Parquet as CSV": (
+        "csv",
+        _bytes("parquet"),
+        "x.csv: is a Parquet file, but its name ends in .csv",
+    ),
+    "CSV as Parquet": ("parquet", _bytes("csv"), "is text such as CSV, but its name ends"),
     "packed": ("csv", gzip.compress(_bytes("csv")), "is compressed by gzip. Unpack it"),
-    "a word": ("csv", _csv(9, "two"), "row 9 of smokes_report holds no whole number. Is the file"),
+    "a word": (
+        "csv",
+        _csv(9, "two"),
+        "row 9 of column smokes_report has no whole number. Is the file",
+    ),
     "a label": (
         "csv",
         _csv(9, "else"),
-        "row 9 of smokes_report holds an answer instead of a report",
+        "row 9 of column smokes_report has an answer instead of a report",
     ),
-    "a fraction": ("csv", _csv(9, "1.5"), "row 9 of smokes_report holds no whole number"),
+    "a fraction": ("csv", _csv(9, "1.5"), "row 9 of column smokes_report has no whole number"),
     "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first such row is row 9"),
     "beyond": ("csv", _csv(9, "3"), r"smokes_report: must lie in 0\.\.2.*other values\? .*row 9"),
     "a decimal": (
@@ -131,8 +139,8 @@ def test_a_wrong_file_says_what_is_wrong(folder: Path, wrong: str) -> None:
     [
         ("north", COLUMNS["ward"], "folder says ward=north, but the column says .* in 20 rows. Move"),
         ("south", ["north"] + ["south"] * 19, "ward=south, but the column says .* in 1 row. Move"),
-        ("east", None, "folder ward=east: east is not among the values that the study declares"),
-        ("east", COLUMNS["ward"], "folder ward=east: east is not among the values"),
+        ("east", None, "folder ward=east: the study does not declare the value east"),
+        ("east", COLUMNS["ward"], "folder ward=east: the study does not declare the value east"),
         ("south", ["west"] * 20, "must have a declared value.* a string that is not declared. Corr"),
         (None, None, "has no public column 'ward'. Add the column, or put the file into a folder ward=VALUE"),
     ],

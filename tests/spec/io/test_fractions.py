@@ -40,7 +40,7 @@ def test_in_a_text_file(written: str) -> None:
     Path("a.csv").write_text(f"drinks\n2\n{written}\n")
     said = run("randomize", "study.toml", "a.csv", "-o", "r.csv", ok=False).stderr
     assert "column 'drinks', data row 2: must be a whole number" in said
-    assert "as in 12, without a fraction" in said and "7" not in said
+    assert "such as 12, without a fraction" in said and "7" not in said
     assert not Path("r.csv").exists()
 
 

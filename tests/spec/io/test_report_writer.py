@@ -263,7 +263,7 @@ def test_a_writer_that_took_in_a_part_of_a_batch_writes_no_file(
     reports = {"coin": COIN.randomize([0, 1] * 5)}
     path = tmp_path / "r.csv"
     with (
-        pytest.raises(warner.errors.ReportError, match="was interrupted in a batch"),
+        pytest.raises(warner.errors.ReportError, match="was interrupted while writing"),
         ReportWriter(str(path), {"coin": COIN}) as writer,
     ):
         writer.write(reports)
