@@ -285,7 +285,7 @@ def stated_columns(
     """
     given = dict(columns or {})
     if unknown := [name for name in given if name not in mechanisms]:
-        rule = f"must be of an attribute: {', '.join(mechanisms)}"
+        rule = f"must be for a question of the study: {', '.join(mechanisms)}"
         raise ArgumentError("column", rule, show(unknown[0]))
     stated = {}
     for name, mechanism in mechanisms.items():
@@ -295,7 +295,7 @@ def stated_columns(
             named = {p: f"{choice}_{p}" for p in parts} if len(parts) > 1 else {parts[0]: choice}
         elif choice is not None:
             if unknown := [end for end in choice if end not in named]:
-                rule = f"must name the columns of the reports of {name!r}"
+                rule = f"must name only columns that the reports of {name!r} have"
                 raise ArgumentError("column", rule, show(unknown[0]))
             named |= choice
         stated[name] = named

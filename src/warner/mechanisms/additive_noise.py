@@ -61,7 +61,7 @@ class Noise(Numeric):
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
             rule = f"is too small: the noise would make more than {_MOST_REPORTS} different reports"
-            rule = f"{rule}; the smallest for this grid is {enough:.4g}"
+            rule = f"{rule}. For this grid it must be at least {enough:.4g}"
             remedy = "Pass a larger epsilon, fewer cells or a smaller reach"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         self.reach = (
@@ -295,7 +295,7 @@ class Laplace(Noise):
         if sensitivity is not None:
             if not self.lattice:
                 rule = "can only be used on Integers without cells"
-                remedy = "Leave sensitivity or cells out"
+                remedy = "Leave out sensitivity or cells"
                 raise ArgumentError("sensitivity", rule, show(sensitivity), remedy)
             self.sensitivity = real("sensitivity", sensitivity)
             if not 0 < self.sensitivity <= steps:

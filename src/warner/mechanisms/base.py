@@ -611,9 +611,9 @@ class Mechanism(Hinting, ABC):
         if not isinstance(reports, Reports):
             raise ArgumentTypeError(
                 "reports",
-                "must be Reports",
+                "must be Reports of warner",
                 kind(reports),
-                "Make them with mechanism.randomize(answers). For reports made elsewhere use "
+                "Make them with mechanism.randomize(answers). For reports of another program, use "
                 "mechanism.reports(outputs)",
             )
         require_same(self.header, reports.header, "mechanism and reports")
@@ -776,7 +776,7 @@ class Mechanism(Hinting, ABC):
             ArgumentError: options that this mechanism does not have, or tables too large.
         """
         if ways is not None:
-            rule, remedy = "can only be used with several attributes", "Leave it out"
+            rule, remedy = "can only be used with several questions (attributes)", "Leave it out"
             raise ArgumentError("ways", rule, type(self).__name__, remedy)
         return None
 
@@ -804,22 +804,22 @@ class Mechanism(Hinting, ABC):
         if attributes is not None:
             raise ArgumentError(
                 "attributes",
-                "can only be chosen where reports are about several",
+                "can only be chosen where each report is about several questions (attributes)",
                 type(self).__name__,
-                "Leave them out, or count several together: PerAttribute, --ways 2",
+                "Leave them out, or count questions together: PerAttribute, --ways 2",
             )
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:
             raise MismatchError(
                 "tally",
-                f"counts several questions together, and {type(self).__name__} counts only one",
+                f"counts several questions together, but {type(self).__name__} is about only one",
                 str(tally.kind),
                 "Was the file altered?",
             )
         if not self.schema.may_have(tally.counts, tally.n):
             name = type(self).__name__
-            rule = f"does not fit its mechanism, {name}, whose reports never have these counts"
+            rule = f"does not fit its mechanism: reports of {name} cannot have these counts"
             raise MismatchError("tally", rule, None, "Was the file altered?")
         return self.channel(), tally.row_counts, self.domain
 
@@ -836,7 +836,7 @@ class Mechanism(Hinting, ABC):
         Raises:
             MismatchError: a mechanism whose tallies keep no reports.
         """
-        rule = f"keeps single reports, which tallies of {type(self).__name__} do not"
+        rule = f"has single reports, but a tally of {type(self).__name__} cannot have them"
         raise MismatchError("tally", rule)
 
     def channel_of_reports(
@@ -862,7 +862,7 @@ class Mechanism(Hinting, ABC):
         """Refuse a mechanism whose single reports have no channel."""
         if not self.has_report_channel:
             rule = "the probability of a whole report must be known for every value"
-            remedy = "Name one attribute (attribute=...), or make KeyValue with key='direct'"
+            remedy = "Name one question (attribute=...), or make KeyValue with key='direct'"
             raise ArgumentError("reports", rule, repr(self), remedy)
 
     def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
@@ -875,7 +875,7 @@ class Mechanism(Hinting, ABC):
         Raises:
             ArgumentError: no such attribute is randomised by itself.
         """
-        rule = "can only be used with several attributes that are randomised separately"
+        rule = "can only be used with several questions (attributes) that are randomised separately"
         raise ArgumentError("attribute", rule, type(self).__name__, "Leave it out")
 
     # The audit: every report of a small mechanism with its exact probability.
@@ -980,7 +980,7 @@ def marginal_problem(
         together = ", ".join(names)
         raise ArgumentError(
             "attributes",
-            f"must be all of {together}, which are reported together",
+            f"must be all of {together}, which share one report",
             ", ".join(chosen),
             "Estimate all of them, then use estimate.marginal([...])",
         )

@@ -65,7 +65,9 @@ class Combined(Mechanism):
         several = sum(
             len(inner.parts) if isinstance(inner, Combined) else 1 for inner in parts.values()
         )
-        integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports for each person")
+        integer(
+            "number of reports", several, 1, LARGEST_PARTS, "Send fewer reports for each person"
+        )
         self.domain, self.parts = domain, dict(parts)
         self.schema = ProductSchema({name: inner.schema for name, inner in parts.items()})
         self.law = IndependentReports(tuple(inner.law for inner in parts.values()))
@@ -112,8 +114,8 @@ class Combined(Mechanism):
     def epsilon(self) -> float:
         if self._guarantee.delta is not None:
             raise AttributeError(
-                f"{type(self).__name__} with a delta has no single epsilon: "
-                "its .guarantee has epsilon and delta"
+                f"{type(self).__name__} with a delta is not described by epsilon alone: "
+                "use .guarantee, which has epsilon and delta"
             )
         return self._guarantee.epsilon
 
@@ -429,7 +431,7 @@ class PerAttribute(Combined):
                 "attributes",
                 f"must have at most {LARGEST_SIZE} combinations of values",
                 magnitude(prod(domain.size for domain in domains.values())),
-                "Ask for fewer attributes",
+                "Ask for fewer questions (attributes)",
             )
         domain = Product(**domains).select(list(domains))
         problem = self._channel_of(parts_of_chosen), table.ravel(), domain
@@ -461,12 +463,12 @@ def _checked_parts(product: Any, mechanisms: Any) -> tuple[Product, Mapping[str,
         mechanisms = product
         for name, mechanism in mechanisms.items():
             if not isinstance(mechanism, Mechanism):
-                rule = "must be a mechanism, where the attributes have no Product"
+                rule = "must be a mechanism, because no Product is given"
                 raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
         product = Product({name: m.domain for name, m in mechanisms.items()})
     if not isinstance(product, Product):
         rule = "must be a Product"
-        remedy = "For one attribute use its mechanism alone"
+        remedy = "For one question, use its mechanism alone"
         raise ArgumentTypeError("product", rule, kind(product), remedy)
     if not isinstance(mechanisms, Mapping):
         rule = "must be a dict {attribute: mechanism}"
@@ -477,7 +479,7 @@ def _checked_parts(product: Any, mechanisms: Any) -> tuple[Product, Mapping[str,
             raise ArgumentError("mechanisms", rule, ", ".join(map(str, mechanisms)) or "none")
     for name in mechanisms:
         if name not in product.attributes:
-            rule = f"names {name!r}, which is not an attribute"
+            rule = f"names {name!r}, which is not a question (attribute)"
             remedy = f"The attributes are {', '.join(product.attributes)}"
             raise ArgumentError("mechanisms", rule, None, remedy)
     return product, mechanisms
@@ -493,10 +495,10 @@ def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         rule = "must be a mechanism, or a function that makes one from the domain"
         raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
     if ready.domain != domain:
-        rule = f"must have the domain of its attribute, {domain!r}"
+        rule = f"must have the domain of its question (attribute), {domain!r}"
         raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain))
     if isinstance(ready, Combined) and not ready.schema.rows_are_reports:
-        rule = "sends several reports of bits, which cannot be counted with other attributes"
+        rule = "sends several reports of bits, which cannot be counted with other questions"
         remedy = "Use a single report, or a mechanism whose reports are not bits"
         raise ArgumentError(f"mechanisms[{name!r}]", rule, None, remedy)
     return ready
@@ -545,7 +547,7 @@ class Repeated(Combined):
         if isinstance(mechanism, Sequence):
             if times is not None:
                 raise ArgumentTypeError(
-                    "times", "can only be used with one mechanism", "a list of them", "Leave it out"
+                    "times", "can only be used with one mechanism", "a list", "Leave it out"
                 )
             parts = list(mechanism)
         else:
@@ -669,14 +671,14 @@ class Repeated(Combined):
         """
         if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
             rule = "has too many combinations of reports to list them"
-            remedy = "Use the channel of a tally: mechanism.channel_for(tally)"
+            remedy = "Use only the reports of a tally: mechanism.channel_for(tally)"
             raise ArgumentError("channel", rule, magnitude(self.schema.rows), remedy)
         channels = [mechanism.channel() for mechanism in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if ways is not None:
-            rule = "can only be used with several attributes, and these reports are of one"
+            rule = "can only be used with several questions, but these reports are about one"
             remedy = "Leave it out"
             raise ArgumentError("ways", rule, str(ways), remedy)
         return None
@@ -734,7 +736,7 @@ def _check_repeatable(parts: Sequence[Mechanism]) -> None:
             rule = "must be a mechanism that sends one report, or a list of such mechanisms"
             raise ArgumentTypeError("mechanism", rule, kind(mechanism))
         if not mechanism.has_report_channel:
-            rule = "must send whole reports to be repeated, not a digit for each key"
+            rule = "cannot be repeated: it sends a digit for each key, not one whole report"
             remedy = "Use key='direct'"
             raise ArgumentError("mechanism", rule, repr(mechanism), remedy)
         if mechanism.domain != parts[0].domain:

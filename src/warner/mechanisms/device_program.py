@@ -50,7 +50,7 @@ def odds(
 ) -> dict[str, Any]:
     """The entries ``odds`` and ``odds_at_most`` of a program."""
     if ratio == INFINITE or math.isinf(nats):
-        rule = "has no program for a device: one of its reports can exclude an answer"
+        rule = "has no program for a device: one of its reports can rule out an answer"
         raise ArgumentError("mechanism", rule, None, "Choose a finite epsilon")
     most = exp_above(nats)
     if ratio > most:

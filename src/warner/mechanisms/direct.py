@@ -216,15 +216,17 @@ class MatrixMechanism(TableMechanism):
         self.schema = IntegerColumns(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
             raise ArgumentError(
-                "matrix", "must make reports that depend on the value", "equal columns"
+                "matrix",
+                "must have different columns, so that reports depend on the value",
+                "equal columns",
             )
         realised = self._realised_epsilon
         self.requested = realised if epsilon is None else self.requested
         if realised > self.requested:
-            rule = f"needs epsilon {realised!r}"
+            rule = f"needs an epsilon of at least {realised!r}"
             remedy = "Leave epsilon out, or make the columns of the matrix more alike"
             if realised <= self.requested * (1 + 1e-9):
-                remedy = "The excess comes from rounding: make the matrix for epsilon * (1 - 1e-12)"
+                remedy = "This comes from rounding: make the matrix for epsilon * (1 - 1e-12)"
             raise BudgetError("matrix", rule, f"a budget of {self.requested!r}", remedy)
 
     @cached_property
@@ -279,10 +281,10 @@ def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
         rule = f"must have one column for each of the {size} values"
         raise ArgumentError("matrix", rule, f"shape {array.shape}")
     if array.shape[0] < 2:
-        rule = "must have at least two rows, one for each report"
+        rule = "must have one row for each report, and at least two rows"
         raise ArgumentError("matrix", rule, f"shape {array.shape}")
     if (array[array > 0] < float(SMALLEST)).any():
-        rule = f"entries must be 0 or at least {float(SMALLEST):.0e}"
+        rule = f"must have entries that are 0 or at least {float(SMALLEST):.0e}"
         raise ArgumentError("matrix", rule, f"{array[array > 0].min():.3g}")
     return array
 

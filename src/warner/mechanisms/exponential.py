@@ -109,9 +109,9 @@ class Exponential(Mechanism):
             raise ArgumentError("domain", rule, str(distances.size), remedy)
         nearest = self.requested * float(distances[1])
         if nearest < _LEAST_NATS:
-            rule = f"is too small: between the closest values it is only {nearest:.2g} nats"
+            rule = f"is too small: between the two closest values it is only {nearest:.2g} nats"
             rule = f"{rule}, below {_LEAST_NATS:g}"
-            remedy = "Merge close values, or pass a larger epsilon"
+            remedy = "Merge values that are close together, or pass a larger epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         size, furthest = len(classes), self.requested * float(distances[-1])
         # 64 binary digits for the least likely report, and more to tell the closest values apart.

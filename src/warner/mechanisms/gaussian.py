@@ -44,7 +44,7 @@ class Rounded(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "sums over the normal noise, rounded up"
+        return "sums of the probabilities of the normal noise, rounded up"
 
     @property
     def reach(self) -> int:
@@ -195,7 +195,7 @@ class Gaussian(Numeric):
         far = self._span if domain.is_numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
-            rule = f"is too wide: values lie up to {far:.3g} apart, and no float holds the noise"
+            rule = f"is too wide: values lie up to {far:.3g} apart, so the noise exceeds a float"
             raise BudgetError("domain", rule, None, "Use a larger unit, or a larger epsilon")
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
@@ -203,7 +203,7 @@ class Gaussian(Numeric):
                 self._set_grid(float(sigma))
             if not enough or self._found > self.delta:
                 rule = f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP"
-                remedy = "Leave it out to get the smallest one"
+                remedy = "Leave sigma out to get the smallest possible one"
                 raise BudgetError("sigma", rule, repr(sigma), remedy)
             return
         for _ in range(200):
@@ -212,7 +212,7 @@ class Gaussian(Numeric):
                 return
             least *= 1.001
         rule = "cannot be met on the grid of this domain"
-        remedy = "Pass a sigma"
+        remedy = "Pass sigma, the standard deviation of the noise"
         raise BudgetError("epsilon and delta", rule, f"{epsilon!r}, {delta!r}", remedy)
 
     def _set_grid(self, sigma: float) -> None:
@@ -230,8 +230,8 @@ class Gaussian(Numeric):
         if deviation > _MOST_STEPS:
             raise BudgetError(
                 "epsilon",
-                f"is too small: one sigma of its noise has {deviation:.3g} grid steps, "
-                f"and at most {_MOST_STEPS} can be computed exactly",
+                f"is too small: the standard deviation of its noise is {deviation:.3g} grid steps, "
+                f"but at most {_MOST_STEPS} can be computed exactly",
                 repr(self.requested),
                 f"Pass an epsilon of about {self.requested * deviation / _MOST_STEPS:.2g} or more",
             )
@@ -246,7 +246,7 @@ class Gaussian(Numeric):
                 break
         else:
             rule = f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}"
-            remedy = "Use fewer coordinates, or a smaller epsilon"
+            remedy = "Use points with fewer coordinates, or a smaller epsilon"
             raise ArgumentTypeError("domain", rule, None, remedy)
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
         self.schema = IntegerColumns(
@@ -287,7 +287,9 @@ class Gaussian(Numeric):
 
     @property
     def epsilon(self) -> float:
-        raise AttributeError("Gaussian has no single epsilon: its .guarantee has epsilon and delta")
+        raise AttributeError(
+            "Gaussian has no epsilon alone: use .guarantee, with epsilon and delta"
+        )
 
     @property
     def guarantee(self) -> ApproximateLDP:

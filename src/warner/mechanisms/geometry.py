@@ -201,8 +201,8 @@ class ProjectiveGeometryResponse(Mechanism):
         self.blocks = self._points.count
         points, supported = self._points.reports, self._points.space.orthogonal
         if points > _LARGEST_TABLE:
-            rule = f"makes {points} different reports, and a tally counts at most {_LARGEST_TABLE}"
-            remedy = "Leave it out, or use HadamardResponse"
+            rule = f"makes {points} different reports, but a tally counts at most {_LARGEST_TABLE}"
+            remedy = "Leave prime out, or use HadamardResponse"
             raise ArgumentError("prime", rule, str(self.prime), remedy)
         include = divide(supported * e, supported * e + points - supported)
         check_representable(
@@ -367,6 +367,8 @@ def _checked_blocks(blocks: int, size: int) -> int:
     number = integer("blocks", blocks, 1, size)
     filled = -(-size // -(-size // number))
     if filled < number:
-        rule = f"each block must have a value, and {size} values fill only {filled} blocks"
+        rule = (
+            f"must be fewer: each block needs a value, and {size} values fill only {filled} blocks"
+        )
         raise ArgumentError("blocks", rule, show(number), f"Pass {filled}")
     return number

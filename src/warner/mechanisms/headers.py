@@ -208,7 +208,7 @@ def _from_header(text: str) -> Mechanism:
     ) as error:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
         raise MismatchError(
-            "header", f"does not describe a valid {name}{why}", None, "Was the file altered?"
+            "header", f"does not describe a possible {name}{why}", None, "Was the file altered?"
         ) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism
@@ -217,9 +217,9 @@ def _from_header(text: str) -> Mechanism:
 def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchError:
     """The error of a header whose mechanism, or whose version of it, is not known."""
     if cls is not None:
-        rule = f"names version {show(version)} of {name}, and this warner has version {cls.version}"
+        rule = f"names version {show(version)} of {name}, but this warner has version {cls.version}"
         return MismatchError("header", rule, None, "Use the version of warner that made it")
-    rule = f"names a mechanism that is not known here: {show(name)}, version {show(version)}"
+    rule = f"names a mechanism that is unknown here: {show(name)}, version {show(version)}"
     remedy = (
         "If the mechanism is your own, load its file with warner --load FILE.py, or import it in "
         "Python. Otherwise use the version of warner that made the header"

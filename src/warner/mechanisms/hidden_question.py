@@ -67,11 +67,11 @@ class WithFakes(Mechanism):
             rule = "must be RandomizedResponse or SubsetSelection"
             raise ArgumentTypeError("mechanisms", rule, kind(mechanism))
         if fakes is not None and isinstance(mechanism, SubsetSelection):
-            rule = "cannot be chosen for SubsetSelection, whose fakes have equal shares"
+            rule = "cannot be chosen for SubsetSelection, whose random answers have equal shares"
             remedy = "Leave fakes out, or use RandomizedResponse"
             raise ArgumentError("fakes", rule, None, remedy)
         if fakes is not None and (len(fakes) != mechanism.domain.size or sum(fakes) != ONE):
-            raise ArgumentError("fakes", "must be one integer for each value, and their sum 2^64")
+            raise ArgumentError("fakes", "must be one integer for each value, with the sum 2^64")
         self.mechanism, self.share = mechanism, share
         self.fakes = None if fakes is None else tuple(fakes)
         self.domain, self.schema = mechanism.domain, mechanism.schema
@@ -438,20 +438,20 @@ class HiddenQuestion(PerAttribute):
 
 def _one_by_one(got: str) -> ArgumentError:
     """The error of several attributes together."""
-    rule = "must be one at a time: only one answer of a person is true, so no report tells of two"
+    rule = "must be a single one: only one answer of a person is true, so no report tells of two"
     return ArgumentError("attributes", rule, got, "Pass attributes=[...] with one name")
 
 
 def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
     """The public shares of fake values as integers that add up to 2^64."""
     if not isinstance(fakes, Mapping):
-        rule = "must be a dict {attribute: shares of its fake values}"
+        rule = "must be a dict {attribute: shares of the random answers to it}"
         raise ArgumentTypeError("fakes", rule, kind(fakes))
     widths = {}
     for name, shares in fakes.items():
         if name not in product.attributes:
             raise ArgumentError(
-                "fakes", f"must name attributes, here {', '.join(product.attributes)}"
+                "fakes", f"must name only questions (attributes): {', '.join(product.attributes)}"
             )
         domain = product.attributes[name]
         # A value that is never a fake would say that its answer is true.

@@ -57,7 +57,7 @@ class KeyValueDistribution(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "key by key, exactly"
+        return "each key exactly, one after the other"
 
     def ratio(self) -> Fraction:
         """The largest likelihood ratio of two answers, whose keys may be equal or different."""
@@ -164,7 +164,7 @@ class KeyValue(Mechanism):
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
             rule = "only apply to value='piecewise'"
-            remedy = "Leave them out: rounding always has two cells"
+            remedy = "Leave cells out: rounding always has two"
             raise ArgumentError("cells", rule, show(cells), remedy)
         self._value: WindowMechanism = (
             StochasticRounding(values, self.value_epsilon)
@@ -203,7 +203,7 @@ class KeyValue(Mechanism):
         checked = budget(value_epsilon, "value_epsilon")
         if checked > self.requested:
             rule = f"must be at most epsilon, {self.requested!r}"
-            remedy = "Leave it out to use all of epsilon"
+            remedy = "Leave value_epsilon out to use the whole epsilon"
             raise BudgetError("value_epsilon", rule, repr(checked), remedy)
         return checked
 
@@ -228,7 +228,7 @@ class KeyValue(Mechanism):
         # reports nor that of tuples of answers has that draw.
         if self.pairs is not None:
             rule = "cannot be combined with others, because it draws one of a person's pairs"
-            remedy = "Leave pairs out, or collect these reports on their own"
+            remedy = "Leave pairs out, or collect these reports separately"
             raise ArgumentError(argument, rule, f"pairs={self.pairs}", remedy)
 
     @property
@@ -248,7 +248,7 @@ class KeyValue(Mechanism):
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         if list(domain.attributes) != [_KEY, _VALUE]:
             raise ArgumentError(
-                "domain", "must be a Product of key and value", type(domain).__name__
+                "domain", "must be a Product of the attributes key and value", type(domain).__name__
             )
         return cls(
             domain.attributes[_KEY].unpadded,
@@ -439,7 +439,7 @@ def _lists_of_pairs(values: Any) -> list[list[Any] | tuple[Any, ...]]:
     """People's answers as lists of pairs; a person may give a single pair."""
     if not isinstance(values, list | tuple):
         raise ArgumentTypeError(
-            "values", "must be a list that has a list of pairs for each person", kind(values)
+            "values", "must be a list with one list of pairs for each person", kind(values)
         )
     if not values:
         raise EmptyError("values", "must not be empty", None, "Pass at least one answer")
@@ -456,5 +456,5 @@ def _refuse_repeated_keys(owner: np.ndarray, key: np.ndarray) -> None:
     twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
     if twice.any():
         rule = "must have at most one pair for each key"
-        remedy = "Take the mean of the pairs, or one of them"
+        remedy = "Pass the mean of these pairs, or only one of them"
         raise ValuesError(int(owner[order][1:][np.argmax(twice)]), rule, "a key twice", remedy)

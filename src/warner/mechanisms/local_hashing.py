@@ -222,7 +222,7 @@ class _Pool(_Functions):
     def __init__(self, size: int, count: int, seeds: int) -> None:
         most = _LARGEST_TABLE // count
         self._size, self._buckets = size, count
-        self.number = integer("seeds", seeds, 1, most, "The tally has seeds * buckets counts")
+        self.number = integer("seeds", seeds, 1, most, "A tally has seeds * buckets counts")
         self.seeds = self.number
         self.schema = IntegerColumns(("seed", "bucket"), (self.number, count))
 
@@ -272,8 +272,8 @@ class _FieldFunctions(_Functions):
                 rule = "must be True, False or None"
                 raise ArgumentTypeError("whole_reports", rule, kind(whole))
         if whole and counts > _MOST_WINDOWS:
-            rule = f"would need {counts} counts, and a tally has at most {_MOST_WINDOWS}"
-            remedy = "Leave it out, and tally with keep_reports=True to keep the reports"
+            rule = f"would need {counts} counts, but a tally has at most {_MOST_WINDOWS}"
+            remedy = "Leave whole_reports out, and tally with keep_reports=True"
             raise ArgumentError("whole_reports", rule, f"{size} values", remedy)
         return cls(size, hashes, whole)
 
@@ -329,5 +329,5 @@ def _checked_prime(prime: int, size: int) -> int:
 def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
     for name, value in (("prime", prime), ("whole_reports", whole_reports)):
         if value is not None:
-            rule = "cannot be used together with seeds"
+            rule = "cannot be used together with the argument seeds"
             raise ArgumentError(name, rule, show(value), "Leave one of the two out")

@@ -489,7 +489,7 @@ def nonresponse_thresholds(epsilon: float, above: Fraction) -> tuple[int, int]:
     # both limits. The third ratio, of a dummy's report to that of a number, is at most
     # (1 - s) / (1 - q) times the largest D[y] / A[y, x]; that is c / e times it.
     share = (e - above) / (e**2 - above)
-    check_representable(epsilon, rational(share), "the report 'no answer' from an answer")
+    check_representable(epsilon, rational(share), "the report 'no answer' of a person who answered")
     dropped = ceil(ONE * share)
     return dropped, floor(min(e * dropped, ONE - (ONE - dropped) * above / e))
 

@@ -198,7 +198,7 @@ class OneOf(Mechanism):
         return tuple(dict.fromkeys([*self.references, *inner]))
 
     def check_combinable(self, argument: str) -> None:
-        rule = "cannot be combined with others, because each person is asked some questions only"
+        rule = "cannot be combined with others, because each person is asked only some questions"
         raise ArgumentError(argument, rule, "OneOf", "Put all questions into one OneOf")
 
     # The header.
@@ -323,7 +323,7 @@ class OneOf(Mechanism):
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         most = self.schema.ways
         if ways is not None and ways > most:
-            rule = f"must be at most {most}, because no person answers more questions together"
+            rule = f"must be at most {most}, because no person is asked more questions"
             raise ArgumentError("ways", rule, str(ways), "Leave it out")
         return most
 
@@ -414,7 +414,7 @@ class OneOf(Mechanism):
             else:
                 groups[key] = channel, of_block.n, counts
         if not groups:
-            rule = "must be questions that somebody in this tally was asked"
+            rule = "must have a question that somebody in this tally was asked"
             raise EmptyError("attributes", rule, ", ".join(chosen), "Leave them out")
         counts = np.concatenate([counts for _, _, counts in groups.values()])
         if len(groups) == 1:
@@ -451,14 +451,18 @@ class OneOf(Mechanism):
                     rule = "must be given, because no person was asked all questions"
                     remedy = f"For example attributes=[{chosen[0]!r}]"
                     raise ArgumentError("attributes", rule, None, remedy)
-                rule = "no person is asked both, so nothing is known of them together"
+                rule = "must be asked of the same people, but nobody is asked both questions"
                 remedy = (
-                    'Estimate one at a time, or ask pairs: blocks="pairs", in a study each = "pair"'
+                    'Estimate one question at a time, or ask pairs: blocks="pairs" (in a study: '
+                    'each = "pair")'
                 )
                 raise ArgumentError("attributes", rule, " and ".join(pair), remedy)
             if not any(tallies[name].n for name in both):
-                rule = "nobody in this tally was asked both"
-                remedy = "Estimate one at a time, or ask more people"
+                rule = (
+                    "must be asked of the same people, but nobody in this tally was asked both "
+                    "questions"
+                )
+                remedy = "Estimate one question at a time, or ask more people"
                 raise EmptyError("attributes", rule, " and ".join(pair), remedy)
 
     def channel(self) -> Channel:
@@ -488,7 +492,7 @@ class OneOf(Mechanism):
             people.append(in_block[about.people])
         if not channels:
             rule = "nobody was asked this question alone, or with others by RandomizedResponse"
-            remedy = 'Ask it alone: blocks="attributes", in a study each = "one"'
+            remedy = 'Ask this question alone: blocks="attributes" (in a study: each = "one")'
             raise EmptyError("attribute", rule, repr(attribute), remedy)
         together = stacked(channels, [len(one) for one in people])
         channel = channels[0] if len(channels) == 1 else together
@@ -557,7 +561,7 @@ def _blocks(
     """The names of the questions in each block, checked."""
     names = list(product.attributes)
     if ask > 1 and blocks != "attributes":
-        rule = "can only be used with blocks of single questions"
+        rule = 'can only be used with blocks="attributes"'
         raise ArgumentError("ask", rule, str(ask), "Leave blocks out")
     if isinstance(blocks, str):
         sizes = {"attributes": ask, "pairs": 2}
@@ -574,15 +578,15 @@ def _blocks(
             for block in blocks
         ]
     if not 2 <= len(listed) <= MOST_BLOCKS:
-        rule = f"there must be 2 to {MOST_BLOCKS:,} of them"
+        rule = f"must be 2 to {MOST_BLOCKS:,} blocks"
         raise ArgumentError("blocks", rule, f"{len(listed):,}", "Take larger or smaller blocks")
     if len({frozenset(block) for block in listed}) < len(listed):
-        rule = "no two blocks may have the same questions"
+        rule = "must differ: no two blocks may have the same questions"
         raise ArgumentError("blocks", rule, None, "Name each set of questions once")
     missing = [name for name in names if not any(name in block for block in listed)]
     if missing:
-        rule = f"each question must be in a block, and {missing[0]!r} is in no block"
-        remedy = "Add it to a block, or leave it out of the product"
+        rule = f"must have each question in a block, but {missing[0]!r} is in none"
+        remedy = "Add this question to a block, or leave it out of the Product"
         raise ArgumentError("blocks", rule, None, remedy)
     return tuple(listed)
 
@@ -603,7 +607,7 @@ def mechanisms_of(
         parts = [made(block_name(b), given[b], product.select(b)) for b in blocks]
     else:
         if epsilon is None:
-            rule = "must be a number, the budget of one person"
+            rule = "must be a number: the budget of one person"
             raise ArgumentError("epsilon", rule, "None", "For example epsilon=1.0")
         make, whole = mechanisms or best_mechanism, budget(epsilon)
         each = whole / ask
@@ -716,10 +720,10 @@ def positive_weights(argument: str, names: Sequence[Any], weights: Any) -> list[
     if weights.keys() != set(names):
         shown = ", ".join(map(_named, names[:8]))
         got = ", ".join(map(_named, weights)) or "none"
-        raise ArgumentError(argument, f"must give each of {shown} one weight", got)
+        raise ArgumentError(argument, f"must have one weight for each of {shown}", got)
     out = [real(f"{argument}, {_named(name)}", weights[name]) for name in names]
     if not all(0 < weight < math.inf for weight in out):
-        raise ArgumentError(argument, "must be positive numbers")
+        raise ArgumentError(argument, "must all be positive numbers")
     return out
 
 

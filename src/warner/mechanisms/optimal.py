@@ -64,7 +64,7 @@ class Certificate(NamedTuple):
     def __str__(self) -> str:
         if self.gap > _FAR:
             least = f"{100 * self.lower_bound / self.value:.2g} %"
-            return f"the best that was found; no other can have less than {least} of its variance"
+            return f"the best that was found; every other has at least {least} of its variance"
         if self.gap < 1e-4:
             return "the best that this guarantee allows"
         return f"within {100 * self.gap:.2g} % of the best that this guarantee allows"
@@ -153,7 +153,7 @@ class Optimal(MatrixMechanism):
         try:
             self._become(domain, epsilon, sensitive, stated)
         except (ArgumentError, BudgetError) as error:
-            rule = "do not make a mechanism of these values and this epsilon"
+            rule = "do not give a mechanism on this domain with this epsilon"
             raise ArgumentError(
                 "rows", rule, None, "Leave rows out to compute them again"
             ) from error
@@ -262,7 +262,7 @@ def loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
         if np.abs(matrix - matrix.T).max() > 1e-12 * scale or (
             np.linalg.eigvalsh(matrix)[0] < -1e-12 * scale
         ):
-            rule = "must be symmetric and positive semidefinite (without negative eigenvalues)"
+            rule = "must be a symmetric matrix without negative eigenvalues (positive semidefinite)"
             raise ArgumentError("loss", rule)
         if scale == 0:
             raise ArgumentError("loss", "must have an entry other than 0")
@@ -299,7 +299,7 @@ def _stated(
         len(row) != size or not opened[row.index("1")] for row in names
     ):
         rule = f'must be texts of {size} letters "1" or "e", a space, and a weight such as 0x1f'
-        raise ArgumentError("rows", rule, None, "Copy them from stated_rows()")
+        raise ArgumentError("rows", rule, None, "Copy the rows from stated_rows()")
     return [row for row, _ in pairs], [weight for _, weight in pairs]
 
 
@@ -310,7 +310,7 @@ def _priors(domain: Domain, prior: ArrayLike | None) -> np.ndarray:
     several = np.atleast_2d(numbers_of("prior", prior))
     checked = np.stack([distribution("prior", row, domain.size) for row in several])
     if (checked <= 0).any():
-        rule, remedy = "must have no share of 0", "A small share, such as 0.001, will do"
+        rule, remedy = "must have no share of 0", "Pass a small share, such as 0.001, instead"
         raise ArgumentError("prior", rule, None, remedy)
     return checked
 

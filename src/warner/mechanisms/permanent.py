@@ -223,7 +223,7 @@ class Permanent(Mechanism):
         nats, of_ever = budget(mechanism.requested), budget(forever, name="forever")
         if not nats < of_ever:
             rule = f"must be larger than the epsilon of one round, {nats!r}"
-            remedy = "For a single report use the mechanism itself"
+            remedy = "For only one round, use the mechanism without Permanent"
             raise BudgetError("forever", rule, repr(forever), remedy)
         memo = type(mechanism)(mechanism.domain, of_ever, **mechanism.parameters())
         most = Fraction(exp(nats)) * (1 - Fraction(1, 10**59))
@@ -400,7 +400,7 @@ class Permanent(Mechanism):
         elif isinstance(memo, _Whole):
             degrading = _Degrading(memo, keep)
         else:
-            raise MismatchError("header", "names a mechanism that has no permanent reports")
+            raise MismatchError("header", "names a mechanism that cannot have permanent reports")
         made = cls.__new__(cls)
         made._complete(degrading, parameters["values"], epsilon)
         return made
@@ -498,7 +498,7 @@ class MemoDevice:
                 "key", f"must be {_KEY_BYTES} bytes, such as device.key", kind(key)
             )
         if key is not None and state is None:
-            rule = "is missing: without it the device would draw new permanent reports"
+            rule = "is missing: without the state, the device would draw new permanent reports"
             remedy = (
                 "If the state is lost, make a new device with permanent.device(). The new "
                 f"device has another key, and spends forever = {mechanism.forever:g} once more"
@@ -543,7 +543,7 @@ class MemoDevice:
             sealed = False
         if not sealed:
             rule = "was altered, or belongs to a device with another key"
-            remedy = "A state cannot be copied: make another device with permanent.device()"
+            remedy = "A state works only with its own key. Make a device with permanent.device()"
             raise MismatchError("state", rule, None, remedy)
         if self._content() != content:
             rule = "belongs to another mechanism, domain or epsilon"

@@ -153,7 +153,7 @@ def test_the_whole_way_from_answers_to_estimates(each: str, here: Path) -> None:
     if each != '"one"':
         assert "a x b: " in warn("estimate", "csv.json", "--joint", "a,b")
     else:
-        assert "no person is asked both" in warn("estimate", "csv.json", "--joint", "a,b", code=1)
+        assert "nobody is asked both" in warn("estimate", "csv.json", "--joint", "a,b", code=1)
     assert "must be one of" in warn("estimate", "csv.json", "--only", "d", code=1)
     warn("report", "csv.json", "-o", "r.html")
     assert "questions" in warn("audit", "r.csv", code=1)

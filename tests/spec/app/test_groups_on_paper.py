@@ -83,7 +83,10 @@ def test_a_table_is_read_as_the_counts_of_both_groups(
     ("text", "said"),
     [
         ("card,value,count\n1,yes,410\n1,no,590\n2,yes,752\n", "no count of 'no' in group '2'"),
-        ("card,value,count\n1,yes,4\n1,yes,5\n1,no,5\n2,yes,7\n2,no,1\n", "counts a word a second time"),
+        (
+            "card,value,count\n1,yes,4\n1,yes,5\n1,no,5\n2,yes,7\n2,no,1\n",
+            "counts a word a second time",
+        ),
         (
             "card,said\n1,yes\n2,no\n2,maybe\n",
             "line 4: the word must be 'no' or 'yes' in group '2'",

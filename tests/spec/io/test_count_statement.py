@@ -295,7 +295,7 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
         _statement(PLAN.mechanisms, " ", "duckdb")
     for table in ("a /*", "'a", "@a", "read_csv('a')", "a; DROP TABLE b"):
         assert f'FROM "{table}"' in _statement(PLAN.mechanisms, table, "duckdb")
-    with pytest.raises(ArgumentError, match="must be of an attribute"):
+    with pytest.raises(ArgumentError, match="must be for a question of the study"):
         _statement(PLAN.mechanisms, "reports", "duckdb", {"colour": "x"})
     for options in (["--by", "town"], ["--by", "ward,ward"], ["--column", "colour=x"]):
         run("sql", "study.toml", "--dialect", "duckdb", "--table", "t", *options, ok=False)

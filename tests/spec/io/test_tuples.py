@@ -16,7 +16,7 @@ from warner.mechanisms import Mechanism
 def test_ways_of_one_attribute_are_refused(tmp_path: Path) -> None:
     coin = RandomizedResponse(SEX, 1.0)
     write_reports(coin.randomize(["f", "m"]), str(tmp_path / "r.csv"))
-    with pytest.raises(warner.errors.ArgumentError, match="several attributes"):
+    with pytest.raises(warner.errors.ArgumentError, match="several questions"):
         tally_file(str(tmp_path / "r.csv"), ways=1)
 
 

@@ -168,7 +168,9 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     refused(ArgumentError, "odds", hidden, TWO, 1.0, odds={"p": 1})
     refused(ArgumentError, "positive", hidden, TWO, 1.0, odds={"p": 1, "q": 0})
     refused(ArgumentError, "add up to 1", hidden, TWO, 1.0, fakes={"p": dict.fromkeys("abc", 0.5)})
-    refused(ArgumentError, "must give each of", hidden, TWO, 1.0, fakes={"p": {"a": 1.0}})
+    refused(
+        ArgumentError, "must have one weight for each of", hidden, TWO, 1.0, fakes={"p": {"a": 1.0}}
+    )
     refused(ArgumentError, "must name attributes", hidden, TWO, 1.0, fakes={"z": SHARES})
     refused(ArgumentTypeError, "dict", hidden, TWO, 1.0, fakes=[0.5])
     twice = Product(h=TWO, r=YN)

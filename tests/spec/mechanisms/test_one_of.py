@@ -131,13 +131,13 @@ def test_the_draw_does_not_depend_on_the_answers() -> None:
 MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
     "one question": (lambda: OneOf(Product(a=ABC), 1.0), "of two questions or more"),
-    "no budget": (lambda: OneOf(THREE), "epsilon: must be a number, the budget of one person"),
+    "no budget": (lambda: OneOf(THREE), "epsilon: must be a number: the budget of one person"),
     "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in no block"),
     "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "no two blocks may have"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
     "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 of them"),
-    "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must give each of x, y one weight"),
-    "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must be positive numbers"),
+    "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must have one weight for each of x, y"),
+    "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must all be positive numbers"),
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
     "a mechanism on other values": (
         lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
@@ -148,7 +148,7 @@ MISTAKES = {
         "cannot be combined with others",
     ),
     "two that nobody was asked": (
-        lambda: estimate(_tally(), attributes=["a", "b"]), "no person is asked both"),
+        lambda: estimate(_tally(), attributes=["a", "b"]), "nobody is asked both"),
     "a pair that nobody drew": (
         lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "in this tally was asked both"),
     "all questions": (lambda: estimate(_tally()), "attributes=['a']"),

@@ -177,7 +177,7 @@ def test_many_values_say_how_good_they_are() -> None:
 
 def test_a_bound_far_below_is_said() -> None:
     assert str(Certificate(30.0, 1.0, 29.0)) == (
-        "the best that was found; no other can have less than 3.3 % of its variance"
+        "the best that was found; every other has at least 3.3 % of its variance"
     )
 
 
@@ -233,7 +233,7 @@ def test_refusals() -> None:
         ArgumentError, "loss: must be one of shares, distribution, mean", Optimal, five, 1.0, "cdf"
     )
     refused(ArgumentError, "loss: .*matrix of shape", Optimal, five, 1.0, np.eye(4))
-    refused(ArgumentError, "loss: must be symmetric", Optimal, five, 1.0, -np.eye(5))
+    refused(ArgumentError, "loss: must be a symmetric", Optimal, five, 1.0, -np.eye(5))
     refused(
         ArgumentError,
         "prior: must have no share of 0",

@@ -164,7 +164,7 @@ def test_one_attribute_of_several() -> None:
     assert regress(reports, z, attribute="visits").outcomes == (1, 2, 3)
     assert regress(reports, z, attribute="often").outcomes == ("sometimes", "often")
     refused(ArgumentError, "must be one of often, visits", regress, reports, z, attribute="age")
-    refused(ArgumentError, "Name one attribute", regress, reports, z)
+    refused(ArgumentError, "Name one question", regress, reports, z)
     refused(
         ArgumentError, "attribute: can only be used with", regress, REPORTS, PEOPLE, attribute="age"
     )

@@ -83,7 +83,7 @@ def test_everything_is_forgotten_after_for_a_while() -> None:
 
         other = Other(DOMAIN, 1.0).header
         assert from_header(other).header == other
-    refused(MismatchError, r"not known here: 'Other'.*--load FILE\.py", from_header, other)
+    refused(MismatchError, r"unknown here: 'Other'.*--load FILE\.py", from_header, other)
     assert from_header(header).header == header
 
 
