@@ -152,7 +152,7 @@ def test_invited_people_are_asked_once_on_all_devices(tmp_path: Path) -> None:
         made.collector.invite(invited_ids(made.study.digest, codes))
         device = warner.Device(made.study, address(port), tmp_path / "me")
         answers, public = FINITE_ANSWERS[0], {"ward": "south"}
-        with pytest.raises(ArgumentError, match="ward: needs an answer"):
+        with pytest.raises(ArgumentError, match="ward: has no answer"):
             device.send(answers, {}, codes[0])
         with pytest.raises(ArgumentError, match="code: is missing"):
             device.send(answers, public)

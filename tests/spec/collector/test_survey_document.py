@@ -405,7 +405,10 @@ def test_published_steps_hide_people_among_others() -> None:
     # Public columns are published beside the counts, and some values are not protected at all.
     for study in (STUDY, Study.parse(OTHERS)):
         said = deployment_card(study)["accounting"]["amplification"]
-        assert said == "None is claimed. The guarantee above holds against the collector itself."
+        assert (
+            said
+            == "No better protection is claimed. The guarantee above holds against the collector itself."
+        )
 
 
 def test_other_kinds_of_privacy_are_called_by_their_names() -> None:
@@ -419,7 +422,7 @@ def test_other_kinds_of_privacy_are_called_by_their_names() -> None:
     assert any("Invitation codes" in line for line in card["unprotected"])
     hardly = [line for line in card["unprotected"] if "hardly hidden" in line]
     assert hardly == [
-        "The answers to steps are hardly hidden: epsilon is 15 between two answers."
+        'The answers to "steps" are hardly hidden: epsilon is 15 between two answers.'
     ]  # 0.5 for each of 30
     assert "after the survey closes" in card["retention"]["ids_of_submissions"]
     assert json.loads(json.dumps(card, allow_nan=False)) == card

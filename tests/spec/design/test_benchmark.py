@@ -206,7 +206,7 @@ def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
     )
     assert [(row["mechanism"], row["method"]) for row in found.rows()] == [("RR", "mle")]
     text = str(found)
-    assert "spline with RR is left out of 1 setting: domain" in text
+    assert "spline with RR is not run in 1 setting: domain" in text
     assert "raised ZeroDivisionError: no reports" in text and "steps is left out" in text
 
 
@@ -310,7 +310,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "must have no lambda"),
-        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each must be a class"),
+        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each entry must be a class"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
@@ -546,7 +546,7 @@ def test_a_mean_of_0_is_left_out_of_the_picture_and_said() -> None:
     values = {**FOUND.values, (cell, "mle"): {"l2": np.zeros(2)}}
     picture = replace(FOUND, values=values).plot(x="epsilon").to_dict()
     subtitle = " ".join(picture["title"]["subtitle"])
-    assert "a logarithmic axis has no 0: mle with R&R at epsilon 0.5." in subtitle
+    assert "on a logarithmic axis: mle with R&R at epsilon 0.5." in subtitle
     scales = [layer["encoding"]["y"].get("scale", {}) for layer in picture["spec"]["layer"]]
     assert {"log"} == {scale["type"] for scale in scales if scale}
     drawn = json.loads(picture["data"]["values"])
@@ -631,7 +631,7 @@ def test_likelihoods_of_support_counts_are_said() -> None:
     methods = ["mle", "project", "em:9"]
     found = benchmark([0.02] * 50, Integers(0, 49), [wide], methods, [1.0, 4.0], 100, 2)
     assert found.notes == (
-        f"mle, em:9 of {wide} at epsilon 4: from support counts, which tell less than whole "
+        f"mle, em:9 of {wide} at epsilon 4: estimated from support counts, which tell less than whole "
         "reports.",
     )
 
