@@ -176,7 +176,7 @@ def test_questions_are_drawn_once(tmp_path: Path) -> None:
             again = warner.Device(made.study, address(port), tmp_path / str(i))
             assert again.questions() == [question]
             drawn.add(question)
-            with pytest.raises(ArgumentError, match=f"{question}: needs an answer"):
+            with pytest.raises(ArgumentError, match=f"{question}: has no answer"):
                 device.send({})
             assert device.send({question: "yes"}) == "sent"
         assert len(drawn) > 1 and made.collector.n == 12
