@@ -99,10 +99,9 @@ class SymmetricCheating(_TwoGroups):
                 "no": ShareOf(("no",), "have the true answer no, and follow the card"),
                 "cheats": ShareOf(("cheats",), "say no whatever the card says"),
             },
-            "The true answers of people who cheat are not known. So the share of people whose "(
-                "answer is yes lies between the share 'yes' and the sum of the shares 'yes' and "
-                "'cheats'."
-            ),
+            "The true answers of people who cheat are not known. So the share of people whose "
+            "answer is yes lies between the share 'yes' and the sum of the shares 'yes' and "
+            "'cheats'.",
         )
 
 

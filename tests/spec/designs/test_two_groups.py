@@ -90,7 +90,7 @@ def test_intervals_widen_with_the_level_and_hold_the_estimate() -> None:
 def test_results_are_tables_and_pickles() -> None:
     result = INSIDE["minarets"].design.estimate(INSIDE["minarets"].counts)
     text = str(result.table())
-    assert "StochasticLieDetector(1/6, 5/6), groups of 564 and 692 people" in text
+    assert "StochasticLieDetector(1/6, 5/6), with groups of 564 and 692 people" in text
     assert (
         "87.1 %" in text and "The design assumes that people whose answer is no are honest." in text
     )
