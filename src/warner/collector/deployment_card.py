@@ -139,10 +139,10 @@ def _rounds(study: Study) -> str:
         "report on each answer, and randomises it once more in every round. All reports of "
         f"{study.rounds} rounds have an epsilon of at most {at_most(study.epsilon_of_rounds, 4)} "
         f"together while answers stay the same. If answers change, epsilon is at most "
-        f"{at_most(of_all, 4)} for any number of rounds, between two people whose answers change, "
-        "and change back, in the same rounds. That an answer has changed, and when, is not hidden "
-        "in the long run. Whoever takes part in two browsers, or deletes what a browser keeps, "
-        "tells more about their answers."
+        f"{at_most(of_all, 4)} for any number of rounds, between two people whose answers "
+        "change, and change back, in the same rounds. In the long run, it is not hidden that an "
+        "answer has changed, and when. Whoever takes part in two browsers, or deletes what a "
+        "browser keeps, tells more about their answers."
     )
 
 
@@ -161,7 +161,7 @@ def _amplification(study: Study) -> str:
     crowds = [shuffled(mechanism, step, _SHUFFLED_DELTA) for mechanism in mechanisms]
     epsilon = sum(crowd.epsilon for crowd in crowds)
     return (
-        f"{against_all} Against somebody who sees only the published steps, and invented none of "
+        f"{against_all} Against somebody who sees only the published steps, and made none of "
         f"their reports, a person in a step of {step:,} reports is better protected: epsilon is at "
         f"most {epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} "
         f"({len(crowds)} x {_SHUFFLED_DELTA:.0e}). The last step, at the closing, can have fewer "
@@ -331,7 +331,7 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     if (tokens := study.collect.tokens) is not None:
         sentences.append(
             "Invitation codes: the issuer records that a code was exchanged for a token. Nothing "
-            "in a report follows from the code. But whoever runs both the issuer and the "
+            "in a report is computed from the code. But whoever runs both the issuer and the "
             "collector, or has copies of both stores, can compare what changed between two "
             "moments. Whoever watches both while they run can also compare internet addresses and "
             f"times: a report waits for a random time of at most {tokens.wait:,} seconds. So the "

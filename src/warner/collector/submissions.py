@@ -184,8 +184,8 @@ class SubmissionFormat:
             low, high = (middle, high) if right else (low, middle)
         what = next(self._broken(Batch(self, batch.rows[low:high])))
         rule = (
-            f"number {low} of {len(batch)}, from 0, has a {what}, so no submission of this request "
-            "was counted"
+            f"number {low} of {len(batch)}, counted from 0, has a {what}, so no submission of this "
+            "request was counted"
         )
         return Refused("malformed", _PLACE, rule, position=low)
 

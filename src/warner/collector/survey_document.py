@@ -82,7 +82,7 @@ def draw_of(study: Study) -> OneOf | None:
     if study.design is not None:
         rule = "cannot be served: the live page assumes a simple random sample of people"
         remedy = (
-            "Serve the study without [design]. Give warner estimate --study a copy with [design]"
+            'Serve it without [design], and give "warner estimate --study" a copy with [design]'
         )
         raise broken(("design",), rule, None, remedy, "design")
     if isinstance(study.draw, HiddenQuestion):

@@ -205,7 +205,10 @@ class _Visit:
         if "study.json" not in self.loaded:
             raise FileError(self.url, "there is no survey of warner", None, "Check the address")
         if '"access":"tokens"' in self.served:
-            rule = "asks for tokens, which only its issuer gives, so this check cannot answer it"
+            rule = (
+                "asks for tokens, which only its issuer gives, so this check cannot answer the "
+                "survey"
+            )
             remedy = 'Serve and check it with access = "invited" first, then serve it with tokens'
             raise FileError(self.url, rule, None, remedy)
         for name, _ in people_scripts():
@@ -234,7 +237,7 @@ class _Visit:
                 break
         self.page.wait_for_selector("#review:not([hidden])")
         if self.bodies:
-            self.strange.append("a request with data, before Send was pressed")
+            self.strange.append("a request with data, before the button Send was pressed")
         self.page.click("#send")
         self.page.wait_for_selector("#state-sent:not([hidden])")
         self.answered = True

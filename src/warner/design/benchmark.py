@@ -563,11 +563,11 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
         raise ArgumentTypeError(name, "its function must return a mechanism", kind(made))
     if made.domain != domain:
         rule = "must have the domain of the benchmark"
-        remedy = "The first argument of its function is this domain"
+        remedy = "Its function gets this domain as the first argument"
         raise ArgumentError(name, rule, repr(made.domain), remedy)
     if cell.epsilon * _ROUNDING < made.requested < math.inf:
         rule = f"must have an epsilon of at most {cell.epsilon!r}"
-        remedy = "The second argument of its function is this epsilon"
+        remedy = "Its function gets this epsilon as the second argument"
         raise ArgumentError(name, rule, repr(made.requested), remedy)
 
 
@@ -795,10 +795,10 @@ class _Work:
                 most = 1 - here / there
                 keeps = "" if wide is None else ", a prime whose tallies keep whole reports,"
                 sentence = [
-                    f"{cell.mechanism}: two of {size} values share a bucket less often here than "
-                    "one time in g, the number of buckets, which published formulae suppose. At "
-                    f"epsilon {cell.epsilon:g} the expected {loss} of the inversion is therefore "
-                    f"{here:#.3g}, and not {there:#.3g}: {100 * most:.0f} % less. With "
+                    f"{cell.mechanism}: published formulae suppose that two values share a bucket "
+                    f"one time in g, the number of buckets. With {size} values this happens less "
+                    f"often. At epsilon {cell.epsilon:g} the expected {loss} of the inversion is "
+                    f"therefore {here:#.3g}, and not {there:#.3g}: {100 * most:.0f} % less. With "
                     f"'LocalHashing prime={prime}'{keeps} it is {100 * (1 - near / there):.1f} % "
                     "less."
                 ]

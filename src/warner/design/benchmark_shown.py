@@ -175,7 +175,7 @@ def chart(
     has_forms = any(row["exact"] is not None for row in rows)
     if has_forms:
         kind = "Ticks" if axis == "mechanism" else "Lines"
-        about.insert(0, f"{kind} of the inversion are its expected loss in closed form.")
+        about.insert(0, f"{kind} of the inversion show its expected loss, computed by a formula.")
     drawn = [_drawn(row, columns, others) for row in rows]
     base = alt.Chart()  # the data are of all panels
     log = alt.Scale(type="log", nice=False, padding=12)

@@ -623,12 +623,12 @@ class DesignEffect(Tabular):
         if self.p < 0.05:
             says = (
                 "Some shares are further below 0 than chance explains: the sensitive item changes "
-                "what people say of the others."
+                "what people say of the other items."
             )
         else:
             says = (
                 "No share is further below 0 than chance explains: there is no sign that the "
-                "sensitive item changes what people say of the others."
+                "sensitive item changes what people say of the other items."
             )
         note = f"p = {self.p:.3g}. {says}"
         return Table(columns, rows, [note])

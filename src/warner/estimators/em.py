@@ -358,7 +358,7 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
         shares = report_histogram(data.channel, data.weights)
         if shares is None:
             rows, values = data.channel.shape
-            rule = "'histogram' needs reports that name values"
+            rule = "'histogram' needs a mechanism whose reports are values"
             remedy = "Use start='uniform', or an estimator such as start=Inversion('project')"
             raise ArgumentError("start", rule, f"{rows} reports of {values} values", remedy)
         # Where every report is a value, the maximum has the histogram's shares of 0 too.

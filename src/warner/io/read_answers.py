@@ -317,9 +317,7 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
         row, width, cells = map(int, ragged.groups())
         counted = "1 cell" if cells == 1 else f"{cells} cells"
         rule = f"data row {row - (not bare):,} has {counted}, but the first line has {width}"
-        remedy = (
-            "Is the file cut off? A cell with the character that separates cells must be in quotes"
-        )
+        remedy = "Is the file cut off? A cell that contains the separator must be in quotes"
         return FileError(shown, rule, None, remedy)
     rule = "is not readable as CSV (UTF-8) or Parquet, or is cut off"
     return FileError(shown, rule, None, "Fetch the file again, or save it again")

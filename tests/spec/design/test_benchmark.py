@@ -557,7 +557,7 @@ def test_a_picture_has_closed_forms_as_lines_and_an_axis_below_every_panel() -> 
     names = ["GRR", "OUE", "OLH", "SS"]
     found = benchmark(FOUR, NUMBERS, names, ["inversion", "mle"], [1.0, 2.0], 1000, 2)
     picture = found.plot(lines="method").to_dict()
-    assert "Lines of the inversion are its expected loss" in picture["title"]["subtitle"][0]
+    assert "Lines of the inversion show its expected loss" in picture["title"]["subtitle"][0]
     for row in json.loads(picture["data"]["values"]):
         assert row["line"] == (row["mean"] if row["exact"] is None else row["exact"])
     assert picture["resolve"]["axis"]["x"] == "independent"  # four panels in rows of three
@@ -611,7 +611,7 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
     said = (
         f"is therefore {here:#.3g}, and not {published:#.3g}: {100 * (1 - here / published):.0f} %"
     )
-    assert said in note and "OLH: two of 100 values" in note and note in found.to_latex()
+    assert said in note and "OLH: published formulae suppose" in note and note in found.to_latex()
     wide = "LocalHashing prime=1019"
     assert wide in note
     near = benchmark(shares, values, [wide], ["mle"], 4.0, n, 2)
