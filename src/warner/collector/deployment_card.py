@@ -208,7 +208,7 @@ def _privacy(study: Study) -> dict[str, Any]:
     except MismatchError:
         flavours = dict.fromkeys(_flavour(m.guarantee) for m in study.mechanisms.values())
         flavour = "; ".join(flavours)
-        words = ["No single statement covers all questions together: read that on each question."]
+        words = ["No single statement covers all questions together: read the one on each."]
     return {
         "model": "local",
         "flavour": flavour,
@@ -384,7 +384,7 @@ def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
     if groups_come_late(study) if step is None else step.late_groups:
         return ", and of the groups that public columns form once the survey has closed"
     few = fewest_new(study.collect.step)
-    return f" (of each group by public columns, either no new person or at least {few})"
+    return f" (in each group by public columns, a step has no new person or at least {few})"
 
 
 def _retention(study: Study) -> dict[str, str]:

@@ -538,7 +538,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
 
     def _check(self, connection: sqlite3.Connection) -> None:
         """Refuse a file whose rows are not those that were written, or that lacks the last ones."""
-        remedy = "A disk fault or a bad copy has changed it: continue with an earlier backup"
+        remedy = "A disk fault or a bad copy has changed the store. Continue with an earlier backup"
         with open(self._last_path, "rb") as file:
             content = file.read()
         spent, invited = (

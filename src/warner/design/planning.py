@@ -183,9 +183,9 @@ def _of_kind(
     mechanism = made(domain, epsilon)
     is_metric = mechanism.distance_unit is not None
     if is_metric != (distance is not None) and not (is_metric and near):
-        raise ArgumentTypeError(cls.__name__, "is left out: its guarantee is of another kind")
+        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
     if mechanism.guarantee.delta is not None or mechanism.sensitive_mask is not None:
-        raise ArgumentTypeError(cls.__name__, "is left out: its guarantee is of another kind")
+        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
     if not is_metric:
         return mechanism
     change = _over_all(made) if distance is None else _per_unit(made, distance)

@@ -325,7 +325,7 @@ def compare_schemes(
         raise ArgumentTypeError("domain", "must be a Product of several attributes", kind(domain))
     if isinstance(theta, Solution):
         if theta.domain != domain:
-            raise ArgumentError("theta", "must be an estimate on the argument domain")
+            raise ArgumentError("theta", "must be an estimate on the same domain")
         theta = project(theta.probabilities)
     shares = distribution("theta", theta, domain.size)
     choice("loss", loss, LOSSES, LOSSES_ELSEWHERE)

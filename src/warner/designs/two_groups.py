@@ -279,7 +279,10 @@ class ExtendedCrosswise(_TwoGroups):
             _YES_OR_NO,
             [_law(("different", "same"), (1 - each, each)) for each in (first, 1 - first)],
             {"yes": ShareOf(("yes",), "have the answer yes")},
-            "If p is small, people did not follow the instructions, and the share is wrong.",
+            (
+                "If p is small, people probably did not follow the instructions: the share is then "
+                "wrong."
+            ),
         )
 
 

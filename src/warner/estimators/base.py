@@ -238,7 +238,7 @@ class Status(Enum):
     CONVERGED = "converged: no other shares fit the reports better than these by more than the gap"
     COMPLETED = (
         "completed: the method has done all its steps. This method does not seek the shares that "
-        "fit the reports best; the gap, where one is given, bounds how far from the best fit they "
+        "fit the reports best; the gap, where one is stated, bounds how far from the best fit they "
         "are"
     )
     STOPPED = (

@@ -61,7 +61,7 @@ _ASKED = (
     "Are these answers that were not randomised, or reports made with another epsilon? To "
     "randomise answers, run: warner randomize (in Python: mechanism.randomize)."
 )
-_TAKEN = "--allow-implausible, tally.trusted(), trusted=True"
+_TAKEN = "add --allow-implausible (in Python: tally.trusted() or trusted=True)"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Plausibility:
             MismatchError: a p-value below 1e-9.
         """
         if self.p_value < IMPOSSIBLE:
-            remedy = f"{self.cause or _ASKED} To use the counts anyway: {_TAKEN}"
+            remedy = f"{self.cause or _ASKED} To use the counts anyway, {_TAKEN}"
             raise MismatchError(
                 name, "has counts that cannot be chance, whatever people answered", None, remedy
             )

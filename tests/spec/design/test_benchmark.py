@@ -207,7 +207,7 @@ def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
     assert [(row["mechanism"], row["method"]) for row in found.rows()] == [("RR", "mle")]
     text = str(found)
     assert "spline with RR is not run in 1 setting: domain" in text
-    assert "raised ZeroDivisionError: no reports" in text and "steps is left out" in text
+    assert "raised ZeroDivisionError: no reports" in text and "steps is not run" in text
 
 
 def test_progress_is_told_and_a_partial_has_a_name() -> None:
@@ -546,7 +546,7 @@ def test_a_mean_of_0_is_left_out_of_the_picture_and_said() -> None:
     values = {**FOUND.values, (cell, "mle"): {"l2": np.zeros(2)}}
     picture = replace(FOUND, values=values).plot(x="epsilon").to_dict()
     subtitle = " ".join(picture["title"]["subtitle"])
-    assert "on a logarithmic axis: mle with R&R at epsilon 0.5." in subtitle
+    assert "cannot show errors of 0, so not drawn are: mle with R&R at epsilon 0.5." in subtitle
     scales = [layer["encoding"]["y"].get("scale", {}) for layer in picture["spec"]["layer"]]
     assert {"log"} == {scale["type"] for scale in scales if scale}
     drawn = json.loads(picture["data"]["values"])

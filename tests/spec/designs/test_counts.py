@@ -68,15 +68,23 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
         (
             "triangular:1/4",
             "either=100,neither=900",
-            "With the two counts exchanged, it would be 86",
+            "With the two counts exchanged, the estimate would be 86",
         ),
-        ("triangular:3/4", "either=500,neither=500", "With triangular:1/4, it would be 33.3"),
-        ("unrelated:1/3,1/4", "yes=200,no=1800", "With unrelated:2/3,1/4, it would be 2.5"),
+        (
+            "triangular:3/4",
+            "either=500,neither=500",
+            "With triangular:1/4, the estimate would be 33.3",
+        ),
+        (
+            "unrelated:1/3,1/4",
+            "yes=200,no=1800",
+            "With unrelated:2/3,1/4, the estimate would be 2.5",
+        ),
         # Chances that were exchanged come before a chance that was read as its rest.
         (
             "unrelated:1/4,2/3",
             "yes=264,no=536",
-            "exchanged, it would be 68.0 %, with unrelated:2/3,1/4 37.0 %, with unrelated:3/4,2/3",
+            "exchanged, the estimate would be 68.0 %, with unrelated:2/3,1/4 37.0 %, with unrelated:3/4,2/3",
         ),
     ],
 )
@@ -510,7 +518,11 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         (_PEOPLE, ["--by", "Age"], "has no column 'Age'. Is 'age' meant?"),
         ([*_PEOPLE, [9, "old", ""]], [], "something else in 1 of 1,501 rows, first in line 1,502"),
         ([*_PEOPLE, [9, "old", "?"]], [], "first in line 1,502. Leave these people out"),
-        ([*_PEOPLE, [9, "old", "smae"]], [], "first in line 1,502. Is 'same' meant? Correct it"),
+        (
+            [*_PEOPLE, [9, "old", "smae"]],
+            [],
+            "first in line 1,502. Is 'same' meant? Correct the words",
+        ),
         (
             _ONE_TWO,
             [],

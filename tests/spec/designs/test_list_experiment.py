@@ -146,7 +146,10 @@ def test_mistakes_are_refused() -> None:
     refused(ArgumentTypeError, "control group and for the treated", design.estimate, control)
     refused(ArgumentError, "two groups", design.estimate, [control])
     refused(
-        ArgumentError, "each of '0', '1', '2' once; got '3'", design.estimate, [treated, control]
+        ArgumentError,
+        "each of the words '0', '1', '2' once; got '3'",
+        design.estimate,
+        [treated, control],
     )
     refused(ArgumentError, "a count for '3'", design.estimate, [control, control])
     refused(EmptyError, "treated group", design.estimate, [control, dict.fromkeys(range(4), 0)])

@@ -120,7 +120,7 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("kuk:4/5,1/4,two", "draws: must be an integer"),
         ("kuk:4/5,4/5", "reports tell nothing"),
         ("kuk:4/5,0", "whose answer is yes"),
-        ("kuk:.123,.234,20", "no common denominator"),
+        ("kuk:.123,.234,20", "must have a common denominator"),
     ],
 )
 def test_texts_that_are_no_design_are_refused(text: str, wrong: str) -> None:

@@ -110,7 +110,10 @@ def test_mistakes_are_refused() -> None:
     refused(ArgumentError, "2 groups", cheating.estimate, [one])
     refused(ArgumentTypeError, "list", cheating.estimate, one)
     refused(
-        ArgumentError, "each of 'no', 'yes' once; got 'same'", cheating.estimate, [one, {"same": 1}]
+        ArgumentError,
+        "each of the words 'no', 'yes' once; got 'same'",
+        cheating.estimate,
+        [one, {"same": 1}],
     )
     refused(ArgumentTypeError, "an integer", cheating.estimate, [one, {"yes": 0.5, "no": 1}])
     refused(ArgumentError, "at least 0", cheating.estimate, [one, {"yes": -1, "no": 1}])
@@ -139,7 +142,9 @@ def test_tallies_of_the_cards_are_counts_too() -> None:
     cards = [designs.ForcedResponse(yes=p, no=0) for p in ("1/4", "3/4")]
     tallies = [Tally.from_counts(card, c) for card, c in zip(cards, case.counts, strict=True)]
     assert case.design.estimate(tallies).rows() == case.design.estimate(case.counts).rows()
-    refused(MismatchError, "card of this group", case.design.estimate, tallies[::-1])
+    refused(
+        MismatchError, "another card than that of this group", case.design.estimate, tallies[::-1]
+    )
     pair = designs.ExtendedCrosswise("1/4")
     first, second = (designs.Crosswise(p) for p in ("1/4", "3/4"))
     said = {"same": 34, "different": 66}, {"same": 60, "different": 40}

@@ -140,7 +140,7 @@ def test_mistakes_in_a_study_are_named() -> None:
             Study.parse(STUDY.replace("epsilon = 2.0", line))
     with pytest.raises(StudyError, match='can be used only with "items"'):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\neach = "one"'))
-    with pytest.raises(StudyError, match="must be 2 to 10,000 of them"):
+    with pytest.raises(StudyError, match="must be 2 to 10,000 blocks"):
         Study.parse(STUDY.replace('"b", "c"', '"b"'))
     assert isinstance(Study.parse(STUDY.replace('each = "pair"', "")).mechanisms["services"], OneOf)
     with pytest.raises(StudyError, match="items: cannot be used with"):

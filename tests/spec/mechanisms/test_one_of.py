@@ -135,7 +135,7 @@ MISTAKES = {
     "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in no block"),
     "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "no two blocks may have"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
-    "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 of them"),
+    "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
     "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must have one weight for each of x, y"),
     "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must all be positive numbers"),
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),

@@ -254,7 +254,7 @@ class BoundedEstimates:
             _LOG.error("file %s: the live estimate %s", name, error)
             rule = f"cannot be made: the live estimate {error}"
             raise NotPublished(
-                "estimate_failed", name, rule, 'Use the tally and "warner estimate"'
+                "estimate_failed", name, rule, 'Download the tally, and run "warner estimate" on it'
             ) from None
         return content
 
