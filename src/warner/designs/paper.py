@@ -224,8 +224,9 @@ class PaperDesign(TableMechanism):
         >>> from warner.designs import Triangular
         >>> slip = Triangular("1/4").likely_slip(np.array([900, 100]))
         >>> print(textwrap.fill(slip, 80))
-        With this card, 25 to 100 of 100 people say either. Here 10 do, which makes the
-        share of yes -20.0 %. With the two counts exchanged, it would be 86.7 %.
+        With this card, 25 to 100 of 100 people say either. Here 10 do, so the estimated
+        share of yes is -20.0 %. With the two counts exchanged, the estimate would be
+        86.7 %.
         """
         if len(self.report_words) != 2 or self.domain.size != 2:
             return "Are words or chances in the wrong order, or did people answer without the card?"
