@@ -276,7 +276,9 @@ def _for_article(table: Table) -> Table:
 
     units: dict[Any, str] = {STANDARD_ERROR: "share", DESIGN_EFFECT: "number"}
     columns = [
-        replace(column, unit=units[column]) if column in units else column
+        replace(column, unit=units[column])
+        if isinstance(column, Column) and column in units
+        else column
         for column in table.columns
     ]
     return replace(table, columns=columns)

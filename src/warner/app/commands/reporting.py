@@ -295,12 +295,8 @@ def _check_reference(
             for name, value in zip(tally.names, key, strict=True)
             if str(value) == reference
         ]
-        remedy = (
-            f"For groups by {columns[0]!r} alone, add --by {columns[0]}"
-            if columns
-            else meant(reference, names)
-        )
-        raise ArgumentError("--reference", rule, reference, remedy)
+        alone = f"For groups by {columns[0]!r} alone, add --by {columns[0]}" if columns else None
+        raise ArgumentError("--reference", rule, reference, alone or meant(reference, names))
 
 
 def _date(text: str | None) -> str:
