@@ -35,6 +35,7 @@ _WORD = re.compile(r"[A-Za-z][a-z']+")
 _HTML = re.compile(r"<[^<>]*>|\{%.*?%\}|\{#.*?#\}", re.S)
 _FILLED = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 _PAPERS = "_core/references.py"  # titles of papers, which are not ours
+_NAMES = "_core/names.py"  # its keys are names in other packages and in papers
 _LONGEST = 300  # characters of a piece that is shown within a sentence
 _MOST_CHOICES = 3  # of texts for one piece
 _OPEN, _OR, _SHUT = "\x01", "\x02", "\x03"  # of a choice between texts
@@ -71,6 +72,9 @@ def sentences() -> list[Sentence]:
     listed: list[Sentence] = []
     sources = {str(p.relative_to(SOURCES)): p for p in sorted(SOURCES.rglob("*.py"))}
     trees = {name: ast.parse(p.read_text()) for name, p in sources.items() if name != _PAPERS}
+    for node in ast.walk(trees[_NAMES]):
+        if isinstance(node, ast.Dict):
+            node.keys = []
     shared: Texts = {}  # of all modules: names in capitals
     for tree in trees.values():
         constants = ast.Module([n for n in tree.body if isinstance(n, ast.Assign)], [])
