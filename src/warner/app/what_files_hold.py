@@ -358,8 +358,7 @@ def add_tallies(
 
 
 _TOGETHER = (
-    "Counts with different budgets or mechanisms cannot be added, but can be estimated together. "
-    "Run: warner estimate"
+    "Tallies with another epsilon or mechanism can only be estimated together. Run: warner estimate"
 )
 
 

@@ -187,10 +187,11 @@ class Mechanism(Hinting, ABC):
             if type(self).guarantee is Mechanism.guarantee:
                 whose = type(self).__name__
                 rule = (
-                    f"{self.requested:g} cannot be kept: {whose} sends some report for one value "
-                    "and never for another"
+                    f"{self.requested:g} cannot be kept: {whose} has a report that one value sends "
+                    "and another value never sends, so the report tells too much"
                 )
-                raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
+                remedy = f"Look for probabilities of 0 in {whose}"
+                raise BudgetError("epsilon", rule, None, remedy)
             return epsilon_of(ratio)
         return realise(self.requested, ratio, 1, whose=type(self).__name__)
 

@@ -273,8 +273,8 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
     """The marks of a sum."""
     if not ours.isdisjoint(theirs):
         rule = "must not be added twice"
-        got = "a tally and itself" if ours == theirs else "two that have a tally in common"
-        remedy = "Leave one out. If both count different people, use tally.of_others() for one"
+        got = "a tally and itself" if ours == theirs else "two sums that both hold the same tally"
+        remedy = "Leave one out. If both count different people, add tally.of_others() in its place"
         raise ArgumentError("tallies", rule, got, remedy)
     # A stream of a million tallies is not slowed down by the memory of all of them.
     if len(ours) + len(theirs) <= _MOST_SOURCES:

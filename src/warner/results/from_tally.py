@@ -336,7 +336,7 @@ class GroupTable:
             for i, data in zip(places, of_groups, strict=True):
                 each[listed[i][0]] += [] if data is None else [data]
         if not totals:
-            rule = "must have at least one report in some group"
+            rule = "has no reports: the count is 0 in every group"
             raise EmptyError("groups", rule, None, "Tally the reports by group")
         whole = side_by_side(wholes)
         plausible = tested(totals, whole, "groups")
@@ -461,7 +461,7 @@ class SurveyCells:
             raise ArgumentError("cluster", rule, got)
         by_cell = tally.by(*needed)
         if not by_cell.n:
-            raise EmptyError("tally", "must have at least one report in some group")
+            raise EmptyError("tally", "has no reports: the count is 0 in every group")
         total = by_cell.total()
         whole = likelihood_data(total, attributes)
         plausible = tested(total, whole, "groups")

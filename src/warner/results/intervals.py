@@ -414,7 +414,7 @@ def posterior(
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
         rule = "must be 'population' for intervals of kind 'posterior'"
-        remedy = "Use kind='bootstrap'"
+        remedy = "Leave target out, or keep it and use kind='bootstrap'"
         raise ArgumentError("target", rule, None, remedy)
     if solution.normal is not None and weights is None:
         return solution.normal.interval(level, solution.probabilities)

@@ -382,7 +382,7 @@ def _check_line(
     strange = unreadable(text.replace("\r\n", "\n").replace("\n", " ") if several else text)
     if strange is not None:
         rule = f"must be {'text' if several else 'one line'}, without {strange}"
-        log.add(path, rule, None, "Remove that character")
+        log.add(path, rule, None, "Delete the text and type it again")
     elif is_needed and not text.strip():
         log.add(path, "must not be empty")
     elif is_needed and text == TO_DECIDE:

@@ -210,7 +210,8 @@ class _Subject:
             rule = f"on {name} the sum is off by {sum_:.3g} and the least share is {-least:.3g}"
             remedy = "project them, or return Status.OUTSIDE_SIMPLEX"
             require(max(sum_, least) <= 1e-9, f"{rule}; {remedy}")
-        return f"on every problem; on {outside} they are no distribution, as the status says"
+        but = f" but {outside}, where the status says that shares lie outside 0 to 1"
+        return f"on every problem{but if outside else ''}"
 
     def status(self) -> str:
         for name, fit in self.fits.items():

@@ -434,7 +434,7 @@ def test_differences_are_drawn_with_the_texts_of_the_study(here_of_groups_of_peo
     run("estimate", *FILES, *options, "--plot", "d.html", "--title", "Do you drink?", "--top", "2")
     page = Path("d.html").read_text()
     assert "Do you drink?" in page and "the 2 largest of 3 differences" in page
-    assert "95 % interval of each difference by itself" in page
+    assert "95 % intervals, not corrected" in page
     assert page.count("<table") == 1 and "p (Holm)" in page
     Path("study.toml").write_text(
         "[attributes.value]\nlabel = 'Do you smoke?'\nvalues = ['0', '1']\n"

@@ -29,7 +29,8 @@ from warner import (
     metrics,
 )
 from warner.design import own_code
-from warner.design.benchmark import Cell, _generator
+from warner.design.benchmark import _generator
+from warner.design.benchmark_result import Cell
 from warner.design.benchmark_shown import _ticks, alike, exponent
 from warner.design.comparison import LOSSES
 from warner.design.own_code import code_of

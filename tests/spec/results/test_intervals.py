@@ -32,7 +32,7 @@ from warner import (
 )
 from warner._core.progress import Stage
 from warner.app.cli import main
-from warner.app.report.sections import Question, Settings
+from warner.app.report.question import Question, Settings
 from warner.channels import DenseChannel
 from warner.domains import with_missing
 from warner.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, WarnerError

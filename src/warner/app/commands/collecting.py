@@ -744,7 +744,8 @@ def tallies_of_counts(
             "--counts",
             rule,
             None,
-            'Leave them out; groups and columns are chosen earlier, in the command "warner sql"',
+            f"Leave {', '.join(others)} out; groups and columns are chosen earlier, in the command "
+            '"warner sql"',
         )
     if plan is None:
         rule = "needs --study, which says what the reports are"

@@ -25,7 +25,8 @@ from warner.app.draft import Draft, mechanism_of
 from warner.app.requested import asked_tallies, that_were_asked
 from warner.app.show_designs import show_table
 from warner.app.what_files_hold import one_or_all, read_totals, say_written, tallies_together
-from warner.design.benchmark import Benchmark, benchmark as benchmark_of
+from warner.design.benchmark import benchmark as benchmark_of
+from warner.design.benchmark_result import Benchmark
 from warner.design.charts import ranking
 from warner.design.comparison import LOSSES, Comparison, compare as compare_methods, usual_methods
 from warner.domains import Domain

@@ -99,10 +99,8 @@ from warner.studies.study import Study
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="The expected error that you want, in the unit of --loss; it is not a standard error. "
-    "For the width of an interval use --width. The table then says how many people this needs, "
-    'with the unbiased estimate (right on average) and with the estimate that "warner estimate" '
-    "prints.",
+    help="The average error that you accept, measured as --loss says. The table then says how many "
+    "people this needs. For the width of an interval use --width.",
 )
 @click.option(
     "--difference",

@@ -27,7 +27,8 @@ from warner.app.commands.options import (
     survey_design,
 )
 from warner.app.on_paper import OnPaper, paper_options
-from warner.app.report.sections import Question, Settings, Source, build
+from warner.app.report.question import Question, Settings
+from warner.app.report.sections import Source, build
 from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.requested import (
     Wanted,

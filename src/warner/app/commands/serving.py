@@ -391,7 +391,9 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     show_default=True,
     help="The language of the texts that the file starts with.",
 )
-@click.option("-o", "--output", required=True, help="The file to write, named LANGUAGE.json.")
+@click.option(
+    "-o", "--output", required=True, help="The file to write. Its name says the language: de.json."
+)
 def words(language: str, output: str) -> None:
     """Write the survey page's own words to a file, for a translator or a reader who checks them.
 

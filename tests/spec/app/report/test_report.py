@@ -18,7 +18,8 @@ import warner
 from tests.spec.app._command import SECRET, STUDY, run
 from warner._core.table import Column, Table
 from warner.app.report.content import Points, Report, Section
-from warner.app.report.sections import Question, Settings, Source, build
+from warner.app.report.question import Question, Settings
+from warner.app.report.sections import Source, build
 from warner.app.report.writers import to_html, to_pdf
 from warner.app.requested import Wanted
 from warner.collector.pages.brand import contrast

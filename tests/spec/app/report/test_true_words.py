@@ -12,7 +12,7 @@ import warner
 from tests.spec.app._command import run
 from tests.spec.app.report.test_report import _report, _words
 from warner.app.report.content import answer_rows
-from warner.app.report.sections import Question, Settings
+from warner.app.report.question import Question, Settings
 from warner.design.privacy_words import Strength, certainty, of_guarantee, of_mechanism, strength
 from warner.domains import NO_ANSWER, with_missing
 from warner.mechanisms.gaussian import Gaussian

@@ -1,0 +1,650 @@
+"""A question of a report: its shares and numbers, groups and differences."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from warner._core.errors import MethodWarning, WarnerError
+from warner._core.progress import steps
+from warner._core.survey_design import SurveyDesign
+from warner._core.table import Column, Table
+from warner._core.text import (
+    decimals_of_percent,
+    lead,
+    percent,
+    percent_interval,
+    visible,
+)
+from warner.app.report.content import (
+    Block,
+    Points,
+    Row,
+    Section,
+    Shares,
+    about_shrunk,
+    answer_rows,
+    shares_of,
+    table_by_group,
+    table_of_differences,
+    table_of_shares,
+    table_of_summaries,
+    tables_of_keys,
+)
+from warner.app.requested import Wanted, were_asked
+from warner.app.terminal import plural
+from warner.app.what_files_hold import one_or_all
+from warner.domains import Domain
+from warner.estimators import Estimator
+from warner.metrics import project
+from warner.reports.tally import Tally
+from warner.results.differences import Differences, compare_groups, sentence
+from warner.results.estimate import Estimate, estimate
+from warner.results.from_tally import by_group, label
+from warner.results.named_summaries import Named, has_bands, summary_rows
+from warner.results.shown import figures_of
+from warner.results.tables import (
+    asked_in_words,
+    design_effect_in_words,
+    index_of_yes,
+    name_of,
+    tells_nothing,
+)
+
+_MOST_GROUPS = 40
+_MOST_ANSWERS = 6  # of tables by group
+_MOST_DIFFERENCES = 40
+_MOST_SENTENCES = 8
+_MOST_COLUMNS = 3  # groups beside all people, on one page
+_MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
+_MOST_GROUPS_IN_SHORT = 6
+_LEVEL_OF_TESTS = 0.05
+_SAME_SHARE = 5e-4  # of shares that are the same in a table
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a report shows results."""
+
+    level: float = 0.95  # coverage of the intervals
+    target: str = "population"  # ``"population"`` or ``"respondents"``
+    top: int = 20  # the most answers of one table
+    wanted: Wanted = field(default_factory=Wanted)  # the summaries of numbers
+    # the group that others are compared with; None for all others together
+    reference: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)  # {attribute: the text of its question}
+    method: Estimator | None = None  # the estimator of groups; None for the default of each
+    dropped: tuple[str, ...] = ()  # the attributes at which people without an answer were left out
+    forged: float | None = None  # the part of the reports that may be made up, in a table of bounds
+    design: SurveyDesign | None = None  # how people were drawn; None where one by one
+    is_short: bool = False  # whether the report is one page: results, differences and privacy
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question with its results."""
+
+    estimate: Estimate  # of all people
+    settings: Settings  # how results are shown
+    groups: Sequence[Tally] = ()  # by public columns, one of each mechanism; () without groups
+    # for tallies of several attributes, the one that is asked for; else None
+    attributes: tuple[str, ...] | None = None
+    shows_nonresponse: bool = False  # whether a report can show that its sender gave no answer
+    items_of: str = ""  # the question of which people tick items, of which this is one; else ""
+    cells: Tally | None = None  # of a survey with a design, the tally by its columns and the groups
+
+    @property
+    def name(self) -> str:
+        return str(self.estimate.attribute)
+
+    @property
+    def domain(self) -> Domain:
+        """The values, without nonresponse."""
+        return self.estimate.domain.answered
+
+    @property
+    def has_nonresponse(self) -> bool:
+        """Whether nonresponse is a value of its own; shares are then of those who answered."""
+        return self.estimate.domain.nonresponse is not None
+
+    @property
+    def _whose(self) -> str:
+        return " among those who answered" if self.has_nonresponse else ""
+
+    @property
+    def heading(self) -> str:
+        """The text of the question, or the name of the attribute."""
+        return visible(self.settings.labels.get(self.name, self.name))
+
+    @property
+    def lead(self) -> str:
+        """The heading before a sentence."""
+        return lead(self.heading)
+
+    @cached_property
+    def summaries(self) -> tuple[Named, ...]:
+        """The summaries that are shown: of an estimate of means alone, the mean."""
+        applicable_ones = self.settings.wanted.named(self.estimate)
+        # A bootstrap of places takes minutes, so the user names their summaries.
+        if len(self.domain.ends) > 1 and self.name not in self.settings.wanted.own:
+            return ()
+        if self.estimate.fit.probabilities is None:
+            return tuple(named for named in applicable_ones if named.kind == "mean")
+        return applicable_ones
+
+    @cached_property
+    def _summary_rows(self) -> Sequence[Row]:
+        level, target = self.settings.level, self.settings.target
+        return summary_rows(self.estimate, self.summaries, level, target)
+
+    @cached_property
+    def _keys(self) -> list[Row]:
+        """The frequencies of keys and the means of their values; [] for other questions."""
+        rows: Sequence[Row] = self.estimate.key_rows(self.settings.level, self.settings.target)
+        return sorted(rows, key=lambda row: -row["estimate"])[: self.settings.top]
+
+    @cached_property
+    def _shares(self) -> Shares:
+        """The shares that are shown."""
+        return shares_of(
+            self.estimate, self.settings.level, self.settings.target, self.settings.top
+        )
+
+    @property
+    def interval_kind(self) -> str:
+        """The kind of the intervals of the shares that are shown."""
+        if not self._keys and self._shares.at_once:
+            return "simultaneous"
+        return self.estimate.interval_kind(self.settings.target)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the reports bound the shares, so that there are intervals."""
+        return self.interval_kind != "none"
+
+    def in_short(self) -> str:
+        """The result in one sentence, one where it says next to nothing, and those on groups."""
+        nothing = tells_nothing(self.estimate, self._keys or self._shares.rows)
+        unbounded = "" if self.is_bounded else "There are no intervals."
+        parts = [self.lead, self._figures_in_short(), unbounded, nothing, *self._groups_in_short()]
+        return " ".join(filter(None, parts))
+
+    def _figures_in_short(self) -> str:
+        """The numbers or the shares that sum up the result."""
+        rows = self._keys or self._shares.rows
+        if self._summary_rows:
+            parts = [
+                "{}: {} ({})".format(row["text"], *figures_of(row))
+                for row in self._summary_rows[:3]
+            ]
+            return f"{upper('; '.join(parts))}."
+        if not rows:
+            return "See the table below."
+        if self.items_of and len(rows) == 2:
+            return f"ticked by {_figures(rows[1], self.is_bounded)}."
+        named = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_IN_SHORT]
+        if self._is_of_two:
+            shown = {answer for _, answer in self.answers()}
+            named = [row for row in rows if name_of(row["value"], self.domain) in shown]
+        figures = [_figures(row, self.is_bounded) for row in named]
+        names = [_quoted(name_of(row["value"])) for row in named]
+        return f"{'; '.join(map(': '.join, zip(names, figures, strict=True)))}."
+
+    @property
+    def _is_of_two(self) -> bool:
+        """Whether the share of one answer tells that of the other, so that one is shown."""
+        return self.domain.size == 2 and not self._keys
+
+    def _groups_in_short(self) -> list[str]:
+        """The shares of groups, and their differences: of many, the largest and the clearest."""
+        if not self._has_groups:
+            return []
+        compared = self._compared
+        clear = [] if isinstance(compared, str) else self.clear_of(compared)[:_MOST_IN_SHORT]
+        differing = {name_of(row["value"], self.domain) for row in clear}
+        texts = [text for text in self._rows_by_group if text in differing]
+        shown = [self._groups_of(text) for text in texts or list(self._rows_by_group)[:1]]
+        if isinstance(compared, str):
+            return shown
+        differences = [visible(sentence(row, compared.level)) for row in clear]
+        return [*shown, *(differences or [_NO_DIFFERENCE]), *self.whose_differences(compared)]
+
+    def _groups_of(self, text: str) -> str:
+        """One sentence with an answer or a summary in the groups, or in the largest of many."""
+        every = self._rows_by_group[text]
+        rows = sorted(every, key=lambda row: -row[1])[:_MOST_GROUPS_IN_SHORT]
+        rows = [row for row in every if row in rows]
+        few = f" (the {len(rows)} largest of {len(every):,} groups)" * (len(rows) < len(every))
+        decimals = decimals_of_percent(row["high"] - row["low"] for _, _, row in rows)
+        named = [
+            f"{visible(name)} {_figures(row, self.is_bounded, decimals)}"
+            if row["is_share"]
+            else "{} {} ({})".format(visible(name), *figures_of(row))
+            for name, _, row in rows
+        ]
+        what = text if self.summaries else _quoted(text)
+        return f"{upper(what)} by {self.columns}{few}: {'; '.join(named)}."
+
+    def section(self) -> Section:
+        """The section of the question."""
+        level = self.settings.level
+        blocks: list[Block] = [self._people()]
+        if self.settings.design is not None:
+            blocks.append(self._drawn(self.settings.design))
+        if self.estimate.doubt:
+            blocks.append(self.estimate.doubt)
+        if self.settings.is_short:
+            return Section(self.heading, (*blocks, *self._on_one_page()))
+        blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
+        if self._summary_rows:
+            caption = "Numbers that sum up the answers"
+            blocks.append(table_of_summaries(caption, self._summary_rows, level))
+        return Section(self.heading, tuple(blocks), tuple(self._parts()))
+
+    def _on_one_page(self) -> list[Block]:
+        """One table with a column for each of few groups, and the clear differences."""
+        by_answer = self._rows_by_group if self._has_groups else {}
+        names = [name for name, _, _ in next(iter(by_answer.values()), [])]
+        is_wide = len(names) > _MOST_COLUMNS
+        columns = [Column("text", "answer"), Column("all", "all people")]
+        columns += [Column(f"group {i}", visible(n)) for i, n in enumerate(names) if not is_wide]
+        rows = []
+        for text, row in self._shown().items():
+            cells = [row, *(of_group for _, _, of_group in by_answer.get(text, []))]
+            keys = ["all", *(f"group {i}" for i in range(len(names)))]
+            rows.append({"text": text} | dict(zip(keys, map(self._cell, cells), strict=False)))
+        of_groups = self._by_group() if is_wide else []
+        blocks: list[Block] = [Table(columns, rows), *of_groups]
+        if not self.is_bounded:
+            blocks.append(_NO_BOUNDS)
+        if self._has_groups:
+            compared = self._compared
+            if isinstance(compared, str):
+                return [*blocks, compared]
+            clear = [visible(sentence(row, compared.level)) for row in self.clear_of(compared)]
+            differences = Points(tuple(clear[:_MOST_SENTENCES])) if clear else _NO_DIFFERENCE
+            blocks += [differences, *self.whose_differences(compared)]
+        return blocks
+
+    def _shown(self) -> dict[str, Row]:
+        """The summaries of numbers, or the shares of the answers that are shown, by their texts."""
+        if self.summaries:
+            return {row["text"]: {"is_share": False, **row} for row in self._summary_rows}
+        answers = {answer for _, answer in self.answers()}
+        rows = self._keys or self._shares.rows
+        named: dict[str, Row] = {
+            name_of(row["value"], self.domain): {**row, "is_share": True} for row in rows
+        }
+        return {name: row for name, row in named.items() if name in answers} or named
+
+    def _cell(self, row: Row) -> str:
+        """A share or a number with its interval."""
+        return (
+            _figures(row, self.is_bounded)
+            if row["is_share"]
+            else "{} ({})".format(*figures_of(row))
+        )
+
+    def _people(self) -> str:
+        """How many people took part, and how many of them answered."""
+        result = self.estimate
+        people = plural(result.n, "person", "people")
+        if words := asked_in_words(result.data):
+            of_reports = f"Of {result.n:,} reports, " * (result.reports_per_person > 1)
+            return f"{upper(of_reports + words)}."
+        if result.reports_per_person > 1:
+            people = f"{result.n:,} reports of at least {result.data.least_people:,} people"
+        if not self.has_nonresponse:
+            return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
+        row = result.answered().row(self.settings.level, self.settings.target)
+        hidden = "" if self.shows_nonresponse else " Who answered is hidden as well."
+        return (
+            f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares "
+            "are shares of those who answered; they say nothing about the others."
+        )
+
+    def _drawn(self, design: SurveyDesign) -> str:
+        """How people were drawn, and what that costs."""
+        sentences = [design_effect_in_words(self.estimate)]
+        survey = self.estimate.data.survey
+        if survey is not None and len(design.columns) > (design.weights is not None):
+            sentences.insert(
+                0, f"The intervals allow for how people were drawn, {survey.drawn.text}."
+            )
+        if design.weights is not None:
+            sentences.insert(0, f"All numbers are weighted by the column {design.weights}.")
+        return visible(" ".join(sentences))
+
+    def _about_shares(self) -> list[Block]:
+        """The table of the shares, and what it leaves out."""
+        rows, is_chosen, at_once = self._shares
+        if not rows:
+            return []
+        caption = f"Estimated share of people with each answer{self._whose}"
+        notes: list[Block] = []
+        if is_chosen:
+            size = self.domain.size
+            caption = f"The {len(rows)} most frequent of {size:,} answers"
+            rest = percent(max(1 - sum(row["estimate"] for row in rows), 0.0), 1)
+            notes.append(f"The {size - len(rows):,} other answers together have a share of {rest}.")
+            notes.append(
+                "The intervals hold for all answers at once, although the largest shares were "
+                "picked."
+                if at_once
+                else "The intervals do not allow for the fact that the largest shares were picked."
+            )
+        if not self.is_bounded:
+            notes.append(_NO_BOUNDS)
+        level = self.settings.level if self.is_bounded else None
+        table = table_of_shares(caption, "answer", rows, level)
+        return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
+
+    def _if_forged(self, rows: Sequence[Row]) -> list[Block]:
+        """The table of bounds if a part of the reports was made up, where it is asked for."""
+        share, level = self.settings.forged, self.settings.level
+        if share is None:
+            return []
+        if self.settings.design is not None:
+            return [
+                "How far made-up reports could move these shares is not computed here, because a "
+                "made-up report counts as much as its weight."
+            ]
+        bounds = self.estimate.if_forged(share, level, self.settings.target)
+        names = [name_of(row["value"], self.domain) for row in bounds.rows()]
+        listed = {
+            name: {**row, "value": name} for name, row in zip(names, bounds.rows(), strict=True)
+        }
+        shown = [listed[row["value"]] for row in rows if row["value"] in listed]
+        if not shown:
+            return [
+                "How far made-up reports could move shares is computed only for single "
+                "answers, not for bands."
+            ]
+        caption = f"If up to {100 * share:g} % of the reports were made up, in any way"
+        if self.domain.nonresponse is not None:
+            caption += "; shares of all people asked"
+        return [table_of_shares(caption, "answer", shown, level, "between"), *bounds.table().notes]
+
+    def _parts(self) -> list[Section]:
+        """The sections on groups and on their differences, where there are groups."""
+        if not self._has_groups:
+            return []
+        compared = self._compared
+        differences: list[Block] = [compared] if isinstance(compared, str) else []
+        if isinstance(compared, Differences):
+            differences = _differences(compared, self)
+        return [
+            Section(f"By {self.columns}", tuple(self._by_group())),
+            Section(f"Differences by {self.columns}", tuple(differences)),
+        ]
+
+    @property
+    def _has_groups(self) -> bool:
+        return len(self._each_group) > 1
+
+    @cached_property
+    def _each_group(self) -> dict[Any, list[Tally]]:
+        """The tallies of each group of people, one of each mechanism."""
+        return by_group(self.groups) if self.groups else {}
+
+    @property
+    def columns(self) -> str:
+        """The public columns that make the groups."""
+        return ", ".join(visible(name) for name in self.groups[0].names)
+
+    @cached_property
+    def _asked_groups(self) -> dict[Any, list[Tally]]:
+        """The groups that have reports on this question."""
+        names = None if self.attributes is None else list(self.attributes)
+        return {
+            key: tallies
+            for key, tallies in self._each_group.items()
+            if any(tally.n for tally in tallies) and were_asked(tallies, names)
+        }
+
+    @cached_property
+    def _rows_by_group(self) -> dict[str, list[tuple[str, int, Row]]]:
+        """{answer or summary: the name, the people and the row of each group that is shown}."""
+        listed = list(self._asked_groups.items())
+        if len(listed) > _MOST_GROUPS:
+            sizes = {key: sum(tally.n for tally in tallies) for key, tallies in listed}
+            least = sorted(sizes.values(), reverse=True)[_MOST_GROUPS - 1]
+            listed = [group for group in listed if sizes[group[0]] >= least][:_MOST_GROUPS]
+        level, target = self.settings.level, self.settings.target
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MethodWarning)
+            if self.cells is None:
+                alone = [
+                    (
+                        label(key),
+                        estimate(one_or_all(tallies), self.settings.method, self.attributes),
+                    )
+                    for key, tallies in steps(listed, "estimating groups")
+                ]
+            else:
+                of_all = estimate(self.cells, self.settings.method, self.attributes, **self._survey)
+                alone = [(label(key), of_all[key]) for key, _ in listed]
+        tables: dict[str, list[tuple[str, int, Row]]] = {}
+        if self.summaries:
+            for name, of_group in alone:
+                for row in summary_rows(of_group, self.summaries, level, target):
+                    tables.setdefault(row["text"], []).append((name, of_group.n, row))
+            return tables
+        of_one = _key_rows if self._keys else answer_rows
+        # Of drawn questions, the people who were asked this one, or all that stand together.
+        by_name = [
+            (name, of_group.data.n_of_all, of_one(of_group, level, target))
+            for name, of_group in alone
+        ]
+        for x, answer in self.answers():
+            tables[answer] = [
+                (name, n, {**values[x], "is_share": True}) for name, n, values in by_name
+            ]
+        return tables
+
+    def _by_group(self) -> list[Block]:
+        """The tables of all groups, each estimated from its own reports."""
+        columns, tables, groups = self.columns, self._rows_by_group, self._asked_groups
+        blocks: list[Block] = [
+            "Each group was estimated from its own reports alone. Smaller groups have wider "
+            "intervals."
+        ]
+        if len(groups) < len(self._each_group):
+            nobody = [visible(label(key)) for key in self._each_group if key not in groups]
+            blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")
+        if len(groups) > _MOST_GROUPS:
+            blocks.append(
+                f"Of {len(self._each_group):,} groups, the {_MOST_GROUPS} with the most people "
+                "are shown."
+            )
+        level = self.settings.level
+        for text, rows in tables.items():
+            if self.summaries:
+                blocks.append(table_by_group(f"{upper(text)}, by {columns}", columns, rows, level))
+                continue
+            caption = f"Share of {_quoted(text)}{self._whose}, by {columns}"
+            bounded_at = level if self.is_bounded else None
+            blocks.append(table_by_group(caption, columns, rows, bounded_at))
+            blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
+        return blocks
+
+    @property
+    def _survey(self) -> dict[str, Any]:
+        """How people were drawn, and the columns of groups, as estimates take them."""
+        if self.settings.design is None:
+            return {}
+        return {**self.settings.design.roles, "by": self.groups[0].names if self.groups else ()}
+
+    def answers(self) -> list[tuple[int, str]]:
+        """The answers that tables by group are about: of two "yes", of many the commonest."""
+        if self._keys:
+            rows = _key_rows(self.estimate, self.settings.level, self.settings.target)
+            shares = np.array([row["estimate"] for row in rows])
+            names = [name_of(row["value"]) for row in rows]
+        else:
+            shares = self.estimate.probabilities[: self.domain.size]
+            names = [name_of(label, self.domain) for label in self.domain.labels]
+        if self.items_of:
+            return [(1, names[1])]
+        if self._is_of_two:
+            return [(x, names[x]) for x in [index_of_yes(self.domain)]]
+        largest = sorted(np.argsort(-shares, kind="stable")[:_MOST_ANSWERS].tolist())
+        return [(x, names[x]) for x in largest]
+
+    @cached_property
+    def _compared(self) -> Differences | str:
+        """The differences of the groups, or a sentence that says why there are none."""
+        if self._keys:
+            return "Differences are not tested for keys with values."
+        if self.summaries and self.has_nonresponse:
+            return "Numbers are not compared between groups where people may give no answer."
+        # Of numbers in bands the mean, the median, the quartiles and the bands.
+        of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
+        try:
+            return compare_groups(
+                one_or_all(self.groups) if self.cells is None else self.cells,
+                reference=self.settings.reference,
+                of=of,
+                level=self.settings.level,
+                target=self.settings.target,
+                attributes=self.attributes,
+                **self._survey,
+            )
+        except WarnerError as error:
+            return f"Differences cannot be computed. {error}"
+
+    def rows_of(self, result: Differences) -> list[Row]:
+        """The differences that are shown: of shares, those of the answers that are shown."""
+        if result.of != "shares":
+            return list(result.rows())
+        shown = {answer for _, answer in self.answers()}
+        return [row for row in result.rows() if name_of(row["value"], self.domain) in shown]
+
+    def clear_of(self, result: Differences) -> list[Row]:
+        """The differences that are larger than chance explains, the clearest first."""
+        clear = [row for row in self.rows_of(result) if row["p_holm"] < _LEVEL_OF_TESTS]
+        return sorted(clear, key=lambda row: row["p_holm"])
+
+    def whose_differences(self, result: Differences) -> list[str]:
+        """A sentence where shares are of those who answered, but differences are not."""
+        return [_OF_ALL_PEOPLE] if self.has_nonresponse and result.of == "shares" else []
+
+
+def _key_rows(result: Estimate, level: float, target: str) -> list[Row]:
+    """The frequencies of all keys in the order of their domain."""
+    return list(result.key_rows(level, target))
+
+
+def _differences(result: Differences, question: Question) -> list[Block]:
+    """The differences in words and as a table."""
+    domain, columns = question.domain, question.columns
+    shown_rows, clear = question.rows_of(result), question.clear_of(result)
+    halves = [f"{_half([row for row in shown_rows if not row['is_share']]):.2g}"]
+    shares = [row for row in shown_rows if row["is_share"]]
+    if result.of == "numbers":
+        halves = [f"{half} for the mean and quantiles" for half in halves]
+    if shares:
+        points = f"{100 * _half(shares):.2g} points"
+        halves = [*halves, f"{points} for shares"] if result.of == "numbers" else [points]
+    blocks: list[Block] = []
+    if clear:
+        blocks.append(
+            "These differences are larger than chance explains (p (Holm) below "
+            f"{_LEVEL_OF_TESTS:g}):"
+        )
+        blocks.append(
+            Points(tuple(visible(sentence(row, result.level)) for row in clear[:_MOST_SENTENCES]))
+        )
+    else:
+        blocks.append(_NO_DIFFERENCE)
+    blocks.append(
+        f"With this many people, a difference is known to within about {', '.join(halves)}, up or "
+        "down. Smaller differences cannot be seen, so the groups may still differ."
+    )
+    listed = shown_rows
+    if len(shown_rows) > _MOST_DIFFERENCES:
+        listed = sorted(shown_rows, key=lambda row: row["p_holm"])[:_MOST_DIFFERENCES]
+    others = list(dict.fromkeys(row["reference"] for row in listed))
+    whom = f", compared with {others[0]}" if len(others) == 1 else ""
+    what = str(result.of)
+    answers = question.answers()
+    if result.of == "shares" and domain.size == 2:
+        what = f"the share of {_quoted(answers[0][1])}"
+    caption = f"Differences of {what} by {columns}{whom}"
+    if len(listed) < len(shown_rows):
+        caption += f": the {len(listed)} clearest of {len(shown_rows):,}"
+    for is_share in (False, True):  # in different units
+        if of_unit := [row for row in listed if row["is_share"] == is_share]:
+            table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
+            blocks.append(table)
+    blocks += question.whose_differences(result)
+    notes = [
+        "p (Holm) is the probability that chance alone gives a difference at least as large. It is "
+        "corrected by Holm's method for the number of comparisons in this question."
+    ]
+    if result.about_test:
+        notes.append(result.about_test)
+    notes.append(
+        "Each difference is one estimate minus the other; its interval follows from both intervals."
+        if result.of == "numbers"
+        else _STEADIED
+        if _is_steadied(question.estimate)
+        else _FROM_COUNTS
+    )
+    if result.left_out:
+        count = plural(len(result.left_out), "group", "groups")
+        notes.append(f"Left out, because of fewer than 2 reports: {count}.")
+    blocks.append(" ".join(notes))
+    return blocks
+
+
+_NO_BOUNDS = "Different shares can lead to the same reports, so there are no intervals."
+_NO_DIFFERENCE = "No difference between the groups is larger than chance explains."
+_OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
+_STEADIED = (
+    "The differences are computed from estimates that are right on average. The shares of groups "
+    "above have smaller errors but are not right on average, so the differences need not match "
+    "these shares."
+)
+_FROM_COUNTS = (
+    "The differences were computed before the shares were cut to 0 to 100 %, so they need not "
+    "match the shares above."
+)
+
+
+def _is_steadied(result: Estimate) -> bool:
+    """Whether shares are others than the unbiased ones, kept within their bounds."""
+    if result.fit.probabilities is None:
+        return False
+    unbiased = project(result.data.channel.invert(result.data.weights))
+    return bool(np.abs(unbiased - result.probabilities).max() > _SAME_SHARE)
+
+
+def _half(rows: Sequence[Row]) -> float:
+    """Half the median width of intervals; nan without rows."""
+    return float(np.median([(row["high"] - row["low"]) / 2 for row in rows] or [math.nan]))
+
+
+def _figures(row: Row, is_bounded: bool = True, decimals: int | None = None) -> str:
+    """A share with its interval, where there is one, in one phrase."""
+    if decimals is None:
+        decimals = decimals_of_percent([row["high"] - row["low"]])
+    if not is_bounded:
+        return percent(row["estimate"], decimals)
+    interval = percent_interval(row["low"], row["high"], decimals)
+    return f"{percent(row['estimate'], decimals)} ({interval})"
+
+
+def _quoted(text: str) -> str:
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{text}\N{RIGHT DOUBLE QUOTATION MARK}"
+
+
+def upper(text: str) -> str:
+    """The text with a capital first."""
+    return text[:1].upper() + text[1:]

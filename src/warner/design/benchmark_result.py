@@ -1,0 +1,328 @@
+"""What a benchmark measured: its losses as rows, a table, a picture, and text for a paper."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import choice, integer, real
+from warner._core.errors import ArgumentError
+from warner._core.references import bibtex_of
+from warner._core.table import Column, Table, Tabular, latex_text
+from warner.design.benchmark_shown import AXES, LINES, chart, exponent, latex_table, points_of
+from warner.design.comparison import LOSSES
+from warner.design.ranking import to_nine_digits
+from warner.results.drawing import save
+
+FORMAT = {"format": "warner-benchmark", "schema": 1}  # of the store, and of the result as JSON
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of a benchmark: a truth, a mechanism at a budget, and a number of people."""
+
+    truth: str  # the name of the distribution
+    mechanism: str  # the name of the mechanism
+    epsilon: float  # the budget that was asked for, in nats
+    n: int  # the number of people
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Benchmark(Tabular):
+    """Mean losses of methods for mechanisms, with standard errors.
+
+    Attributes:
+        cells: the settings, in the order of the arguments.
+        methods: the names of the methods.
+        losses: the names of the losses.
+        runs: the number of simulated tallies of a setting.
+        values: {(setting, method): {loss: (runs,)}}, the loss of each run.
+        left_out: {(setting, method): reason}; the method is None where the mechanism itself cannot
+            be made.
+        guarantees: {setting: what its mechanism promises}.
+        weaker: the settings whose mechanism promises less than LDP at the budget of the row, such
+            as privacy per unit of distance, or of sensitive values alone.
+        notes: sentences on mechanisms that are not comparable, or no fair baseline.
+        exact: {(setting, method, loss): the expected loss in closed form}, of the inversion.
+        provenance: sentences on what is needed to repeat it: the version, the seed, own code.
+        sources: {paper: the mechanisms and methods that it is of}, as ``bibtex`` prints them.
+    """
+
+    cells: tuple[Cell, ...]
+    methods: tuple[str, ...]
+    losses: tuple[str, ...]
+    runs: int
+    values: Mapping[tuple[Cell, str], Mapping[str, np.ndarray]]
+    left_out: Mapping[tuple[Cell, str | None], str]
+    guarantees: Mapping[Cell, str]
+    weaker: frozenset[Cell]
+    notes: tuple[str, ...]
+    exact: Mapping[tuple[Cell, str, str], float]
+    provenance: tuple[str, ...]
+    sources: Mapping[str, tuple[str, ...]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each setting, method and loss.
+
+        Returns:
+            ``truth``, ``mechanism``, ``epsilon``, ``n``, ``guarantee``, ``method``, ``loss``,
+            ``runs``; ``mean`` and ``standard_error``, the mean over runs and its standard error;
+            ``exact``, the expected loss of the inversion in closed form, of ``"l2"`` and ``"mse"``,
+            else None;
+            ``excess`` and ``excess_standard_error``, the mean and its standard error of the loss
+            minus that of the best method of the setting, on the same tallies.
+        """
+        rows = []
+        for cell in self.cells:
+            methods = [m for m in self.methods if (cell, m) in self.values]
+            for loss in self.losses if methods else ():
+                runs = {method: self.values[cell, method][loss] for method in methods}
+                best = min(methods, key=lambda m: to_nine_digits(float(runs[m].mean())))
+                for method in methods:
+                    mean, standard_error = _mean(runs[method])
+                    excess, excess_standard_error = _mean(runs[method] - runs[best])
+                    rows.append(
+                        {
+                            **vars(cell),
+                            "guarantee": self.guarantees[cell],
+                            "method": method,
+                            "loss": loss,
+                            "mean": mean,
+                            "standard_error": standard_error,
+                            "exact": self.exact.get((cell, method, loss)),
+                            "excess": excess,
+                            "excess_standard_error": excess_standard_error,
+                            "runs": self.runs,
+                        }
+                    )
+        return rows
+
+    def best(self) -> list[dict[str, Any]]:
+        """The row with the least mean for each truth, budget, number of people and loss.
+
+        Mechanisms that promise less than the budget of their row says are not among them.
+        """
+        least: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in self.rows():
+            if self._is_weaker(row):
+                continue
+            setting = (row["truth"], row["epsilon"], row["n"], row["loss"])
+            best = least.setdefault(setting, row)
+            if to_nine_digits(row["mean"]) < to_nine_digits(best["mean"]):
+                least[setting] = row
+        return list(least.values())
+
+    def table(self) -> Table:
+        """The mean losses for people; columns that are the same in all rows are left out."""
+        rows = self._marked_rows()
+        axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
+        varying = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
+        units = {"epsilon": "epsilon", "n": "people"}
+        columns = [Column(key, unit=units.get(key, "text")) for key in varying]
+        columns.append(Column("mean", "mean loss", "number"))
+        columns.append(Column("standard_error", "error", "number", priority=1))
+        if self.exact:
+            columns.append(Column("exact", unit="number"))
+        title = f"mean losses over {self.runs} runs of each setting"
+        return Table(columns, rows, [*self.notes, *self._reasons()], title)
+
+    def __str__(self) -> str:
+        return self.table().text()  # all rows, as a paper needs them
+
+    def _is_weaker(self, row: Mapping[str, Any]) -> bool:
+        """Whether the mechanism of a row promises less than its budget says."""
+        return Cell(row["truth"], row["mechanism"], row["epsilon"], row["n"]) in self.weaker
+
+    def _marked_rows(self) -> list[dict[str, Any]]:
+        """The rows, with a mark behind mechanisms that promise less than their rows say."""
+        return [
+            {**row, "mechanism": row["mechanism"] + " *" * self._is_weaker(row)}
+            for row in self.rows()
+        ]
+
+    def _least(self, loss: str, truth: str) -> set[tuple[str, str, float, int]]:
+        """(mechanism, method, epsilon, n) with the least mean of each budget and number of people.
+
+        With them are those whose mean is not larger beyond chance, by more than two standard errors
+        of the difference: all of them have the same random numbers.
+        """
+        least = set()
+        columns: dict[tuple[float, int], dict[tuple[str, str], np.ndarray]] = {}
+        for (cell, method), losses in self.values.items():
+            if cell.truth == truth and cell not in self.weaker:
+                column = columns.setdefault((cell.epsilon, cell.n), {})
+                column[cell.mechanism, method] = losses[loss]
+        for setting, column in columns.items():
+            best = min(column.values(), key=np.mean)
+            for names, losses_of_runs in column.items():
+                more, standard_error = _mean(losses_of_runs - best)
+                if more <= 2 * standard_error:
+                    least.add((*names, *setting))
+        return least
+
+    def to_latex(
+        self,
+        loss: str | None = None,
+        digits: int = 3,
+        errors: bool = True,
+        scale: float | None = None,
+    ) -> str:
+        r"""The mean losses as a table in LaTeX, for the package booktabs.
+
+        Rows are mechanisms and methods, columns are budgets and numbers of people. Bold are the
+        least mean of each column, and those that are not larger beyond chance: by more than two
+        standard errors of the difference over the same runs. Below the inversion stands its
+        expected loss in closed form, where it has one. A dash stands where a method is left
+        out, and a dagger where a mechanism promises less than the budget of the column.
+
+        Args:
+            loss: one of the losses; None for all.
+            digits: the significant digits of a mean. Its error has the same decimals, and the mean
+                has more where its error would be 0.
+            errors: whether standard errors stand behind the means, in brackets.
+            scale: the power of ten that all numbers are multiples of, such as ``1e-4``; None for
+                one of each column, with which its least mean lies between 1 and 10. A row below the
+                head names them.
+
+        Returns:
+            A ``tabular``; one for each loss and truth, below each other. A comment above each is a
+            caption for it, which names the loss and the number of runs. Further comments have the
+            notes of the benchmark, and what is needed to repeat it.
+
+        Raises:
+            ArgumentError: another loss, or a scale that is no power of ten.
+        """
+        losses = self.losses if loss is None else (choice("loss", loss, self.losses),)
+        integer("digits", digits, 1)
+        power = None if scale is None else exponent(real("scale", scale))
+        if power is not None and not math.isclose(scale, 10.0**power, rel_tol=1e-9):  # type: ignore[arg-type]
+            raise ArgumentError("scale", "must be a power of ten, such as 1e-4", repr(scale))
+        tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in self.rows():
+            tables.setdefault((row["loss"], row["truth"]), []).append(row)
+        several = len({truth for _, truth in tables}) > 1
+        words = {each: LOSSES[each].words[:1].upper() + LOSSES[each].words[1:] for each in losses}
+        of = {truth: f" ({latex_text(truth)})" if several else "" for _, truth in tables}
+        people = {cell.n for cell in self.cells}
+        with_n = f", $n = {min(people)}$" if len(people) == 1 else ""
+        about = with_n + ", with the standard error of each in brackets" * errors
+        notes = "".join(
+            " " + latex_text(each).replace("* ", r"$^\dagger$ ", 1)
+            for each in self.notes
+            if each.startswith("* ")
+        )
+        weaker = {cell.mechanism for cell in self.weaker}
+        others = [each for each in self.notes if not each.startswith("* ")]
+        said = (*others, *self._reasons(), *self.provenance)
+        comments = "".join(f"% {' '.join(each.split())}\n" for each in said)
+        return "\n\n".join(
+            rf"% \caption{{{words[name]}: mean of {self.runs} runs{of[truth]}{about}. "
+            "Bold: the least of each column, and those not larger by more than two standard errors "
+            f"of the difference.{notes}}}\n{comments}"
+            + latex_table(rows, digits, errors, self._least(name, truth), weaker, power)
+            for name in losses
+            for (measured, truth), rows in tables.items()
+            if measured == name
+        )
+
+    def bibtex(self) -> str:
+        """The sources of all mechanisms and methods, each once, and the package itself, as BibTeX.
+
+        A comment above each names what it is the source of.
+
+        >>> from warner import Integers, RandomizedResponse
+        >>> found = benchmark([0.5, 0.5], Integers(0, 1), [RandomizedResponse], ["mle"], runs=2)
+        >>> found.bibtex().count("@article{warner1965")
+        1
+        """
+        return bibtex_of(self.sources, self.sources)
+
+    def to_json(self) -> dict[str, Any]:
+        """The benchmark as JSON data."""
+        return {
+            **FORMAT,
+            "runs": self.runs,
+            "results": self.rows(),
+            "left_out": [
+                {**vars(cell), "method": method, "reason": reason}
+                for (cell, method), reason in self.left_out.items()
+            ],
+        }
+
+    def plot(
+        self,
+        path: str | None = None,
+        x: str | None = None,
+        loss: str | None = None,
+        lines: str | None = None,
+        width: float | str | None = None,
+        title: bool = True,
+    ) -> Any:
+        """Draw the mean losses, on logarithmic axes, with bars of two standard errors.
+
+        Marks are means of the runs. Lines connect them; those of the inversion, where it has a
+        closed form, are its expected loss instead. A mean of 0 has no place on a logarithmic axis:
+        it is not drawn, and a sentence says so.
+
+        Args:
+            path: a file to save the chart to (.pdf, .png, .svg, .html or .json); None for none.
+            x: the horizontal axis, ``"n"``, ``"epsilon"`` or ``"mechanism"``; None for the first of
+                them that has several values.
+            loss: one of the losses; None for the first.
+            lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
+                makes panels. None for the one with more names.
+            width: of the whole picture in points, with the letters of a paper; ``"column"`` (240)
+                and ``"text"`` (505) are those of a paper with two columns. None for large panels.
+            title: False leaves out the title and the sentences below it. They are then the
+                ``description`` of the chart, for a caption.
+
+        Returns:
+            The Altair chart, which can be changed before it is saved.
+
+        Raises:
+            ArgumentError: another axis, loss or kind of lines, another suffix, or a small width.
+            MissingExtraError: the extra 'plot' is not installed.
+        """
+        chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
+        choice("x", x, (None, *AXES))
+        choice("lines", lines, (None, *LINES))
+        if x == lines == "mechanism":
+            rule, remedy = 'cannot both be "mechanism"', 'Leave out lines="mechanism"'
+            raise ArgumentError("x and lines", rule, None, remedy)
+        rows = [row for row in self._marked_rows() if row["loss"] == chosen]
+        if not rows:
+            reason = next(iter(self.left_out.values()), "There are no settings")
+            raise ArgumentError("plot", "has nothing to show", None, reason.removesuffix("."))
+        note = "* promises less than epsilon-LDP" if self.weaker else ""
+        picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
+        if path is not None:
+            save(picture, path, [self.table()])
+        return picture
+
+    def __repr__(self) -> str:
+        sizes = [len({getattr(cell, axis) for cell in self.cells}) for axis in vars(self.cells[0])]
+        truths, mechanisms, budgets, people = sizes
+        counts = f"truths={truths}, mechanisms={mechanisms}, epsilon={budgets}, n={people}"
+        left = f", left_out={len(self.left_out)}" if self.left_out else ""
+        return f"Benchmark({counts}, methods={len(self.methods)}, runs={self.runs}{left})"
+
+    def _reasons(self) -> list[str]:
+        """A sentence on each mechanism or method that is left out."""
+        counts = Counter(
+            (cell.mechanism if method is None else f"{method} with {cell.mechanism}", reason)
+            for (cell, method), reason in self.left_out.items()
+        )
+        return [
+            f"{name} is not run in {count} setting{'s' * (count > 1)}: {reason}"
+            for (name, reason), count in counts.items()
+        ]
+
+
+def _mean(values: np.ndarray) -> tuple[float, float]:
+    """The mean over runs, and its standard error."""
+    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size))
