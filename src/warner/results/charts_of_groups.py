@@ -242,9 +242,10 @@ def forest(
     if labels is not None and differences.of == "shares":
         shown = map(_shown_value, differences.domain.labels)
         texts = dict(zip(shown, labels, strict=True))
+    order = "largest difference first" if largest_first else "in the order of the groups"
     about = [
         f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
-        f"differences; {'largest difference first' if largest_first else 'in the order of the groups'}.",
+        f"differences; {order}.",
         f"Filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
         "comparisons. Hollow dots: p is not below it.",
     ]

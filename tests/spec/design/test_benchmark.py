@@ -306,7 +306,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
         ({"mechanisms": ["zebra"]}, "must be one of RandomizedResponse"),
         ({"mechanisms": ["OUEE"]}, "got 'OUEE'. Is 'OUE' meant?"),
-        ({"mechanisms": ["PrivUnit"]}, "got 'PrivUnit'. PrivUnit is not in this package; it is"),
+        ({"mechanisms": ["PrivUnit"]}, "got 'PrivUnit'. PrivUnit is not in this package; it randomises"),
         ({"mechanisms": ["EMS"]}, "got 'EMS'. EMS is called warner.estimators.literature.Smoothed"),
         ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
@@ -546,7 +546,7 @@ def test_a_mean_of_0_is_left_out_of_the_picture_and_said() -> None:
     cell = FOUND.cells[0]
     values = {**FOUND.values, (cell, "mle"): {"l2": np.zeros(2)}}
     picture = replace(FOUND, values=values).plot(x="epsilon").to_dict()
-    subtitle = " ".join(picture["title"]["subtitle"])
+    subtitle = " ".join(" ".join(picture["title"]["subtitle"]).split())
     assert "cannot show errors of 0, so not drawn are: mle with R&R at epsilon 0.5." in subtitle
     scales = [layer["encoding"]["y"].get("scale", {}) for layer in picture["spec"]["layer"]]
     assert {"log"} == {scale["type"] for scale in scales if scale}
