@@ -70,11 +70,17 @@ def table_of_estimates(
     more_rows: Sequence[Mapping[str, Any]] = (),
     kind: str | None = None,
     summaries: Summaries | None = None,
+    has_shares: bool = True,
 ) -> Table:
-    """The rows of several estimates, of all people or of groups, and more rows made of them."""
+    """The rows of several estimates, of all people or of groups, and more rows made of them.
+
+    Without ``has_shares`` the questions that have summaries have no other rows.
+    """
     names = dict.fromkeys(name for result in estimates for name in result.names)
     rows = [
-        row for result in estimates for row in estimate_rows(result, level, target, kind, summaries)
+        row
+        for result in estimates
+        for row in estimate_rows(result, level, target, kind, summaries, has_shares)
     ]
     simulated = any(result.data.simulated for result in estimates)
     return _table(tuple(names), [*rows, *more_rows], level, target, simulated)
@@ -87,6 +93,7 @@ def table_of_groups(
     target: str,
     kind: str | None = None,
     summaries: Summaries | None = None,
+    has_shares: bool = True,
 ) -> Table:
     """The rows of groups, each estimated alone; a name is of what nobody of it was asked."""
     rows = [
@@ -95,7 +102,7 @@ def table_of_groups(
         for row in (
             [{"attribute": result, "n": 0, "status": "no_reports"}]
             if isinstance(result, str)
-            else estimate_rows(result, level, target, kind, summaries)
+            else estimate_rows(result, level, target, kind, summaries, has_shares)
         )
     ]
     of_groups = [result for _, result in estimates if not isinstance(result, str)]
@@ -136,6 +143,7 @@ def estimate_rows(
     target: str,
     kind: str | None = None,
     summaries: Summaries | None = None,
+    has_shares: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """Rows of shares, keys, means and summaries, each with its attribute and measure.
 
@@ -157,9 +165,11 @@ def estimate_rows(
             people = {"people_about": share * n} if is_counted else {}
             yield {**of_shares(row), **public, "n": n, **people}
         return
-    for row in result.rows(level, target, kind):
+    chosen = [] if summaries is None else list(summaries(result))
+    is_whole = has_shares or not chosen
+    for row in result.rows(level, target, kind) if is_whole else ():
         yield of_shares(row)
-    if result.domain.nonresponse is not None and result.fit.probabilities is not None:
+    if is_whole and result.domain.nonresponse is not None and result.fit.probabilities is not None:
         given = result.answered()
         looks = at_every_look(kind)
         yield of_shares(given.row(level, target, looks))
@@ -170,8 +180,11 @@ def estimate_rows(
         mean = share_row(row["value"], row.pop("mean"), ends)
         yield of_shares({**row, "status": "alone"}, "share of key")
         yield of_numbers({**mean, "people_about": row["people_about"]}, "mean of key")
-    chosen = [] if summaries is None else list(summaries(result))
-    if result.fit.mean is not None and not any(named.kind == "mean" for named in chosen):
+    if (
+        is_whole
+        and result.fit.mean is not None
+        and not any(named.kind == "mean" for named in chosen)
+    ):
         means = result.means(level, target, kind)
         for i, row in enumerate(means):
             yield of_numbers(row, f"mean{of_coordinate(i, len(means))}")

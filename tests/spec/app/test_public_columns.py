@@ -413,6 +413,10 @@ def test_summaries_of_groups_stand_in_one_table(here: Path) -> None:
     shown = run(*asked, "-o", "-", "-o", "r.json", "-o", "r.parquet").stdout
     assert shown.count("median") == 2 == shown.count("share above 5")
     rows = [r for r in pq.read_table("r.parquet").to_pylist() if r["measure"] != "share"]
+    run(*asked, "--no-shares", "-o", "few.parquet", "-o", "few.json")
+    assert pq.read_table("few.parquet").to_pylist() == rows
+    assert all("shares" not in each for each in json.loads(Path("few.json").read_text()))
+    assert "needs --summary" in run(*by_ward, "--no-shares", ok=False).stderr
     assert [(r["ward"], r["measure"]) for r in rows] == [
         (ward, measure) for ward in ("north", "south") for measure in ("mean", "median", "above:5")
     ]

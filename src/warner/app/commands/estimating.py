@@ -148,6 +148,7 @@ class EstimateRequest:
     kind: str | None
     summaries: tuple[str, ...]
     output: Output
+    no_shares: bool
     plot_paths: tuple[str, ...]
     with_reports: bool
     top: int | None
@@ -262,6 +263,9 @@ class EstimateRequest:
         for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"does not go with {way}")
+        if self.no_shares and not self.summaries:
+            remedy = "For example --summary mean,median"
+            raise ArgumentError("--no-shares", "needs --summary", None, remedy)
         if self.compare_groups and self.summaries:
             remedy = "Say after --of what to compare: mean, or 0.5 for the median"
             raise ArgumentError("--summary", "does not go with --compare-groups", None, remedy)
@@ -392,6 +396,12 @@ class EstimateRequest:
     'With --plot, only the default and "anytime:N" work.',
 )
 @summary
+@click.option(
+    "--no-shares",
+    is_flag=True,
+    help="With --summary: leave the shares of the questions that have summaries out of files. This "
+    "saves most of the time of a question with many values.",
+)
 @written
 @click.option(
     "--plot",
@@ -601,7 +611,9 @@ def _estimate_shares(request: EstimateRequest) -> None:
     output.write(
         show,
         data,
-        lambda: table_of_estimates(estimates, level, target, more_rows, kind, summaries_of.named),
+        lambda: table_of_estimates(
+            estimates, level, target, more_rows, kind, summaries_of.named, not request.no_shares
+        ),
         lambda: [
             *(_table_of(result, request, summaries_of) for result in estimates),
             *(bounds.table() for bounds in forged),
@@ -711,7 +723,9 @@ def _write_groups(
             )
             for key, result in results
         ],
-        lambda: table_of_groups(columns, results, *shown, summaries_of.named),
+        lambda: table_of_groups(
+            columns, results, *shown, summaries_of.named, not request.no_shares
+        ),
         lambda: [groups_shown(columns, results, *shown, summaries_of.named)],
     )
 
@@ -771,7 +785,13 @@ def _estimate_survey(request: EstimateRequest) -> None:
             for name, result in results.items()
         ],
         lambda: table_of_estimates(
-            list(results.values()), level, target, (), kind, summaries_of.named
+            list(results.values()),
+            level,
+            target,
+            (),
+            kind,
+            summaries_of.named,
+            not request.no_shares,
         ),
         lambda: [_table_of(result, request, summaries_of) for result in results.values()],
     )
@@ -788,8 +808,10 @@ def _table_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) 
 def _json_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> dict[str, Any]:
     """An estimate as JSON data, with the summaries that were asked for."""
     summaries, shown = summaries_of.named(result), (*request.intervals, request.kind)
-    rows = summary_rows(result, summaries, *shown)
-    return result.to_json(*shown) | ({"summaries": rows} if summaries else {})
+    if not summaries:
+        return dict(result.to_json(*shown))
+    stated = result.to_json(*shown) | {"summaries": summary_rows(result, summaries, *shown)}
+    return {key: value for key, value in stated.items() if key != "shares" or not request.no_shares}
 
 
 def _estimate_by(request: EstimateRequest) -> None:
