@@ -273,6 +273,8 @@ class EstimateRequest:
             for name in ("margins", "plot_paths", *([] if self.pool == "none" else ["pool"])):
                 if is_given(name):
                     remedy = f"Leave one of the two out, or compare groups by {_COMPARED}"
+                    if name == "plot_paths":
+                        remedy = "Leave --summary out: of numbers, mean and median are drawn"
                     rule = "does not go with --by and --summary"
                     raise ArgumentError(str(names[name]), rule, None, remedy)
         if self.design is not None:
