@@ -69,6 +69,10 @@ _AS_LABELS = (
     "different shares."
 )
 _IN_FILE_AS_LABELS = "add --method eb -o FILE.csv"
+_OF_CODES = (
+    "Neighbouring numbers are estimated as about equally frequent. If the numbers are codes, which "
+    "need not be so, use the method eb."
+)
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
@@ -262,9 +266,11 @@ def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
 
 
 def about_bands(result: Any, all_rows: str = _IN_FILE) -> str:
-    """The sentence that says how many values the bands hold."""
-    size = result.domain.size
-    return f"The {size:,} values are shown in bands. To see all of them, {all_rows}."
+    """How many values the bands hold, and what is assumed of whole numbers, which may be codes."""
+    shown = f"The {result.domain.size:,} values are shown in bands. To see all of them, {all_rows}."
+    if result.domain.kind != "integers" or not isinstance(result.estimator, estimators.LogSpline):
+        return shown
+    return f"{shown} {_OF_CODES}"
 
 
 def about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
