@@ -306,7 +306,10 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
         ({"mechanisms": ["zebra"]}, "must be one of RandomizedResponse"),
         ({"mechanisms": ["OUEE"]}, "got 'OUEE'. Is 'OUE' meant?"),
-        ({"mechanisms": ["PrivUnit"]}, "got 'PrivUnit'. PrivUnit is not in this package; it randomises"),
+        (
+            {"mechanisms": ["PrivUnit"]},
+            "got 'PrivUnit'. PrivUnit is not in this package; it randomises",
+        ),
         ({"mechanisms": ["EMS"]}, "got 'EMS'. EMS is called warner.estimators.literature.Smoothed"),
         ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),

@@ -6,18 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from warner._core.references import references
 from warner._core.table import Table
-from warner._core.text import (
-    canonical,
-    lead,
-    visible,
-)
-from warner.app.report.content import (
-    Block,
-    Points,
-    Report,
-    Section,
-)
+from warner._core.text import canonical, lead, visible
+from warner.app.report.content import Block, Points, Report, Section
 from warner.app.report.question import Question, Settings, upper
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
@@ -35,12 +27,7 @@ from warner.design.privacy_words import (
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.tally import Tally
-from warner.results.tables import (
-    FOLLOWED,
-    INTERVALS,
-    NO_INTERVALS,
-    has_paper,
-)
+from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
 
 _SIMULATED = (
     "Simulation. These reports were made with a seed, and whoever knows it can undo the "
@@ -407,6 +394,14 @@ def _citation(source: Source, title: str) -> Section:
     version = f", version {source.version}" if source.version else ""
     date = f" {source.date}." if source.date else ""
     program = f"warner{version}: learning the distribution of sensitive answers without collecting "
+    # Sources that are not of the list of references are BibTeX, which no reader wants.
+    sources = {
+        key: references()[key].line()
+        for mechanisms in _mechanisms(source)
+        for mechanism, _ in mechanisms.values()
+        for key in ("warner1965", *mechanism.sources)
+        if key in references()
+    }
     return Section(
         "How to cite",
         (
@@ -414,9 +409,7 @@ def _citation(source: Source, title: str) -> Section:
                 (
                     f"This report: {visible(title)}.{date}",
                     f"The program: The warner developers, {program}them.",
-                    "Randomised response: S. L. Warner, Randomized response: a survey technique "
-                    "for eliminating evasive answer bias. Journal of the American Statistical "
-                    "Association 60 (1965), 63-69.",
+                    *(f"Randomised response: {line}" for line in sources.values()),
                     "Local differential privacy: S. P. Kasiviswanathan, H. K. Lee, K. Nissim, "
                     "S. Raskhodnikova and A. Smith, What can we learn privately? SIAM Journal on "
                     "Computing 40 (2011), 793-826.",

@@ -330,6 +330,12 @@ def test_numbers_are_shown_by_at_most_twelve_ranges_that_hold_all() -> None:
     assert [row["text"] for row in summaries.rows] == ["mean", "median"]
 
 
+def test_a_report_cites_the_design_that_was_used(here: Path) -> None:
+    run("report", "--design", "crosswise:1/4", "--counts", "same=680,different=320", "-o", "r.html")
+    words = " ".join(_Outline(Path("r.html").read_text()).words)
+    assert "Yu, G.-L. Tian" in words and "S. L. Warner" in words
+
+
 def test_a_pdf_is_tagged_has_vectors_only_and_says_what_the_page_says(tally: str) -> None:
     run("report", tally, "--title", "Ärger & <Frust>, Łódź", "-o", "report.pdf")
     content = Path("report.pdf").read_bytes()
