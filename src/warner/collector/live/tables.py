@@ -75,7 +75,11 @@ class Wording:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.language = study.languages[0]
-        self.weights = {question.name: question.weight for question in asked_of(study)}
+        # Among the people who were asked the question, as the shares are.
+        self.weights = {
+            question.name: question.weight and question.weight * question.share_asked
+            for question in asked_of(study)
+        }
 
     def heading(self, name: str) -> str:
         """The text of a question."""

@@ -57,8 +57,10 @@ from warner.collector.live.tables import (
 from warner.collector.pages.live import live_page
 from warner.collector.submissions import SubmissionFormat
 from warner.errors import MissingExtraError
+from warner.mechanisms import from_header
 from warner.reports.tally import load_tallies, parse_tallies
 from warner.studies.study import Study
+from warner.theory.inversion import max_influence
 
 
 def event_of(view: LiveView) -> dict[str, Any]:
@@ -269,7 +271,11 @@ def test_questions_that_are_drawn_are_shown_one_by_one() -> None:
     of_blocks = draw.block_tallies(counts.tallies()["questions"].total())
     for section, tally in zip(sections, of_blocks.values(), strict=True):
         assert f"from {tally.n} reports" in section.tables[0].caption
-    assert "forged reports can move" in sections[0].notes[0]
+    asked = next(iter(of_blocks.values()))
+    weight = max_influence(from_header(asked.header))
+    assert weight is not None
+    moved = f"by {100 * 10 * weight / asked.n:,.2g} points, or more"  # not those of all people
+    assert f"Somebody who sends 10 forged reports can move a share {moved}." in sections[0].notes
     groups = estimates.groups(step, "place").groups
     assert [(name, n, len(shown)) for name, n, shown in groups] == [
         ("here", 300, 3),
