@@ -120,15 +120,19 @@ def index_of(values: Any) -> Any:
     return index if hasattr(type(index), "get_indexer") else None
 
 
-def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray]) -> None:
-    """Warn where reports stand in a table twice: in the same order, or with one label of pandas."""
-    if (block := repeated_block(columns)) is not None:
+def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool = True) -> None:
+    """Warn where reports stand in a table twice: in the same order, or with one label of pandas.
+
+    Of arrays that are no frame only whole copies are noticed, for that takes no time.
+    """
+    if (block := repeated_block(columns, is_frame)) is not None:
         first, again, length = block
         text = (
             f"Reports {first + 1:,} to {first + length:,} stand a second time from report "
             f"{again + 1:,} on, in the same order. Was a table put together with itself? Then "
-            "people are counted twice, and intervals are too short. If these are different people, "
-            "count the two parts apart, and add tally.of_others() of one to the other."
+            "people are counted twice, and intervals are too short. Put the table together anew; "
+            "do not drop equal rows, for different people send equal reports. If these are "
+            "different people, count the two parts apart, and add tally.of_others() of one."
         )
         return warn(text, FrameWarning)
     if index is None or index.is_unique:
@@ -157,8 +161,12 @@ _NEARBY = 64  # the rows among which a pattern repeats, such as no, yes, no, yes
 _MOST_COMPARED = 10**5  # rows, of which it is seen how often rows nearby are equal
 
 
-def repeated_block(columns: Mapping[str, np.ndarray]) -> tuple[int, int, int] | None:
+def repeated_block(
+    columns: Mapping[str, np.ndarray], is_searched: bool = True
+) -> tuple[int, int, int] | None:
     """Rows that stand again further below: where they begin, where again, and how many.
+
+    Without ``is_searched`` they are all rows, once, twice or three times more.
 
     Shapes: each column (n, ...).
     """
@@ -167,7 +175,7 @@ def repeated_block(columns: Mapping[str, np.ndarray]) -> tuple[int, int, int] | 
     if n < 2 * _PARTS:
         return None
     rows = [array.reshape(n, -1).view(np.uint8) for array in arrays]
-    for first, again in _places_alike(rows):
+    for first, again in _places_alike(rows, is_searched and n <= _MOST_SEARCHED):
         most = min(again - first, n - again)
         pairs = [(of[first : first + most], of[again : again + most]) for of in rows]
         same = np.logical_and.reduce([(one == two).all(axis=1) for one, two in pairs])
@@ -181,15 +189,17 @@ def repeated_block(columns: Mapping[str, np.ndarray]) -> tuple[int, int, int] | 
     return None
 
 
-def _places_alike(rows: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
+def _places_alike(rows: Sequence[np.ndarray], is_searched: bool) -> Iterator[tuple[int, int]]:
     """Pairs of places at which the same rows may begin; rows (n, bytes) of each column."""
     n = len(rows[0])
     step = min(n // _PARTS, _SEARCHED)
     for copies in range(2, _PARTS + 1):
         again = n // copies
-        if n % copies == 0 and all((of[:step] == of[again : again + step]).all() for of in rows):
+        # As bytes, of which the first that differs ends the comparison.
+        begins = [(of[:step].tobytes(), of[again : again + step].tobytes()) for of in rows]
+        if n % copies == 0 and all(one == two for one, two in begins):
             yield 0, again
-    if n > _MOST_SEARCHED:
+    if not is_searched:
         return
     # Bytes are searched much faster than rows are compared.
     together = np.concatenate(rows, axis=1)

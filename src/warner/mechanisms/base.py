@@ -708,7 +708,7 @@ class Mechanism(Hinting, ABC):
             return tallies["value"]
         refuse_column(column)
         self.check(reports)
-        warn_of_repeated(reports.index, reports.columns)
+        warn_of_repeated(reports.index, reports.columns, reports.index is not None)
         groups = None if by is None else group_people(by, len(reports), reports.index)
         counted = self._counted(Rows(reports.columns, groups), ways, keep_reports)
         if by is not None:

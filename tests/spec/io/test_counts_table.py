@@ -97,7 +97,7 @@ def _replaced(old: str, new: str) -> Callable[[str], str]:
         (_replaced("study ", "study 0"), "was altered"),
         (_replaced("simulated study ", "study "), "was altered"),
         (lambda t: t + t.splitlines()[1].replace("simulated study ", "study ") + "\n", "was altered"),
-        (lambda t: t + t.splitlines()[1] + "\n", "repeats a count"),
+        (lambda t: t + t.splitlines()[1] + "\n", "repeats an earlier count"),
         (lambda t: t + t, "line 6: repeats the names"),
     ],
     ids=["none", "digits", "simulation", "two", "twice", "two files"],
@@ -241,7 +241,7 @@ def test_results_are_read_as_each_tool_writes_them(tool: str) -> None:
     "content, words",
     [
         (b"\x1f\x8b\x08\x00", "is compressed by gzip. Unpack it with gunzip."),
-        (b"PAR1\x15\x04", "is a Parquet file, and no result"),
+        (b"PAR1\x15\x04", "is a Parquet file, not the result"),
         (b"PK\x03\x04abc", "cannot be read as an Excel file"),
         (b"", "must have the columns attribute, part, value, reports"),
         (b" attribute | part | value\n-----+---\n", "must have the columns"),
