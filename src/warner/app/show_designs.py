@@ -37,6 +37,7 @@ from warner.mechanisms import (
 from warner.mechanisms.covers import cover_of_pairs
 from warner.mechanisms.headers import is_of_package
 from warner.privacy.guarantees import compose
+from warner.results.named_summaries import has_bands
 from warner.theory import expected_loss
 from warner.theory.inversion import max_influence
 
@@ -660,6 +661,8 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
     title = f"{attribute}: {values:,} values, {people}"
     table = proposal.table(planned.times, planned.among)
     notes = [*table.notes, *sentences(planned)]
+    if has_bands(proposal.domain) and proposal.domain.kind == "integers":
+        notes.append(_CODES)
     show(replace(table, notes=notes, title=title), f"Proposed: {lines}.")
     if sizes:
         _show_groups(planned, sizes)
@@ -691,6 +694,12 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
         "estimated alone."
     )
     show(Table(columns, rows, [note]))
+
+
+_CODES = (
+    "If the numbers are codes, which are only names, declare them as values = [...]: mechanisms "
+    "for numbers hardly tell a number from its neighbours."
+)
 
 
 def sentences(planned: PlannedAttribute) -> list[str]:

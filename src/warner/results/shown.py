@@ -68,6 +68,11 @@ _AS_LABELS = (
     "They are estimated as if the numbers were labels, so that neighbouring numbers may have very "
     "different shares."
 )
+_SMOOTHED = (
+    "WARNING: the reports of this mechanism hardly tell a number from its neighbours, so which "
+    "numbers are the largest is not known. Codes, which are only names, need another mechanism: "
+    "declare them in the study as values = [...]."
+)
 _IN_FILE_AS_LABELS = "add --method eb -o FILE.csv"
 _OF_CODES = (
     "Neighbouring numbers are estimated as about equally frequent. If the numbers are codes, which "
@@ -132,7 +137,11 @@ def blocks(
         # Nobody reads hundreds of combinations.
         listed = min(most, _MOST_SHOWN) if result.domain.attributes else most
         if single is result:
-            rows, notes = largest(every, listed, all_rows, top)
+            is_smoothed = (
+                top is not None and is_by_bands(result) and not _tells_numbers_apart(result)
+            )
+            about = _SMOOTHED if is_smoothed else ""
+            rows, notes = largest(every, listed, all_rows, top, about)
         else:
             rows, notes = largest(every, listed, _IN_FILE_AS_LABELS, top, _AS_LABELS)
     if rows:
@@ -250,9 +259,14 @@ def numbers_as_labels(result: Any) -> Any:
     None of other values, and where a method for labels is advised against.
     """
     labels = estimators.EmpiricalBayes()
-    if result.sums is not None or not is_by_bands(result) or advice(labels, result.data):
+    if result.sums is not None or not is_by_bands(result) or not _tells_numbers_apart(result):
         return None
     return replace(result, fit=labels.fit(result.data.for_fit()), estimator=labels)
+
+
+def _tells_numbers_apart(result: Any) -> bool:
+    """Whether reports say of a single number more than of its neighbours."""
+    return not advice(estimators.EmpiricalBayes(), result.data)
 
 
 def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:

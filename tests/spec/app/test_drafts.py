@@ -213,7 +213,8 @@ def test_tables_fit_the_width_of_the_screen(draft: Path, monkeypatch: pytest.Mon
         assert "were checked" in run("audit", "study.toml", "--wide").output
     monkeypatch.delenv("COLUMNS")
     shown = run("audit", "study.toml").output  # a pipe is as wide as a screen
-    assert max(map(len, shown.splitlines())) <= 80
+    lines = [line for line in shown.splitlines() if "  " in line]  # no sentences
+    assert max(map(len, lines)) <= 80
 
 
 ITEMS = '[attributes.settings]\nitems = ["dark", "wrap", "tips"]\neach = "one"\n'

@@ -18,6 +18,7 @@ from tests.spec.app._command import run
 from warner._core.text import unreadable, visible
 from warner.app.cli import main
 from warner.app.show_estimates import show_estimate
+from warner.reports.tally import save_tallies
 
 STUDY = """
 [attributes.smokes]
@@ -322,3 +323,16 @@ def test_nothing_raw_reaches_the_terminal(
         and unreadable(result.output.replace("\n", "")) is None
     )
     assert visible("plain\ntext") == "plain\ntext"
+
+
+def test_the_largest_numbers_of_a_mechanism_for_numbers_are_doubted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects codes 6, 7 and 8 as the most frequent where 7 alone is, without a word."""
+    monkeypatch.chdir(tmp_path)
+    mechanism = warner.SquareWave(warner.Integers(0, 99), 2.0)
+    reports = mechanism.randomize([7] * 500 + list(range(100)) * 5, rng=np.random.default_rng(1))
+    save_tallies({"error": mechanism.tally(reports)}, "t.json")
+    shown = run("estimate", "t.json", "--top", "5").stdout
+    assert "hardly tell a number from its neighbours" in shown
+    assert "hardly tell" not in run("estimate", "t.json").stdout

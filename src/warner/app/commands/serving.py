@@ -75,6 +75,9 @@ _own_words = click.option(
 )
 
 
+_MANY_MORE = 1.1  # times the planned people, from which on a wrong file is likely
+
+
 @click.group()
 def collect() -> None:
     """Ask real people on a web page, and count their reports."""
@@ -536,7 +539,7 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
     everybody = tallies if by is None else parse_tallies(remote.tally(), remote.url)
     write_tallies(tallies, output)
     n, planned = max(tally.n for tally in everybody.values()), remote.status().planned
-    if planned is not None and n > planned:
+    if planned is not None and n > _MANY_MORE * planned:
         click.echo(
             f"The study planned {plural(planned, 'person', 'people')}, and {n:,} are in the tally. "
             "Was a file of another survey sent to the collector?",
@@ -764,7 +767,7 @@ def _say_counted(people: int, planned: int | None) -> None:
     counted = f"{plural(people, 'person is', 'people are')} counted now"
     if planned is not None:
         counted += f", and the study planned {planned:,}"
-    if planned is not None and people > planned:
+    if planned is not None and people > _MANY_MORE * planned:
         click.echo(f"WARNING: {counted}. Was a file of another survey sent here?", err=True)
     else:
         click.echo(f"{counted}.", err=True)
