@@ -22,7 +22,8 @@ from warner.estimators import Estimator
 from warner.mechanisms import from_header
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, estimate as estimate_tally
-from warner.results.named_summaries import Named, applicable, parse
+from warner.results.from_tally import likelihood_data
+from warner.results.named_summaries import Named, applicable, is_by_question, parse
 from warner.results.recommend import METHODS
 from warner.results.solution import Solution
 
@@ -95,9 +96,14 @@ def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | N
 
     mechanism = from_header(tally.header)
     inside = len(mechanism.domain.attributes)
-    if not isinstance(mechanism, OneOf | HiddenQuestion) or (tally.ways or inside) >= inside:
+    is_drawn, total = isinstance(mechanism, OneOf | HiddenQuestion), tally.total()
+    has_all = (tally.ways or inside) >= inside
+    is_together = has_all or not is_drawn
+    if has_all and not is_drawn and inside > 1 and total.n:
+        is_together = not is_by_question(likelihood_data(total, None))
+    if is_together:
         yield name, None
-    else:  # nobody was asked all of them together
+    else:  # nobody was asked all of them together, or nobody reads so many combinations
         # Two questions may have items of one name.
         before = f"{name}: " if isinstance(mechanism.domain, Items) else ""
         yield from ((before + each, [each]) for each in attributes_of([tally]))

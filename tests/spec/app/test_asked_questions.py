@@ -85,7 +85,7 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
         ('"one"', "3", "ask.each: must be 'one', 'pair', 'all' or 2; got 3"),
         ('each = "one"', "", 'must have exactly one of each, blocks. For example each = "one"'),
         ('each = "one"', 'blocks = [["a", "b"]]', "must have 2 or more entries"),
-        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "and 'c' is in no block"),
+        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "but 'c' is in none"),
         ('"one"', '"all"', 'ask.epsilon: cannot be used with each = "all"'),
         ("[attributes.b]", "epsilon = 3.0\n[attributes.b]", "exceeds the epsilon of [ask], 2.0"),
         ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: cannot be used with [ask]"),
@@ -195,7 +195,7 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     save_tallies({"questions": tally}, "t.json")
     text = warn("estimate", "t.json", "-o", "t.csv", "--allow-simulated")
     written = Path("t.csv").read_text()
-    assert "\nc,s,,share,,,,,0,no_reports" in written and "\na,s,no,share,0." in written
+    assert "\nc,s,,share,,,,,,0,no_reports" in written and "\na,s,no,share,0." in written
     text = warn("estimate", "t.json")
     nobody = [line.split()[:2] for line in text.split("\n") if "nobody was asked" in line]
     assert nobody == [["s", name] for name in ("bc" if each == '"one"' else "c")]
@@ -332,7 +332,7 @@ def test_a_study_hides_the_question(tmp_path: Path) -> None:
     shown = runner.invoke(main, ["estimate", str(tally)]).output
     assert "smokes: 300 reports" in shown and "drinks: 300 reports" in shown
     both = runner.invoke(main, ["estimate", str(tally), "--joint", "smokes,drinks"])
-    assert both.exit_code and "one at a time" in both.output
+    assert both.exit_code and "must be a single one" in both.output
     pairs = HIDDEN.replace('"one"', '"pair"')
     with pytest.raises(StudyError, match='can be used only with each = "one"'):
         Study.parse(pairs)
