@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import logging
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,15 +31,21 @@ from warner.collector.survey_document import draw_of, survey_document
 from warner.collector.tokens import block_of_code
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, Permanent
+from warner.privacy.guarantees import add_up
 from warner.reports.reports import Reports
 from warner.studies.study import Study
 
 _LOG = logging.getLogger(__name__)
-_OTHER_TITLE = (
-    "Nothing was sent: this device has sent answers to a study with the same questions, and a new "
-    "title makes no new study. To ask the same people every week, write [repeat], or name the week "
-    "in a public column of the study, where each report spends the epsilon again: see "
-    "docs/recipes/weekly.md"
+_ALREADY = {
+    "public": "this device has sent answers to this study with other values in the public columns, "
+    "and a device sends to a study once",
+    "title": "this device has sent answers to a study with the same questions, and a new title "
+    "makes no new study",
+}
+"""Why nothing is sent, by what is another one than in the report that was sent."""
+_COLUMN = (
+    "name the week in a public column of the study, whose list of values is another one each week: "
+    "each report spends the epsilon again, see docs/recipes/weekly.md"
 )
 
 
@@ -47,11 +54,12 @@ class Device:
 
     Answers are randomised with the operating system's randomness, before anything is sent. The
     report is in the folder before it leaves, so that a lost reply or a crash leads to the same
-    bytes again, and never to a second report on the same answers. Once it has arrived, a digest of
-    the study's title stands in its place. The folder also keeps which questions were drawn for this
-    person, and the permanent reports of a study with ``[repeat]``, each with its key. Whoever
-    deletes the folder lets the person spend the epsilon again; whoever copies it with these reports
-    can tell on which answers the person has reported.
+    bytes again, and never to a second report on the same answers. Once it has arrived, only digests
+    of the study's title and of the public values, which were sent as they are, and the study's
+    epsilon stay. The folder also keeps which questions were drawn for this person, and the
+    permanent reports of a study with ``[repeat]``, each with its key. Whoever deletes the folder
+    lets the person spend the epsilon again; whoever copies it with these reports can tell on which
+    answers the person has reported.
 
     Args:
         study: the study that is collected, such as ``warner.Study.load("study.toml")``.
@@ -105,6 +113,37 @@ class Device:
     def __repr__(self) -> str:
         return f"Device({self._remote.url})"
 
+    @property
+    def spent(self) -> float:
+        """The epsilon in nats of all reports in this folder together, of all studies.
+
+        The limit of a study holds for its own reports, and no study counts what other studies
+        spend. So compare this number with what one person may spend before another study is sent.
+        A report counts from when it is made, even before it has arrived, and the reports with all
+        invitation codes count together. Permanent reports count with all rounds so far, of people
+        whose answers change alike.
+
+        Returns:
+            the sum; 0 before the first report, and NaN where an older version of warner has kept
+            a report without its epsilon.
+
+        Raises:
+            FileError: files that were altered.
+
+        >>> import tempfile
+        >>> study = Study.parse('''
+        ... [attributes.theme]
+        ... values = ["light", "dark"]
+        ... mechanism = "RandomizedResponse"
+        ... epsilon = 1.0
+        ... ''')
+        >>> Device(study, "https://settings.example.org", tempfile.mkdtemp()).spent
+        0.0
+        """
+        notes = [_note_in(path)[0]["epsilon"] for path in self._folder.glob("outbox-*")]
+        memos = [_memo_in(path)[2] for path in self._folder.glob("memo-*")]
+        return add_up(notes + memos)
+
     def questions(self, code: str | None = None) -> list[str]:
         """The questions that this person is asked: all of them, or those that are drawn, once.
 
@@ -132,13 +171,15 @@ class Device:
         They are randomised at the first call. A later call sends the same bytes, whatever answers
         it has, until they have arrived. So a program may call it at every start. With ``[repeat]``
         each round is sent once. A study with the same values, mechanisms and public columns is the
-        same study, whatever its title: to ask fresh questions every week, name the week in a public
-        column. A warning is logged where only the title is another one.
+        same study, whatever its title and this person's values in the public columns: to ask fresh
+        questions every week, name the week in a public column whose list is another one each week.
+        A warning is logged where nothing is sent and the title or the public values are other ones
+        than those that were sent.
 
         Args:
             answers: {question: answer}, of items {item: "yes" or "no"}; None for no answer, where
-                the study has ``missing = "answer"``. Of questions that were not drawn for this
-                person the answers are not read.
+                the study has ``missing = "answer"``. Answers to questions that were not drawn
+                for this person are checked and not used.
             public: {public column: value}.
             code: the invitation code, where people are invited.
 
@@ -157,20 +198,40 @@ class Device:
         """
         self._require_code(code)
         with self._alone():
-            note = self._folder / f"outbox-{self._study.digest}{self._mark(code)}"
-            if not note.exists():
-                self._keep(note, self._sealed(answers, public or {}, code))
-            body = read_whole(note)
-            title = hashlib.sha256(canonical(self._study.titles).encode()).hexdigest()
-            arrived = f"sent {title}".encode()
-            if not body or body.startswith(b"sent "):
-                if body not in (b"", arrived):  # folders of older programs do not name the title
-                    _LOG.warning(_OTHER_TITLE)
+            # Whatever was drawn or sent before: each device refuses a wrong value at once, and
+            # before anything is drawn or kept.
+            encoded, indices = self._checked(answers, public or {})
+            path = self._folder / f"outbox-{self._study.digest}{self._mark(code)}"
+            digests = {"title": _digest(self._study.titles), "public": _digest(indices)}
+            if not path.exists():
+                # With [repeat] the permanent reports say what was spent, over all rounds.
+                epsilon = self._study.epsilon if self._study.round is None else 0.0
+                body = self._sealed(answers, encoded, public or {}, code)
+                self._keep_note(path, {**digests, "epsilon": epsilon}, body)
+            head, body = _note_in(path)
+            if not body:
+                self._warn_of_changes(head, digests)
                 return "already"
             self._remote.send(body)
             # The bytes are no longer kept: they could show which report is of this device.
-            self._keep(note, arrived)
+            self._keep_note(path, head, b"")
             return "sent"
+
+    def _warn_of_changes(self, sent: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+        """Say why nothing is sent where this call is about something else than the report sent."""
+        # Folders of older programs lack some digests.
+        changes = [
+            why for name, why in _ALREADY.items() if sent.get(name) not in (None, digests[name])
+        ]
+        if not changes:
+            return
+        if self._study.round is not None:
+            remedy = "For the next round, write its number as round in [repeat]"
+        elif self._draw is not None:  # which does not go with [repeat]
+            remedy = f"To ask the same people every week, {_COLUMN}"
+        else:
+            remedy = f"To ask the same people every week, write [repeat], or {_COLUMN}"
+        _LOG.warning(f"Nothing was sent: {changes[0]}. {remedy}")
 
     def _require_code(self, code: str | None) -> None:
         invited = self._study.collect.access == "invited"
@@ -188,18 +249,30 @@ class Device:
         text = f"warner note\n{self._study.digest}\n{plain_code(code)}"
         return "-" + hashlib.sha256(text.encode()).hexdigest()[: 2 * ID_BYTES]
 
+    def _checked(
+        self, answers: Mapping[str, Any], public: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, int]]:
+        """All answers that are given, as mechanisms take them, and the indices of public values."""
+        domains = self._study.public
+        _refuse_others("public", public, domains)
+        indices = {n: int(_encoded(n, domain, public)[0]) for n, domain in domains.items()}
+        takers = self._study.mechanisms if self._draw is None else self._draw.takers
+        _refuse_others("answers", answers, takers)
+        return {name: _encoded(name, takers[name], answers) for name in answers}, indices
+
     def _sealed(
-        self, answers: Mapping[str, Any], public: Mapping[str, Any], code: str | None
+        self,
+        answers: Mapping[str, Any],
+        encoded: Mapping[str, Any],
+        public: Mapping[str, Any],
+        code: str | None,
     ) -> bytes:
         """The body of this person's report."""
         block, domains = self._block(code), self._study.public
-        _refuse_others("public", public, domains)
-        for name, domain in domains.items():
-            _encoded(name, domain, public)
-        takers = self._study.mechanisms if self._draw is None else self._draw.takers
-        _refuse_others("answers", answers, takers)
-        # A mistake ends before anything is asked, drawn or kept.
-        encoded = {n: _encoded(n, takers[n], answers) for n in self._questions(block)}
+        questions = self._questions(block)
+        for name in questions:
+            _require(name, encoded)
+        encoded = {name: encoded[name] for name in questions}
         ids = None
         if code is not None:
             one_id = invited_id(self._study.digest, code)
@@ -223,9 +296,11 @@ class Device:
         for name, mechanism in self._study.mechanisms.items():
             assert isinstance(mechanism, Permanent)
             path = self._memo_file(name, mechanism)
-            memo = mechanism.device(*_memo_in(path))
+            key, state, _ = _memo_in(path)
+            memo = mechanism.device(key, state)
             reports[name] = memo.report(answers[name])
-            states[path] = json.dumps({"key": memo.key.hex(), "state": memo.state})
+            content = {"key": memo.key.hex(), "state": memo.state, "spent": memo.spent.epsilon}
+            states[path] = json.dumps(content)
         # All of them, or none where one has no room; and before the report leaves.
         for path, state in states.items():
             self._keep(path, state.encode())
@@ -272,6 +347,10 @@ class Device:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
+    def _keep_note(self, path: Path, head: Mapping[str, Any], body: bytes) -> None:
+        """Keep what may be known of a report, and its bytes until they have arrived."""
+        self._keep(path, json.dumps(head).encode() + b"\n" + body)
+
     def _keep(self, path: Path, content: bytes) -> None:
         """Write a file that only this user can read; it is on the disk afterwards."""
         with temporary_file(self._folder) as temporary:
@@ -296,10 +375,15 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
         raise ArgumentError(argument, rule, ", ".join(map(repr, others)))
 
 
-def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> Any:
-    """An answer as a mechanism takes it; an error names the question and never the answer."""
+def _require(name: str, given: Mapping[str, Any]) -> None:
+    """Refuse a question, or a public column, that is left out."""
     if name not in given:
         raise ArgumentError(name, "has no answer. Pass one, or None if the person gave none")
+
+
+def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> Any:
+    """An answer as a mechanism takes it; an error names the question and never the answer."""
+    _require(name, given)
     try:
         return taker.encode([given[name]])
     except ValuesError as error:
@@ -307,13 +391,38 @@ def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> 
     raise ArgumentError(name, rule, got)
 
 
-def _memo_in(path: Path) -> tuple[bytes | None, str | None]:
-    """The key and the state of permanent reports; None for both before the first one."""
+def _digest(content: Any) -> str:
+    return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def _note_in(path: Path) -> tuple[dict[str, Any], bytes]:
+    """What may be known of a report, and its bytes; b"" for these once they have arrived."""
+    content, head = read_whole(path), {"epsilon": math.nan}
+    # Older programs kept the bytes alone, and then nothing, or a digest of the title.
+    if content.startswith(b"sent "):
+        return {**head, "title": content.removeprefix(b"sent ").decode()}, b""
+    if not content.startswith(b"{"):
+        return head, content
+    line, _, body = content.partition(b"\n")
+    try:
+        stated = json.loads(line)
+        return {**stated, "epsilon": float(stated["epsilon"])}, body
+    except (ValueError, KeyError, TypeError):
+        problem = FileError(str(path), "was altered", None, _DELETE)
+    raise problem
+
+
+def _memo_in(path: Path) -> tuple[bytes | None, str | None, float]:
+    """The key and the state of permanent reports, None before the first one, and what they spent.
+
+    NaN for what they spent where an older program, which did not keep it, wrote the file.
+    """
     if not path.exists():
-        return None, None
+        return None, None, 0.0
     try:
         content = json.loads(read_whole(path))
-        return bytes.fromhex(content["key"]), str(content["state"])
-    except (ValueError, KeyError, TypeError):
+        spent = float(content.get("spent", math.nan))
+        return bytes.fromhex(content["key"]), str(content["state"]), spent
+    except (ValueError, KeyError, TypeError, AttributeError):
         problem = FileError(str(path), "was altered", None, _DELETE)
     raise problem

@@ -59,6 +59,7 @@ _REMEDIES = {
         "In this study, only people with a token can send reports, and only from the survey page"
     ),
     "not_invited": "In this study, only people with an invitation code can send reports",
+    "other_study": "Use the study file with which the collector was started",
     "too_many": "There is no limit with the owner's token: add --token-file or --token-env",
 }
 _MOST = 1 << 30  # bytes of an answer
@@ -296,6 +297,7 @@ class Remote:
             pass
         if 300 <= error.code < 400:
             text = "this web address redirects to another one, and warner does not follow it"
+        text = text.removesuffix(". Reload the page")  # a program has no page
         rule = f"refused with {error.code}, {name}" + (f": {text}" if text else "")
         remedy = self._remedy_of_token if name == "no_owner" else _REMEDIES.get(name)
         if error.code not in _AGAIN:

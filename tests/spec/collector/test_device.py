@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ epsilon = 1.0
 access = "open"
 """
 
+WEEK = '[public.week]\nvalues = ["2026-W49", "2026-W50"]\n'
+DRAWN_OPEN = f'{DRAWN}[collect]\naccess = "open"\n'
+
 
 def address(port: int) -> str:
     return f"http://127.0.0.1:{port}"
@@ -64,32 +68,157 @@ def test_answers_are_sent_once(tmp_path: Path) -> None:
         assert warner.Device(made.study, address(port), tmp_path / "her").send(ANSWERS) == "sent"
         assert made.collector.n == 2
     assert repr(device) == f"Device({address(port)})"
-    # Neither answers nor the report: the lock, and a digest of the title.
-    assert sorted(map(len, kept_files(folder).values())) == [0, 69]
+    # Neither answers nor the report: the lock, and what may be known of the report.
+    note = kept_files(folder)[f"outbox-{made.study.digest}"]
+    assert len(kept_files(folder)) == 2 and kept_files(folder)["lock"] == b""
+    assert [*json.loads(note)] == ["title", "public", "epsilon"] and note.endswith(b"}\n")
     assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, *folder.iterdir()))
 
 
-def test_a_study_with_only_another_title_is_said_to_be_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rejects a new week in which devices send nothing, and nobody is told why."""
+@pytest.fixture
+def bodies(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What devices send, to a collector that takes everything."""
     bodies: list[bytes] = []
-    logged: list[str] = []
     monkeypatch.setattr(Remote, "send", lambda remote, body: bodies.append(body))
+    return bodies
+
+
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The warnings of devices."""
+    logged: list[str] = []
     # A server that another test started may keep the logger's lines to itself.
     monkeypatch.setattr(device_module._LOG, "warning", logged.append)
+    return logged
+
+
+def device_of(text: str, folder: Path) -> warner.Device:
+    return warner.Device(warner.Study.parse(text), "https://a.example.org", folder)
+
+
+def test_a_study_with_only_another_title_is_said_to_be_the_same(
+    tmp_path: Path, bodies: list[bytes], logged: list[str]
+) -> None:
+    """Rejects a new week in which devices send nothing, and nobody is told why."""
 
     def send(text: str, **public: str) -> str:
-        device = warner.Device(warner.Study.parse(text), "https://a.example.org", tmp_path)
-        return device.send(ANSWERS, public)
+        return device_of(text, tmp_path).send(ANSWERS, public)
 
     next_week = SERVED.replace("Habits", "Habits, week 2")
     assert send(SERVED) == "sent" and send(SERVED) == "already" and not logged
     assert send(next_week) == "already" and len(bodies) == 1
     (line,) = logged
     assert "name the week in a public column of the study" in line
-    week = '[public.week]\nvalues = ["2026-W49", "2026-W50"]\n'
-    assert send(next_week + week, week="2026-W49") == "sent" and len(bodies) == 2
+    assert send(next_week + WEEK, week="2026-W49") == "sent" and len(bodies) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "remedy"),
+    [
+        (SERVED, ANSWERS, "every week, write [repeat], or name the week in a public column"),
+        (DRAWN_OPEN, {}, "every week, name the week in a public column"),
+        (ROUND, {"theme": "dark"}, "For the next round, write its number as round in [repeat]"),
+    ],
+)
+def test_another_public_value_is_said_to_make_no_new_study(
+    tmp_path: Path,
+    bodies: list[bytes],
+    logged: list[str],
+    text: str,
+    answers: dict[str, Any],
+    remedy: str,
+) -> None:
+    """Rejects a second week that is lost, because the list of the first one names it already."""
+    device = device_of(text + WEEK, tmp_path)
+    answers = answers or dict.fromkeys(device.questions(), "yes")
+    assert device.send(answers, {"week": "2026-W49"}) == "sent"
+    assert device.send(answers, {"week": "2026-W49"}) == "already" and not logged
+    assert device.send(answers, {"week": "2026-W50"}) == "already" and len(bodies) == 1
+    (line,) = logged
+    assert line.startswith("Nothing was sent") and "other values in the public columns" in line
+    assert remedy in line and ("[repeat]" in remedy) == ("[repeat]" in line)
+    # What a new device refuses is refused by a device that has sent, too.
+    before = kept_files(tmp_path)
+    with pytest.raises(ArgumentError, match="week: must be one of the 2 values"):
+        device.send(answers, {"week": "2026-W51"})
+    with pytest.raises(ArgumentError, match="week: has no answer"):
+        device.send(answers)
+    assert kept_files(tmp_path) == before
+
+
+def test_a_pending_report_keeps_its_own_public_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logged: list[str]
+) -> None:
+    """Rejects a note that names the week in which a report arrived, not the week it is about."""
+
+    def lose(remote: Remote, body: bytes) -> None:
+        raise Later("unreachable", remote.url, "cannot be reached")
+
+    device = device_of(SERVED + WEEK, tmp_path)
+    monkeypatch.setattr(Remote, "send", lose)
+    with pytest.raises(Later):
+        device.send(ANSWERS, {"week": "2026-W49"})
+    monkeypatch.setattr(Remote, "send", lambda remote, body: 1)
+    assert device.send(ANSWERS, {"week": "2026-W50"}) == "sent" and not logged
+    assert device.send(ANSWERS, {"week": "2026-W50"}) == "already" and len(logged) == 1
+
+
+def test_folders_of_older_versions_send_nothing_twice(
+    tmp_path: Path, bodies: list[bytes], logged: list[str]
+) -> None:
+    device = device_of(SERVED, tmp_path)
+    assert device.send(ANSWERS) == "sent"
+    (note,) = tmp_path.glob("outbox-*")
+    title = json.loads(note.read_bytes())["title"]
+    for content in (b"", f"sent {title}".encode()):
+        note.write_bytes(content)
+        assert device.send(ANSWERS) == "already" and not logged and math.isnan(device.spent)
+    note.write_bytes(f"sent {'0' * 64}".encode())
+    assert device.send(ANSWERS) == "already" and "a new title" in logged[0]
+    note.write_bytes(bodies[0])
+    assert device.send(ANSWERS) == "sent" and bodies == [bodies[0]] * 2
+    assert device.send(ANSWERS) == "already" and len(logged) == 1
+    note.write_bytes(b'{"epsilon": ')
+    with pytest.raises(FileError, match="was altered"):
+        device.send(ANSWERS)
+
+
+def test_wrong_answers_are_refused_whatever_is_drawn(tmp_path: Path, bodies: list[bytes]) -> None:
+    """Rejects a mistake that only the few people notice who are asked that question."""
+    for i in range(8):
+        device = device_of(DRAWN_OPEN, tmp_path / str(i))
+        right = dict.fromkeys(["smokes", "drinks", "bets"], "yes")
+        for question in right:
+            with pytest.raises(ArgumentError) as refused:
+                device.send(right | {question: "secret"})
+            assert str(refused.value).startswith(f"{question}: must be one of the 2 values")
+            assert "secret" not in str(refused.value)
+        assert [*kept_files(tmp_path / str(i))] == ["lock"]
+    assert not bodies
+
+
+def test_a_folder_says_what_all_its_studies_spent(tmp_path: Path, bodies: list[bytes]) -> None:
+    """Rejects two studies of epsilon 2 from one device that look like epsilon 2."""
+    text = SERVED.replace("epsilon = 1.0", "epsilon = 1.5")
+    first, second = (device_of(one, tmp_path / "me") for one in (SERVED, text))
+    each = [warner.Study.parse(one).epsilon for one in (SERVED, text)]
+    assert first.spent == 0.0
+    for _ in range(2):
+        first.send(ANSWERS)
+        assert first.spent == second.spent == each[0]
+    second.send(ANSWERS)
+    assert first.spent == second.spent == sum(each)
+    assert device_of(SERVED, tmp_path / "her").spent == 0.0
+
+
+def test_permanent_reports_spend_what_their_rounds_tell(
+    tmp_path: Path, bodies: list[bytes]
+) -> None:
+    mechanism = warner.Study.parse(ROUND).mechanisms["theme"]
+    for week in (1, 2, 3):
+        device = device_of(ROUND.replace("round = 1", f"round = {week}"), tmp_path)
+        device.send({"theme": "dark"})
+        assert device.spent == mechanism.of_rounds(week).epsilon
 
 
 def test_a_lost_reply_leads_to_the_same_bytes(
@@ -137,9 +266,9 @@ def test_a_mistake_sends_and_keeps_nothing(
 def test_refusals_have_the_words_of_the_collector(tmp_path: Path) -> None:
     with site(tmp_path / "store", text=SERVED) as made, served(made.application) as port:
         other = warner.Study.parse(SERVED.replace("epsilon = 1.0", "epsilon = 1.5"))
-        with pytest.raises(Refused, match="are of another study") as refused:
+        with pytest.raises(Refused, match="study file with which") as refused:
             warner.Device(other, address(port), tmp_path / "other").send(ANSWERS)
-        assert refused.value.name == "other_study"
+        assert refused.value.name == "other_study" and "Reload" not in str(refused.value)
         made.collector.close_survey()
         with pytest.raises(Refused, match="closed") as refused:
             warner.Device(made.study, address(port), tmp_path / "me").send(ANSWERS)
@@ -167,8 +296,7 @@ def test_invited_people_are_asked_once_on_all_devices(tmp_path: Path) -> None:
 
 
 def test_questions_are_drawn_once(tmp_path: Path) -> None:
-    text = f'{DRAWN}[collect]\naccess = "open"\n'
-    with site(tmp_path / "store", text=text) as made, served(made.application) as port:
+    with site(tmp_path / "store", text=DRAWN_OPEN) as made, served(made.application) as port:
         drawn = set()
         for i in range(12):
             device = warner.Device(made.study, address(port), tmp_path / str(i))
@@ -249,6 +377,17 @@ def test_the_example_of_the_documents_sends(
         for _ in range(2):
             exec(code.replace("https://settings.example.org", address(port)), {})
         assert capsys.readouterr().out == "sent\nalready\n" and made.collector.n == 1
+
+
+def test_the_weeks_of_the_documents_are_both_sent(
+    tmp_path: Path, bodies: list[bytes], logged: list[str]
+) -> None:
+    page = (ROOT / "docs" / "recipes" / "weekly.md").read_text()
+    first, second = (block.partition("```")[0] for block in page.split("```toml\n")[1:])
+    assert device_of(SERVED + first, tmp_path).send(ANSWERS, {"week": "2026-W49"}) == "sent"
+    assert device_of(SERVED + second, tmp_path).send(ANSWERS, {"week": "2026-W50"}) == "sent"
+    assert device_of(SERVED + first, tmp_path).send(ANSWERS, {"week": "2026-W50"}) == "already"
+    assert len(bodies) == 2 and len(logged) == 1
 
 
 def test_a_public_column_that_names_the_week_makes_another_study(tmp_path: Path) -> None:
