@@ -84,7 +84,7 @@ class Status:
         yield "Survey", survey
         planned = "" if self.planned is None else f", {self.planned:,} planned"
         yield "People", f"{self.people:,} counted, {self.published:,} published{planned}"
-        unknown = "not known: this server has received no report since it started"
+        unknown = "not known: no report came since this server started"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
         yield "Refused", reasons or "no requests"

@@ -235,7 +235,7 @@ class Benchmark(Tabular):
 
         A comment above each names what it is the source of.
 
-        >>> from warner import Integers, RandomizedResponse
+        >>> from warner import Integers, RandomizedResponse, benchmark
         >>> found = benchmark([0.5, 0.5], Integers(0, 1), [RandomizedResponse], ["mle"], runs=2)
         >>> found.bibtex().count("@article{warner1965")
         1

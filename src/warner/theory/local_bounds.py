@@ -98,7 +98,7 @@ def local_bound(
     >>> scale, even = Integers(0, 10), [1 / 11] * 11
     >>> bound = local_bound(scale, 1.0, even, n=50_000)
     >>> print(bound)
-    no unbiased estimate has an error below 0.00067 (a mechanism reaches it)
+    no unbiased estimate has an error below 0.00067 (a mechanism has this error)
     >>> from warner.theory import maximum_likelihood_error
     >>> round(maximum_likelihood_error(SubsetSelection(scale, 1.0), even, 50_000), 6)
     0.00067

@@ -51,7 +51,7 @@ def test_kept_reports_are_the_distinct_ones(name: str) -> None:
     assert len(whole.rows) == len(set(reports.records()))
     assert whole.counts.sum() == whole.n == 200
     if whole.kind == DistinctReports():
-        with pytest.raises(MismatchError, match="different kinds"):
+        with pytest.raises(MismatchError, match="must be of one kind"):
             sums + whole
     else:
         assert whole.sums() == sums

@@ -93,7 +93,7 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     assert "--rounds: needs --shuffled" in alone.output and "spend 52 times" in alone.output
     study.write_text(UTILITY, encoding="utf-8")
     assert (
-        "protects every answer from every other"
+        "hides every answer from every other"
         in run("audit", str(study), "--shuffled", "9", ok=False).output
     )
 

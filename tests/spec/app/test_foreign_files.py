@@ -143,7 +143,11 @@ def test_numbers_that_are_not_whole_are_no_reports(tmp_path: Path, text: str) ->
     path.write_text("report,day\n0,1\n 1,2\n1.0,3\n")
     assert tally_foreign(open_foreign(str(path)), {"q": coin})["q"].n == 3
     path.write_text(f"report,day\n0,1\n{text},2\n")
-    words = "row 2 of report holds no whole number. Is the file damaged" if text else "without gaps"
+    words = (
+        "row 2 of column report has no whole number. Is the file damaged"
+        if text
+        else "without gaps"
+    )
     with pytest.raises(ReportError, match=words) as caught:
         tally_foreign(open_foreign(str(path)), {"q": coin})
     assert not text or f"got {text}" not in str(caught.value)

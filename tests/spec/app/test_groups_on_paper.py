@@ -29,7 +29,7 @@ def test_lists_are_estimated_from_their_counts() -> None:
     counts = ["--counts", "0=179,1=398,2=321,3=87", "--counts", "0=101,1=323,2=355,3=196,4=40"]
     assert "43.4 %" in run("estimate", "--design", "list:3", *counts).output
     shown = run("estimate", "--design", "list:3", *counts, "--method", "binomial").output
-    assert "a control item is true" in shown
+    assert "a control item is" in shown
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_lists_are_estimated_from_their_counts() -> None:
             [*CHEATING, *FIRST, *SECOND, "--group", "card"],
             "needs a table of answers and a design of two",
         ),
-        ([*CHEATING, *FIRST, "--counts", "same=1,no=2"], "each of 'no', 'yes' once"),
+        ([*CHEATING, *FIRST, "--counts", "same=1,no=2"], "each of the words 'no', 'yes' once"),
         ([*CHEATING, *SECOND, *FIRST], "--allow-implausible"),
         ([*CHEATING, *FIRST, *SECOND, "--summary", "mean"], "does not go with --design"),
         (

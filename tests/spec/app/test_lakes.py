@@ -219,7 +219,10 @@ def test_a_lake_without_rows_is_named(lake_of_lakes_of_engines: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "got"),
     [
-        ("west", "got a string that is not declared. Correct these rows, or declare their values."),
+        (
+            "west",
+            "got a string that is not declared. Correct these rows, or declare their values in the study.",
+        ),
         (None, "got no value. Give these rows a value, or leave them out."),
     ],
 )

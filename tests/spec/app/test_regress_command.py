@@ -205,11 +205,11 @@ MISTAKES = [
     ),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),
-        "must have 1 or 2, which name the first and the second group",
+        "must have 1 or 2, for the first and the second group",
     ),
     (
         ("all.csv", "said ~ age", "--design", "cheating:1/4,3/4", "--group", "card"),
-        "each must be one of 'no', 'yes'; got other words in 600 of 600 rows",
+        "must all be words of the card: 'no', 'yes'; got other words in 600 of 600 rows",
     ),
 ]
 

@@ -37,7 +37,7 @@ def lines(*more: object) -> dict[str, str]:
     """{the first word: the rest} of what the command prints."""
     done = run("collect", "status", "study.toml", *more)
     assert done.exit_code == 0 and done.stderr == "", done.output
-    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    assert not [line for line in done.stdout.splitlines() if len(line) > 80]
     return {line[:13].strip(): line[13:] for line in done.stdout.splitlines()}
 
 

@@ -527,7 +527,7 @@ def test_odds_say_whom_they_protect_and_how_surely() -> None:
     assert 0 < rare.delta <= 0.01 and rare.answer is None and not rare.of_sensitive
     assert rare.surer() == pytest.approx((math.e + rare.delta) / (1 + math.e))
     assert rare.of_all(2).delta == 2 * rare.delta
-    assert "guesses one of the two, is right in at most 73.4 %" in in_odds(rare)[0]
+    assert "guesses between them, is right in at most 73.4 %" in in_odds(rare)[0]
 
 
 def test_places_get_a_proposal_from_mechanisms_that_are_named() -> None:

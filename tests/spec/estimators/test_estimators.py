@@ -158,7 +158,7 @@ MIXTURE = literature.MixtureReduction
         (EM, {"tolerance": 0.0}, "tolerance: must be positive"),
         (EM, {"steps": "auto", "tolerance": 1.0}, "cannot be combined with steps='auto'"),
         (EM, {"steps": 5, "start": "thr"}, "start: must be one of 'uniform'"),
-        (EM, {"steps": 5, "start": 3}, "an estimator or a distribution"),
+        (EM, {"steps": 5, "start": 3}, "an estimator or a list of shares"),
         (EM, {"steps": 5, "start": [0.5, 0.6]}, "start: must be a distribution"),
         *((EB, {"order": v}, "order") for v in (None, "yes", 2)),
         *((EB, {"loss": v}, "must be one of") for v in ("linear", None, 1)),

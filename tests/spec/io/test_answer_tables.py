@@ -131,7 +131,7 @@ def test_dates_and_truth_values_of_excel() -> None:
 REFUSED: dict[str, tuple[str | bytes, str]] = {
     "a list in a cell": (
         f'[{{"smokes": ["{SECRET}"], "units": 1}}]',
-        "column 'smokes', data row 1: must be one value; got a list",
+        "column 'smokes', data row 1: must be a single value; got a list",
     ),
     "numbers": ("[1, 2]", "must hold one object for each person, but data row 1 is something else"),
     "texts": (f'["{SECRET}"]', "must hold one object for each person"),

@@ -149,7 +149,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
         "gap": (ReportError, "empty rows"),
         "cut": (ReportError, "reports of 3 bytes"),
         "padded": (ReportError, "a"),
-        "number": (FileError, "must hold 21 reports"),
+        "number": (FileError, "must have 21 reports"),
     }
     rows: dict[str, list[bytes | None]] = {
         "short": [rest, whole],

@@ -202,7 +202,7 @@ def _without(rows: list[list[str]], part: str) -> list[list[str]]:
         (lambda rows: _without(rows, "rows"), "lacks the counts of 'rows'"),
         (lambda rows: [r for r in rows if not r[1].startswith("check")], "lacks the counts of 'check"),
         (lambda rows: _without(rows, "study"), "does not say of which study it is"),
-        (lambda rows: [*rows, rows[3]], "repeats a count"),
+        (lambda rows: [*rows, rows[3]], "repeats an earlier count"),
         (lambda rows: [*rows, ["colour", "report", "0", "1"]], "line .* which the study does not have"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "1.5"]], "reports must be a whole number"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "-1"]], "reports must be a whole number"),

@@ -41,7 +41,7 @@ def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
         "size": ("\n16,0\n", "\n48,0\n"),
     }
     words = {
-        "n": "must hold 4 reports",
+        "n": "must have 4 reports",
         "range": r"must lie in 0\.\.9",
         "padding": "unused .padding. bits must be 0",
         "size": "1 bits set",

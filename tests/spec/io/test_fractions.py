@@ -47,7 +47,7 @@ def test_in_a_text_file(written: str) -> None:
 def test_in_a_column_of_floats() -> None:
     pq.write_table(pa.table({"drinks": [2.0, 7.5]}), "a.parquet")
     said = run("randomize", "study.toml", "a.parquet", "-o", "r.csv", ok=False).stderr
-    assert "column 'drinks', data row 2: must be int; got a number. Round the numbers" in said
+    assert "column 'drinks', data row 2: must be int; got a number. Round the answers" in said
     assert "7" not in said
 
 
@@ -79,7 +79,7 @@ def test_a_gap_makes_floats_of_a_column_and_changes_no_answer(domain: Domain) ->
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ([1.0, 0.5], "position 1: must be .*int; got a number. Round the numbers first"),
+        ([1.0, 0.5], "position 1: must be .*int; got a number. Round the answers first"),
         (np.array([1.0, 0.5]), "position 1: must be .*int; got a number"),
         ([1.0, float("inf")], "position 1: must be .*int; got a number"),
         (

@@ -58,7 +58,7 @@ def test_a_line_that_names_the_delimiter_is_no_line_of_names(
 
 def test_words_beside_a_number_are_named_as_such(here: Path) -> None:
     said = _refusal("ville;pay\nGenève;12,5 EUR\n")
-    assert "Write a number alone" in said and "clip" not in said and "EUR" not in said
+    assert "Write only the number" in said and "clip" not in said and "EUR" not in said
     assert "set clip" in _refusal("ville;pay\nGenève;125\n")
 
 

@@ -81,7 +81,7 @@ def test_dropping_leaves_out_whole_people_and_counts_them(here: Path) -> None:
     found = _read(domains, dropped=counts.append)
     assert found == {"x": [0.25, 0.5], "y": [1, 2]} and sum(counts) == 2
     Path("a.csv").write_text("x,y\n,n\nNA,y\n")
-    with pytest.raises(EmptyError, match="nobody who answered"):
+    with pytest.raises(EmptyError, match="no person who answered"):
         _read(domains)
 
 
@@ -109,7 +109,7 @@ def test_groups_drop_people_too(here: Path) -> None:
     assert {g: part["q"].tolist() for g, part in batch.items()} == {"a": [1], "b": [2, 3]}
     assert sum(counts) == 2
     Path("a.csv").write_text("g,q\na,\nb,\n")
-    with pytest.raises(EmptyError, match="nobody who answered"):
+    with pytest.raises(EmptyError, match="no person who answered"):
         list(read_groups("a.csv", "g", groups, dropped=counts.append))
 
 

@@ -80,7 +80,7 @@ def test_mechanisms_alone_say_what_the_attributes_are() -> None:
         ),
         (
             {"sex": RandomizedResponse(SEX, 1.0), "age": RandomizedResponse(SEX, 1.0)},
-            "the domain of its attribute",
+            "the domain of its question",
         ),
         ({"sex": RandomizedResponse(SEX, 1.0), "age": 3}, "must be a mechanism"),
         ({"sex": RandomizedResponse(SEX, 1.0), "age": lambda d: d}, "must be a mechanism"),
@@ -414,12 +414,14 @@ def test_a_personalized_mechanism_is_one_attribute_of_several() -> None:
     assert survey.parts["place"] is CITY and warner.audit(survey).holds
     again = warner.mechanisms.from_header(survey.header)
     assert again.header == survey.header
-    with pytest.raises(ArgumentTypeError, match=r"go through a person's device.*city\.device"):
+    with pytest.raises(ArgumentTypeError, match=r"go through a person's device.*mechanism\.device"):
         survey.randomize([{"place": 3, "smokes": "no"}])
 
 
 def test_real_answers_of_a_personalized_mechanism_go_through_a_device() -> None:
-    refused(ArgumentTypeError, r"go through a person's device.*city\.device", CITY.randomize, [3])
+    refused(
+        ArgumentTypeError, r"go through a person's device.*mechanism\.device", CITY.randomize, [3]
+    )
 
 
 def from_header_again(city: PersonalizedULDP) -> dict[str, object]:

@@ -171,7 +171,7 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     refused(
         ArgumentError, "must have one weight for each of", hidden, TWO, 1.0, fakes={"p": {"a": 1.0}}
     )
-    refused(ArgumentError, "must name attributes", hidden, TWO, 1.0, fakes={"z": SHARES})
+    refused(ArgumentError, "must name only questions", hidden, TWO, 1.0, fakes={"z": SHARES})
     refused(ArgumentTypeError, "dict", hidden, TWO, 1.0, fakes=[0.5])
     twice = Product(h=TWO, r=YN)
     inside = {"h": lambda d: HiddenQuestion(d, 1.0), "r": lambda d: RandomizedResponse(d, 1.0)}

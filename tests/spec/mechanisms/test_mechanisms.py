@@ -81,7 +81,7 @@ def test_mechanism_options_are_checked() -> None:
 def test_a_channel_keeps_the_budget_it_is_given() -> None:
     domain, matrix = warner.Integers(0, 1), [[0.75, 0.25], [0.25, 0.75]]
     assert warner.MatrixMechanism(domain, matrix, epsilon=1.2).requested == 1.2
-    with pytest.raises(BudgetError, match=r"needs epsilon 1\.09"):
+    with pytest.raises(BudgetError, match=r"needs an epsilon of at least 1\.09"):
         warner.MatrixMechanism(domain, matrix, epsilon=1.0)
     # The budget that it has is enough, and the next smaller float is not.
     least = warner.MatrixMechanism(domain, matrix).epsilon
@@ -122,7 +122,7 @@ def test_matrices_that_would_lose_a_part_are_refused() -> None:
     wrong: list[tuple[Any, str]] = [
         (plain + 1j * np.array([[1, 1], [-1, -1]]), "real entries"),
         ([[0.7 + 1j, 0.3], [0.3, 0.7]], "real entries"),
-        (np.ma.array(plain, mask=[[True, False], [False, False]]), "masked entries"),
+        (np.ma.array(plain, mask=[[True, False], [False, False]]), "no masked"),
         ([["a", "b"], ["c", "d"]], "array of numbers"),
     ]
     for matrix, rule in wrong:
@@ -247,7 +247,9 @@ def test_the_bounds_of_support_counts_are_reached() -> None:
 
 
 def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
-    with pytest.raises(ArgumentError, match=r"prime: cannot be used together with seeds.*got 11\."):
+    with pytest.raises(
+        ArgumentError, match=r"prime: cannot be used together with the argument seeds.*got 11\."
+    ):
         LocalHashing(Integers(0, 9), 1.0, seeds=4, prime=11)
 
 
@@ -262,7 +264,7 @@ def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
         (10, {"prime": 2**25 + 1}, r"prime: must.*2\.\."),
         (10, {"prime": True}, "prime"),
         (2**25 + 5, {}, r"domain: .*33554432.*HadamardResponse"),
-        (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave it out"),
+        (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave prime out"),
         (10, {"blocks": 0}, r"blocks: must.*1\.\.10"),
         (10, {"blocks": 11}, r"blocks: must.*1\.\.10"),
         # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.

@@ -132,7 +132,7 @@ MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
     "one question": (lambda: OneOf(Product(a=ABC), 1.0), "of two questions or more"),
     "no budget": (lambda: OneOf(THREE), "epsilon: must be a number: the budget of one person"),
-    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in no block"),
+    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
     "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "no two blocks may have"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
     "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
@@ -141,7 +141,7 @@ MISTAKES = {
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
     "a mechanism on other values": (
         lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
-        "must have the domain of its attribute",
+        "must have the domain of its question",
     ),
     "combined with others": (
         lambda: PerAttribute({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),

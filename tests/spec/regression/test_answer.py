@@ -191,7 +191,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({"day": np.array(["2020-01-01"] * N, dtype="M8[D]")}, {}, ArgumentTypeError, "numbers or tex"),
     (np.zeros((2, 2, 2)), {}, ArgumentTypeError, "must be a data frame"),
     ({"age": [10**400, *AGE[1:]]}, {}, ArgumentError, "infinity in 1 of 600 rows"),
-    (np.ma.masked_less(AGE, 40), {}, ArgumentError, "must have no masked entries"),
+    (np.ma.masked_less(AGE, 40), {}, ArgumentError, "must have no masked"),
     (7, {}, ArgumentTypeError, "must be a data frame"),
     (PEOPLE, {"reference": "daily"}, ArgumentError, "reference: must be a value of the domain"),
     (PEOPLE, {"errors": "robust"}, ArgumentError, "errors: must be one of"),

@@ -391,7 +391,7 @@ def test_what_has_no_correlation_is_refused() -> None:
         correlate, {"smokes": SMOKES, "rare": nobody},
     )  # fmt: skip
     refused(
-        ArgumentError, "needs a simple random sample", correlate, BOTH, {"w": np.ones(N)},
+        ArgumentError, "drawn one by one with equal probabilities", correlate, BOTH, {"w": np.ones(N)},
         "likelihood", weights="w",
     )  # fmt: skip
     often = RandomizedResponse(Categorical(["never", "some", "often"]), 2.0)

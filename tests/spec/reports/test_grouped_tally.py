@@ -92,7 +92,7 @@ def test_declared_labels_keep_their_order_and_others_are_sorted() -> None:
         ({"ward": []}, ArgumentError, "got 0 values"),
         ({"ward": "north"}, ArgumentTypeError, "list"),
         ({"ward": [WARDS]}, (ValuesError, ArgumentError), "ward"),
-        ({"ward": np.zeros((4, 2), int)}, ArgumentTypeError, "one-dimensional"),
+        ({"ward": np.zeros((4, 2), int)}, ArgumentTypeError, "one dimension"),
         ({}, ArgumentError, "at least one"),
         (["ward"], ArgumentTypeError, "dict of public columns"),
         ({"a,b": WARDS}, ArgumentError, "comma"),

@@ -49,7 +49,7 @@ def test_reports_are_taken_by_numbers_and_slices_and_are_no_answers() -> None:
     assert REPORTS[-1] == REPORTS.columns["report"][-1] and len(REPORTS[3:5]) == 2
     with pytest.raises(ArgumentTypeError, match="by a number or a slice; got"):
         REPORTS["a"]  # type: ignore[index]
-    with pytest.raises(ArgumentTypeError, match="must be answers; got a Reports"):
+    with pytest.raises(ArgumentTypeError, match="must be the answers of people; got a Reports"):
         warner.RandomizedResponse(warner.Integers(0, 1), 1.0).randomize(REPORTS)
     assert SURE.reports(REPORTS) is REPORTS
     with pytest.raises(warner.errors.MismatchError, match=r"epsilon 1\.0"):

@@ -344,7 +344,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         ),
         (_with(), {"cluster": "school", "by": "age"}, "by: must be different names among"),
         (_with(), {"cluster": "school", "pool": "partial"}, "pool: needs groups without"),
-        (_with(), {"cluster": "school", "values": ["never", "often"]}, "values: does not go"),
+        (_with(), {"cluster": "school", "values": ["never", "often"]}, "values: cannot be used"),
         (_with(), {"by": "sex"}, "by: can be used only with a survey design"),
     ],
 )

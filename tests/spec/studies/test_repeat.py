@@ -112,7 +112,7 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     assert said.exit_code == 0, said.output
     line = " ".join(said.output.split())
     assert "can afterwards be at most 62.3 % sure of one of them. If the answer stays" in line
-    assert "it is at most 88.1 % after all 52 rounds, and 88.1 % after any number of" in line
+    assert "this limit is 88.1 % after all 52 rounds, and 88.1 % after any number of" in line
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
     assert "spends up to epsilon 6." in line
     single = TEXT.replace("values = 3\n", "")
@@ -146,11 +146,11 @@ def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
     first, second = map(Tally.load, paths)
     assert first.round == 1 and first != second
     for pool in (lambda: first + second, lambda: estimate([first, second])):
-        refused(MismatchError, "of rounds 1 and 2 are of the same people", pool)
+        refused(MismatchError, "come from the same people, in rounds 1 and 2", pool)
     for command in ("merge", "estimate"):
         more = ["-o", str(tmp_path / "all.json")] if command == "merge" else []
         done = CliRunner().invoke(main, [command, *paths, *more])
-        assert done.exit_code == 1 and "are of the same people" in " ".join(done.output.split())
+        assert done.exit_code == 1 and "come from the same people" in " ".join(done.output.split())
     rounds = compare_groups({"spring": first, "autumn": second}, same_people=True)
     assert "low_if_kept" in rounds.rows()[0]
     first.save(tmp_path / "again.json")
