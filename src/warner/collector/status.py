@@ -92,7 +92,7 @@ class Status:
         none = (
             "none was made"
             if is_file
-            else "not known: a database is copied with pg_dump, which warner cannot see"
+            else "not known: warner cannot see when pg_dump copied it"
         )
         yield "Backup", none if self.copied is None else _said(self.copied)
         free = "" if self.free_bytes is None else f"; {_size(self.free_bytes)} free on its disk"
