@@ -34,6 +34,7 @@ from warner.results.tables import (
     about_intervals,
     counted_in_words,
     explained,
+    of_largest,
     reports_of,
 )
 
@@ -242,8 +243,10 @@ def show_redistributed(result: Redistributed) -> None:
 # Groups of people: pooled estimates, weighted populations and differences.
 
 
-def show_group_estimates(name: str, result: Estimate, level: float, target: str) -> None:
-    """Print the table of the groups of one attribute."""
+def show_group_estimates(
+    name: str, result: Estimate, level: float, target: str, top: int | None = None
+) -> None:
+    """Print the table of the groups of one attribute, of many values the ``top``."""
     table = result.table(level, target)
     note, *notes = table.notes
     if result.groups is not None and result.interval_kind(target) == "posterior":
@@ -253,7 +256,8 @@ def show_group_estimates(name: str, result: Estimate, level: float, target: str)
         )
     pooled = "" if result.pool == "none" else f", pool {result.pool}"
     title = f"{name}: {len(result)} groups, {counted_in_words(result)}{pooled}"
-    show(replace(table, title=title, notes=[note, *notes]))
+    table = replace(table, title=title, notes=[note, *notes])
+    show(table if top is None else of_largest(result, table, top))
     _show_doubt(result)
 
 

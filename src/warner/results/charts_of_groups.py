@@ -268,6 +268,7 @@ def forest(
             row["label"] = f"{row['group']} minus {row['reference']}"
         panels.setdefault(panel, []).append(row)
     about += _chosen(panels, most, differences.of == "shares", differences.noun)
+    about += [differences.chosen] if differences.chosen else []
     about += [f"people are {differences.drawn}"] if differences.drawn else []
     if differences.simulated:
         about.append("The reports are simulated.")
@@ -275,7 +276,7 @@ def forest(
     drawn = []
     for name, panel_rows in panels.items():
         if largest_first:
-            panel_rows.sort(key=lambda row: -row["difference"])
+            panel_rows.sort(key=_size, reverse=True)
         drawn.append(_of_differences(name, panel_rows, differences.level, scale))
     return page(drawn, titled(title or "Differences between groups", about))
 

@@ -31,6 +31,7 @@ from warner._core.checks import (
     choice,
     confidence_level,
     distribution,
+    integer,
     kind,
     probability,
     real,
@@ -265,6 +266,7 @@ class Differences(Tabular):
     simulated: bool = False
     drawn: str = ""
     noun: str = "value"  # of a row; of several questions in one table "question" or "item"
+    chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -282,6 +284,42 @@ class Differences(Tabular):
             difference.
         """
         return [dict(row) for row in self._rows]
+
+    def most_common(self, top: int) -> Differences:
+        """The differences of the values that are most common in any of the groups.
+
+        Of hundreds of values, such as codes, most are rare in all groups. Every ``p_holm`` stays
+        corrected for the comparisons of all values.
+
+        Args:
+            top: how many values are kept. Means and quantiles are all kept.
+
+        Returns:
+            Differences, with the rows of these values in the order of the values.
+
+        Raises:
+            ArgumentError: ``top`` is below 1.
+
+        >>> from warner import Categorical, RandomizedResponse, compare_groups
+        >>> codes = RandomizedResponse(Categorical(["7", "8", "9"]), 3.0)
+        >>> counted = codes.tally(codes.randomize(["9"] * 900 + ["8"] * 100))
+        >>> weeks = {"first": counted, "second": codes.tally(codes.randomize(["9"] * 800))}
+        >>> differences = compare_groups(weeks, reference="first")
+        >>> [row["value"] for row in differences.most_common(1).rows()]
+        ['9']
+        """
+        most_shown, size = integer("top", top, 1), self.domain.size
+        if self.of != "shares" or size <= most_shown:
+            return self
+        shares: dict[str, float] = {}
+        for row in self._rows:
+            value, share = as_text(row["value"]), max(row["estimate"], row["reference_estimate"])
+            shares[value] = max(share, shares.get(value, share))
+        common = sorted(shares, key=lambda value: -shares[value])[:most_shown]
+        rows = tuple(row for row in self._rows if as_text(row["value"]) in common)
+        few = f"{most_shown:,} {self.noun}s that are" if most_shown > 1 else f"{self.noun} that is"
+        text = f"the {few} most common in any group, of {size:,}; p (Holm) allows for all {size:,}"
+        return replace(self, _rows=rows, chosen=f"Shown: {text}.")
 
     def table(self) -> Table:
         """The differences as a table: the group minus the reference."""
@@ -317,7 +355,12 @@ class Differences(Tabular):
                 row | dict(zip(keys.values(), figures_of_difference(row), strict=True))
                 for row in rows
             ]
-        notes = [_ROUNDS if of_rounds else "", self._about_bounds, self._about_left_out]
+        notes = [
+            self.chosen,
+            _ROUNDS if of_rounds else "",
+            self._about_bounds,
+            self._about_left_out,
+        ]
         notes.append(self.about_test)
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""

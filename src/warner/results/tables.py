@@ -391,22 +391,32 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
 
 def notebook_groups(result: Any) -> Table:
     """The table of groups with the rows that a notebook shows: the largest shares."""
-    table, size = estimate_table(result), result.domain.size
-    if result.fit.probabilities is None:
-        return table
     series = result.groups.time is not None
     most = max(1, min(_MOST_VALUES, _MOST_ROWS // len(result))) if series else _MOST_VALUES
+    table = of_largest(result, estimate_table(result), most)
+    count = len(table.rows)
+    if count <= _MOST_ROWS or result.fit.probabilities is None:
+        return table
+    note = f"The first {_MOST_ROWS} of {count:,} rows are shown; to_frame() has all."
+    return replace(table, rows=table.rows[:_MOST_ROWS], notes=[note, *table.notes])
+
+
+def of_largest(result: Any, table: Table, most: int) -> Table:
+    """The rows of the values with the largest shares in all groups together."""
+    size = result.domain.size
+    if result.fit.probabilities is None or len(table.rows) != size * len(result):
+        return table  # of means and quantiles
     people = np.where(result.sizes[:, None] > 0, result.probabilities, 0.0).T @ result.sizes
     shown = np.argsort(-people, kind="stable")[:most].tolist()
-    if series:  # the rows of a value stand together, so that they read as a series
+    if (
+        result.groups.time is not None
+    ):  # the rows of a value stand together, so that they read as a series
         rows = [row for x in shown for row in table.rows[x::size]]
     else:
         rows = [row for i, row in enumerate(table.rows) if i % size in shown]
     few = f"{most} values with the largest shares" if most > 1 else "value with the largest share"
     notes = [f"This table shows the {few}, of {size:,} values."] if size > most else []
-    if len(rows) > _MOST_ROWS:
-        notes.append(f"The first {_MOST_ROWS} of {len(rows):,} rows are shown; to_frame() has all.")
-    return replace(table, rows=rows[:_MOST_ROWS], notes=[*notes, *table.notes])
+    return replace(table, rows=rows, notes=[*notes, *table.notes])
 
 
 def title(result: Any) -> str:

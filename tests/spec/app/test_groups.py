@@ -452,6 +452,29 @@ def test_differences_are_drawn_with_the_texts_of_the_study(here_of_groups_of_peo
     assert "reports that name the value" in Path("p.svg").read_text() and not beside.exception
 
 
+def test_only_the_most_common_of_many_codes_are_shown(here_of_groups_of_people: Path) -> None:
+    codes, rng = Categorical([str(i) for i in range(40)]), np.random.default_rng(0)
+    ask = RandomizedResponse(codes, 5.0)
+    for name, common in (("49", "7"), ("50", "31")):
+        answers = [common] * 300 + ["12"] * 600 + [str(i) for i in range(40)] * 5
+        ask.tally(ask.randomize(answers, rng)).save(f"{name}.json")
+    weeks = ("estimate", "49.json", "50.json")
+    shown = run(*weeks, "--compare-groups", "--top", "3").output
+    rows = [line.split()[2] for line in shown.splitlines() if line.startswith("50 ")]
+    assert rows == ["7", "12", "31"] and "most common in any group, of 40" in shown
+    differences = compare_groups(groups_in_files(("49.json", "50.json"), False)["value"])
+    every = {row["value"]: row for row in differences.rows()}
+    kept = differences.most_common(3).rows()
+    assert all(row == every[row["value"]] for row in kept)  # p (Holm) stays that of all 40
+    run(*weeks, "--compare-groups", "--top", "3", "--plot", "p.html")
+    assert "most common in any group, of 40" in Path("p.html").read_text()
+    grouped = run(*weeks, "--by", "file", "--top", "3").output
+    assert "the 3 values with the largest shares, of 40 values." in grouped
+    assert sum(line.startswith(("49 ", "50 ")) for line in grouped.splitlines()) == 6
+    means = run("estimate", *FILES, "--compare-groups", "--of", "mean", "--top", "3", ok=False)
+    assert "--top: needs shares" in means.stderr
+
+
 def test_pictures_that_cannot_be_drawn_are_answered_by_a_sentence(
     here_of_groups_of_people: Path,
 ) -> None:
@@ -500,6 +523,11 @@ def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -
         data["test"]
         and "chi-square" not in run("estimate", *FILES, "--of", "mean", "--compare-groups").output
     )
+    medians = [
+        run("estimate", *FILES, "--of", of, "--json", "--compare-groups").stdout
+        for of in ("median", "0.5")
+    ]
+    assert medians[0] == medians[1]
     run("estimate", *FILES, "-o", "out.csv", "--compare-groups")
     assert (
         Path("out.csv").read_text().startswith("attribute,group,reference,value,is_share,estimate")
@@ -519,8 +547,8 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
         (("estimate", f"a={FILES[0]}", f"a={FILES[1]}", "--by", "file"), "different names"),
         (("estimate", *FILES, "--only", "age", "--by", "file"), "must be one of 'value'"),
         (
-            ("estimate", *FILES, "--of", "median", "--compare-groups"),
-            "must be 'shares', 'numbers', 'mean', or a number",
+            ("estimate", *FILES, "--of", "modus", "--compare-groups"),
+            "must be 'shares', 'numbers', 'mean', 'median', or a number",
         ),
         (
             ("estimate", *FILES, "--reference", "west", "--compare-groups"),

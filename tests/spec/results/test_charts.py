@@ -452,7 +452,7 @@ def test_a_forest_has_the_rows_their_intervals_and_a_line_at_0() -> None:
     assert _data(panel["layer"][0], panel) == [{"at": 0}]
     shown = _data(panel["layer"][1], panel)
     assert [row["difference"] for row in shown] == sorted(
-        (row["difference"] for row in shown), reverse=True
+        (row["difference"] for row in shown), key=abs, reverse=True
     )
     rows = {row["group"]: row for row in differences.rows() if row["value"] == "yes"}
     for row in shown:

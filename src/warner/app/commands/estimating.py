@@ -267,10 +267,15 @@ class EstimateRequest:
             remedy = "For example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
         if self.compare_groups and self.summaries:
-            remedy = "Say after --of what to compare: mean, or 0.5 for the median"
+            remedy = "Say after --of what to compare: mean or median"
             raise ArgumentError("--summary", "does not go with --compare-groups", None, remedy)
         if self.by is not None and self.summaries:
-            for name in ("margins", "plot_paths", *([] if self.pool == "none" else ["pool"])):
+            for name in (
+                "margins",
+                "plot_paths",
+                "top",
+                *([] if self.pool == "none" else ["pool"]),
+            ):
                 if is_given(name):
                     remedy = f"Leave one of the two out, or compare groups by {_COMPARED}"
                     if name == "plot_paths":
@@ -303,7 +308,7 @@ class EstimateRequest:
                 if is_given(name):
                     rule = "does not go with --design and --counts"
                     raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)
-        for name in ("title", "with_reports", *(["top"] if way else [])):
+        for name in ("title", "with_reports"):
             if is_given(name) and not self.plot_paths:
                 raise ArgumentError(str(names[name]), "needs --plot")
         inputs = [group_and_file(text)[1] if way else text for text in self.tallies]
@@ -365,9 +370,9 @@ class EstimateRequest:
 @click.option(
     "--of",
     "quantity",
-    metavar="shares|numbers|mean|Q",
+    metavar="shares|numbers|mean|median|Q",
     help='With --compare-groups, what is compared. "shares": the share of each value. For values '
-    'that are numbers also "mean"; a quantile, such as 0.5 for the median; or "numbers": mean, '
+    'that are numbers also "mean"; "median"; a quantile, such as 0.25; or "numbers": mean, '
     'median, quartiles and bands. Default: "numbers" where values are bins or more than 12 '
     'numbers, else "shares".',
 )
@@ -425,8 +430,9 @@ class EstimateRequest:
     type=click.IntRange(1),
     help="Print only this many shares, the largest ones; of numbers, such as codes, the shares of "
     "single values in place of bands. A picture (--plot) also has the sum of the others; default: "
-    "all, but 20 if there are more than 60 labels. With --plot and --by: the number of panels. "
-    "With --plot and --compare-groups: the number of differences in a panel.",
+    "all, but 20 if there are more than 60 labels. With --by: only this many values, those with "
+    "the largest shares in all groups together. With --compare-groups: only the values that are "
+    "most common in any group, and in a picture at most this many differences in a panel.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
@@ -683,13 +689,14 @@ def _estimate_each_group(
         raise ArgumentError("--plot", rule, None, f"Add --by {by}")
     if request.background:
         raise ArgumentError("--background", "does not go with a tally of groups")
-    for option, given in (("--forged", request.forged), ("--top", request.top)):
-        if given is not None:
-            rule, remedy = (
-                "does not go with a tally of groups",
-                "Count all people together: run warner tally without --by",
-            )
-            raise ArgumentError(option, rule, None, remedy)
+    together = "Count all people together: run warner tally without --by"
+    rule = "does not go with a tally of groups"
+    if request.forged is not None:
+        raise ArgumentError("--forged", rule, None, together)
+    if request.top is not None:
+        by = ",".join(next(iter(grouped.values()))[0].names)
+        rule = "does not go with groups that are each estimated by themselves"
+        raise ArgumentError("--top", rule, None, f"Add --by {by}")
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
@@ -772,7 +779,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
     def show() -> None:
         for name, result in results.items():
             if result.names:
-                show_group_estimates(name, result, level, target)
+                show_group_estimates(name, result, level, target, request.top)
             elif summaries_of.named(result):
                 terminal.show(_table_of(result, request, summaries_of))
             else:
@@ -845,7 +852,7 @@ def _estimate_by(request: EstimateRequest) -> None:
 
     def show() -> None:
         for name, result in results.items():
-            show_group_estimates(name, result, *intervals)
+            show_group_estimates(name, result, *intervals, request.top)
             if name in totals:
                 show_weighted(totals[name], *intervals)
 
@@ -916,6 +923,11 @@ def _compare_groups(request: EstimateRequest) -> None:
         shown = {name: result for name, result in shown.items() if name not in names}
         rows_of = {name.removeprefix(f"{title}: "): results[name] for name in names}
         shown[title] = in_one_table(rows_of, noun)
+    if request.top is not None:
+        if all(result.of != "shares" for result in shown.values()) and not request.plot_paths:
+            rule = "needs shares, which are not compared here"
+            raise ArgumentError("--top", rule, None, "Leave it out, or add --of shares")
+        shown = {name: result.most_common(request.top) for name, result in shown.items()}
     request.draw(shown)
 
     def show() -> None:
@@ -981,10 +993,10 @@ def _number(text: str) -> int | float:
 
 def _quantity(text: str | None) -> str | float | None:
     """What --of names."""
-    if text in (None, "shares", "numbers", "mean"):
+    if text in (None, "shares", "numbers", "mean", "median"):
         return text
     try:
         return float(text)
     except ValueError:
-        rule = "must be 'shares', 'numbers', 'mean', or a number between 0 and 1"
+        rule = "must be 'shares', 'numbers', 'mean', 'median', or a number between 0 and 1"
         raise ArgumentError("--of", rule, text) from None
