@@ -270,7 +270,9 @@ tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 10em; }
 @media (max-width: 38rem) {
   .wide { display: none; }
   .narrow { display: block; }
-  tbody th { min-width: 5.5em; }
+  table { font-size: .8rem; }
+  th, td { white-space: normal; padding-right: .4rem; }
+  tbody th { min-width: 4.5em; }
   .numbers svg { display: none; } /* cut off it would look like a larger share */
 }
 @media (prefers-color-scheme: dark) {
