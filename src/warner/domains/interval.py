@@ -186,7 +186,10 @@ class Integers(Domain):
         array = numbers(values, INTEGER_TYPES, "a one-dimensional array of integers")
         # The ends are quicker to find than each answer outside.
         if int(array.min()) < self.low or int(array.max()) > self.high:
-            self._refuse((array < self.low) | (array > self.high), "an integer")
+            self._refuse(
+                (array < self.low) | (array > self.high),
+                f"an integer outside {self.low} to {self.high}",
+            )
         if self.low == 0 and array.dtype == np.int64:
             index: np.ndarray = array.view()
             index.setflags(write=False)  # it shares the memory of the answers

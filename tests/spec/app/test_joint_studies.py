@@ -58,7 +58,10 @@ def test_answers_keep_one_column_for_each_attribute(here: Path) -> None:
     (batch,) = read_values("few.csv", study.mechanisms)
     assert batch["a x b"].tolist() == [4, 0] and batch["c"].tolist() == [1, 0]
     said = run("randomize", "study.toml", text="a,b,c\nx,1,p\ny,7,p\n", ok=False).output
-    assert "column 'b', data row 2: must be one of the 3 values; got an integer." in said
+    assert (
+        "column 'b', data row 2: must be one of the 3 values; got an integer outside 0 to 2."
+        in said
+    )
 
 
 def test_estimates_come_under_the_attributes_own_names(here: Path) -> None:
