@@ -210,12 +210,12 @@ def test_more_than_fifty_of_the_largest_can_be_printed(tmp_path: Path) -> None:
     assert "These are the 70 largest of 90 shares." in shown
 
 
-def test_the_largest_shares_are_of_all_people(tmp_path: Path) -> None:
+def test_the_largest_shares_of_groups_need_the_groups_named(tmp_path: Path) -> None:
     coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 2.0)
     reports = coin.randomize(["no", "yes"] * 40, np.random.default_rng(1))
     coin.tally(reports, by={"ward": ["a", "b"] * 40}).save(tmp_path / "t.json")
     options = "estimate", str(tmp_path / "t.json"), "--allow-simulated", "--top", "1"
-    assert "Count all people together" in run(*options, ok=False).stderr
+    assert "Add --by ward" in run(*options, ok=False).stderr
 
 
 def test_the_joint_shares_of_attributes_have_nonresponse(here_of_missing: Path) -> None:
