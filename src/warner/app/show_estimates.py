@@ -26,7 +26,6 @@ from warner.results.shown import (
     is_by_bands,
     mark_column,
     marked,
-    numbers_as_labels,
     with_figures,
 )
 from warner.results.tables import (
@@ -56,17 +55,13 @@ def show_estimate(
     kind: str | None = None,
     parts: Sequence[Tally] | None = None,
     top: int | None = None,
-    is_recommended: bool = False,
 ) -> None:
     """Print an estimate; ``parts`` are the tallies, where they are known.
 
-    Of more than ``top`` shares the largest are printed. Where nobody named the method or the kind
-    of intervals, those of numbers are estimated as those of labels.
+    Of more than ``top`` shares the largest are printed.
     """
     words = reports_in_words(str(result.attribute), parts or [])
-    is_free = is_recommended and top is not None and kind is None
-    as_labels = numbers_as_labels(result) if is_free else None
-    show(*blocks(result, level, target, kind, words, top=top, as_labels=as_labels), "")
+    show(*blocks(result, level, target, kind, words, top=top), "")
 
 
 def reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:

@@ -73,10 +73,9 @@ _SMOOTHED = (
     "numbers are the largest is not known. Codes, which are only names, need another mechanism: "
     "declare them in the study as values = [...]."
 )
-_IN_FILE_AS_LABELS = "add --method eb -o FILE.csv"
 _OF_CODES = (
     "Neighbouring numbers are estimated as about equally frequent. If the numbers are codes, which "
-    "need not be so, use the method eb."
+    "need not be so, name the method eb, or add --top 5."
 )
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
@@ -113,37 +112,29 @@ def blocks(
     most: int = 1000,
     all_rows: str = _IN_FILE,
     top: int | None = None,
-    as_labels: Any = None,
 ) -> list[Table | str]:
     """The tables and sentences of an estimate of one group of people.
 
     ``on_paper`` is what people reported by a design for paper, as a title, and what its card makes
     them report. Of more than ``most`` shares the largest are shown, or the ``top`` that somebody
     asks for; ``all_rows`` says how to see all of them. Of numbers these are single shares in place
-    of bands, of ``as_labels`` where it is given (:func:`numbers_as_labels`).
+    of bands (:func:`numbers_as_labels`).
     """
     from warner.results.conditional import answered, key_rows
 
     if keys := key_rows(result, level, target):
         return [_table_of_keys(result, keys, level)]
-    single = result if as_labels is None else as_labels
-    used, looks = available_kind(single, target, kind), at_every_look(kind)
+    used, looks = available_kind(result, target, kind), at_every_look(kind)
     shown: list[Table | str] = []
     if top is None and kind is None and is_by_bands(result):
         rows = band_rows(result, level, target)
         notes = [about_bands(result, all_rows)]
     else:
-        every = marked(rows_of_shares(single, level, target, kind))
+        every = marked(rows_of_shares(result, level, target, kind))
         # Nobody reads hundreds of combinations.
         listed = min(most, _MOST_SHOWN) if result.domain.attributes else most
-        if single is result:
-            is_smoothed = (
-                top is not None and is_by_bands(result) and not _tells_numbers_apart(result)
-            )
-            about = _SMOOTHED if is_smoothed else ""
-            rows, notes = largest(every, listed, all_rows, top, about)
-        else:
-            rows, notes = largest(every, listed, _IN_FILE_AS_LABELS, top, _AS_LABELS)
+        about = _about_single_values(result) if top is not None and is_by_bands(result) else ""
+        rows, notes = largest(every, listed, all_rows, top, about)
     if rows:
         value, share, *others = columns_of(level, result, used)
         if names := list(result.domain.attributes or ()):
@@ -161,10 +152,10 @@ def blocks(
                     design_effect_in_words(result),
                     on_paper[1],
                     *about_paper(result),
-                    unusual_end(single),
+                    unusual_end(result),
                 ],
                 on_paper[0] or title(result),
-                explained=explained(single, used),
+                explained=explained(result, used),
             )
         )
         if result.domain.nonresponse is not None:
@@ -256,12 +247,19 @@ def is_by_bands(result: Any) -> bool:
 def numbers_as_labels(result: Any) -> Any:
     """The estimate of the single values of numbers shown by bands, which need not be smooth.
 
-    None of other values, and where a method for labels is advised against.
+    The estimate itself of other values, and where a method for labels is advised against.
     """
     labels = estimators.EmpiricalBayes()
     if result.sums is not None or not is_by_bands(result) or not _tells_numbers_apart(result):
-        return None
+        return result
     return replace(result, fit=labels.fit(result.data.for_fit()), estimator=labels)
+
+
+def _about_single_values(result: Any) -> str:
+    """What is assumed of the single values of numbers, or why they are not known."""
+    if not _tells_numbers_apart(result):
+        return _SMOOTHED
+    return "" if isinstance(result.estimator, estimators.LogSpline) else _AS_LABELS
 
 
 def _tells_numbers_apart(result: Any) -> bool:

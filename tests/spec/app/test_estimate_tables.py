@@ -194,7 +194,7 @@ def test_the_largest_single_numbers_can_be_printed_in_place_of_bands(
     options = "estimate", "t.json", "--allow-simulated"
     shown = run(*options, "--top", "3").stdout
     assert [line.split()[0] for line in shown.splitlines()[3:6]] == ["17", "90", "60"]
-    assert "These are the 3 largest of 120 shares." in shown and "--method eb" in shown
+    assert "These are the 3 largest of 120 shares." in shown and "as if the numbers were labels" in shown
     assert "in bands" not in shown and "mean" in shown
     of_labels = run(*options, "--method", "eb", "--top", "3").stdout
     assert of_labels.splitlines()[3:6] == shown.splitlines()[3:6]
@@ -336,3 +336,19 @@ def test_the_largest_numbers_of_a_mechanism_for_numbers_are_doubted(
     shown = run("estimate", "t.json", "--top", "5").stdout
     assert "hardly tell a number from its neighbours" in shown
     assert "hardly tell" not in run("estimate", "t.json").stdout
+
+
+def test_the_largest_codes_are_the_same_on_the_screen_and_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a file of the smooth estimate beside a screen of the estimate of labels."""
+    monkeypatch.chdir(tmp_path)
+    mechanism = warner.SubsetSelection(warner.Integers(0, 99), 3.0)
+    reports = mechanism.randomize([7] * 900 + list(range(100)) * 9, rng=np.random.default_rng(1))
+    save_tallies({"error": mechanism.tally(reports)}, "t.json")
+    shown = run("estimate", "t.json", "--top", "1", "-o", "-", "-o", "t.csv").stdout
+    assert "as if the numbers were labels" in shown
+    rows = list(csv.DictReader(Path("t.csv").read_text().splitlines()))
+    (row,) = (r for r in rows if r["value"] == "7" and r["measure"] == "share")
+    assert f"{100 * float(row['estimate']):.1f} %" in shown
+    assert float(row["low"]) < float(row["estimate"]) < float(row["high"])

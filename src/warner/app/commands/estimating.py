@@ -72,7 +72,7 @@ from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
 from warner.results.result_files import table_of_estimates, table_of_groups
-from warner.results.shown import summaries_shown
+from warner.results.shown import numbers_as_labels, summaries_shown
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -227,6 +227,11 @@ class EstimateRequest:
         by += self.paper.not_groups
         is_total = self.by is None and self.design is None and not self.compare_groups
         return None if is_total else by
+
+    @property
+    def lists_single_values(self) -> bool:
+        """Whether numbers are single values, as codes are, and no method for numbers is named."""
+        return self.top is not None and self.method_name is None and self.kind is None
 
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
@@ -568,6 +573,8 @@ def _estimate_shares(request: EstimateRequest) -> None:
         for result in estimates_of(name, tally, chosen, names, only)
     ]
     ticked = {name: question_of_item(name, tally[0], names) for name, tally, names in wished}
+    if request.lists_single_values:
+        estimates = [numbers_as_labels(result) for result in estimates]
     summaries_of.check(estimates)
     if len(paths) > 1:
         show_sources(chosen_tallies(flat, only))
@@ -596,7 +603,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
                 terminal.show(_table_of(result, request, summaries_of))
             elif question is None:
                 parts = flat.get(str(result.attribute))
-                show_estimate(result, level, target, kind, parts, request.top, chosen is None)
+                show_estimate(result, level, target, kind, parts, request.top)
             elif not i or ticked.get(str(estimates[i - 1].attribute)) != question:
                 items = [e for e in estimates[i:] if ticked.get(str(e.attribute)) == question]
                 show_items(question, items, level, target, kind)
@@ -760,6 +767,8 @@ def _estimate_survey(request: EstimateRequest) -> None:
         )
         for name, parts, attributes in steps(wished, "estimating")
     }
+    if request.lists_single_values:
+        results = {name: numbers_as_labels(result) for name, result in results.items()}
     if any(result.data.simulated for result in results.values()):
         warn_of_simulation(", ".join(request.tallies))
     flat_results = [result for result in results.values() if not result.names]
@@ -783,7 +792,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
             elif summaries_of.named(result):
                 terminal.show(_table_of(result, request, summaries_of))
             else:
-                show_estimate(result, level, target, kind, None, request.top, chosen is None)
+                show_estimate(result, level, target, kind, None, request.top)
 
     request.output.write(
         show,
