@@ -489,6 +489,7 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
 
 
 _SHOWN = 10  # blocks of questions that are listed
+_COMPARED = 50  # blocks, of which those that differ from all before are listed too
 
 
 def _audited(
@@ -525,19 +526,24 @@ def _weight_of_items(mechanism: OneOf) -> float | None:
 
 
 def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
-    """A row for each of the first blocks of questions, and one for the others."""
-    rows = []
+    """A row for each of the first blocks of questions, and for others that are unlike these."""
+    rows: list[dict[str, str]] = []
+    seen: set[tuple[str, ...]] = set()
     blocks = zip(mechanism.parts.items(), mechanism.odds, strict=True)
-    for (name, inner), odds in islice(blocks, _SHOWN):
+    for (name, inner), odds in islice(blocks, _COMPARED):
         among = 2**64 / odds if isinstance(mechanism, OneOf) else 1.0
         row = _audited(f"  {name}", audit(inner), among=among)
         if isinstance(inner, WithFakes):  # nobody asked for the epsilon of one report of several
             of_one = {"attribute": f"  {name}, seen alone", "requested": ""}
             row |= {**of_one, "mechanism": type(inner.mechanism).__name__}
-        rows.append(row)
+        facts = tuple(value for key, value in row.items() if key != "attribute")
+        if len(rows) < _SHOWN or facts not in seen:
+            rows.append(row)
+        seen.add(facts)
     more = len(mechanism.parts) - len(rows)
     if more:
-        rows.append(dict.fromkeys(rows[0], "") | {"attribute": f"  ... and {more:,} more"})
+        like = "like these" if len(mechanism.parts) <= _COMPARED else "more"
+        rows.append(dict.fromkeys(rows[0], "") | {"attribute": f"  ... and {more:,} {like}"})
     return rows
 
 

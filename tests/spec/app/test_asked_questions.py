@@ -356,7 +356,7 @@ def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> Non
     Path("many.toml").write_text('[ask]\neach = "one"\nepsilon = 2.0\n' + tables)
     text = warn("audit", "many.toml")
     assert "questions" in text and "  q9 " in text and "  q10" not in text
-    assert "... and 5 more" in text and "one of 15 questions" in text
+    assert "... and 5 like these" in text and "one of 15 questions" in text
     blocks = json.loads(warn("audit", "many.toml", "--json"))["questions"]["blocks"]
     assert list(blocks) == names and sum(
         block["asked"] for block in blocks.values()

@@ -194,7 +194,10 @@ def test_the_largest_single_numbers_can_be_printed_in_place_of_bands(
     options = "estimate", "t.json", "--allow-simulated"
     shown = run(*options, "--top", "3").stdout
     assert [line.split()[0] for line in shown.splitlines()[3:6]] == ["17", "90", "60"]
-    assert "These are the 3 largest of 120 shares." in shown and "as if the numbers were labels" in shown
+    assert (
+        "These are the 3 largest of 120 shares." in shown
+        and "as if the numbers were labels" in shown
+    )
     assert "in bands" not in shown and "mean" in shown
     of_labels = run(*options, "--method", "eb", "--top", "3").stdout
     assert of_labels.splitlines()[3:6] == shown.splitlines()[3:6]
