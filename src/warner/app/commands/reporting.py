@@ -88,7 +88,7 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     "--short",
     "is_short",
     is_flag=True,
-    help="Write one page: a table for each question, the clear differences between groups, and "
+    help="Write about a page: a table for each question, the clear differences between groups, and "
     "what a report tells of a person.",
 )
 @summary
