@@ -468,8 +468,8 @@ def tally(
     Parquet and CSV files from other programs, or folders of them, need --study, which says what the
     reports are. Their columns must be called ATTRIBUTE_report, unless --column says otherwise. The
     command checks that the study's mechanisms can send every report, and that randomised answers
-    can give such counts by chance: answers that were not randomised hardly ever pass. It cannot
-    check whether a file is complete.
+    can give such counts by chance. Answers that were not randomised can still pass, where a
+    question has few values. It cannot check whether a file is complete: see --require-headers.
 
     Survey tools keep a report as text in a hidden field, which warner.js fills. The text names its
     study, and this is checked. Do not ask the question itself in that tool: it would store the true
