@@ -58,10 +58,11 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
     named = dict.fromkeys(product(*values.values())) if values else counted
     missing = [key for key in named if key not in counted]
     others = sorted(counted.difference(named))
-    if missing:
-        _refuse(_OPTION, f"has {_in_words(missing)}, of which no reports were counted")
+    problems = [f"no reports of {_in_words(missing)} were counted"] if missing else []
     if others:
-        _refuse(_OPTION, f"does not have {_in_words(others)}, of which reports were counted")
+        problems.append(f"reports of {_in_words(others)} were counted, which is not expected")
+    if problems:
+        _refuse(_OPTION, "; ".join(problems))
 
 
 def _firsts(totals: Iterable[Mapping[str, Tally]]) -> list[Tally]:

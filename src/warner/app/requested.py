@@ -96,7 +96,8 @@ def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | N
 
     mechanism = from_header(tally.header)
     inside = len(mechanism.domain.attributes)
-    is_drawn, total = isinstance(mechanism, OneOf | HiddenQuestion), tally.total()
+    is_drawn = isinstance(mechanism, OneOf | HiddenQuestion)
+    total = tally.total()
     has_all = (tally.ways or inside) >= inside
     is_together = has_all or not is_drawn
     if has_all and not is_drawn and inside > 1 and total.n:

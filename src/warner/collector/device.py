@@ -80,8 +80,8 @@ class Device:
     ... epsilon = 1.0
     ... ''')
     >>> device = Device(study, "https://settings.example.org", tempfile.mkdtemp())
-    >>> device.questions()
-    ['theme']
+    >>> device.questions(), device.spent
+    (['theme'], 0.0)
     """
 
     # ``device.send({"theme": "dark"})`` then sends the answer.
@@ -117,6 +117,8 @@ class Device:
     def spent(self) -> float:
         """The epsilon in nats of all reports in this folder together, of all studies.
 
+        The example of the class shows it.
+
         The limit of a study holds for its own reports, and no study counts what other studies
         spend. So compare this number with what one person may spend before another study is sent.
         A report counts from when it is made, even before it has arrived, and the reports with all
@@ -129,16 +131,6 @@ class Device:
 
         Raises:
             FileError: files that were altered.
-
-        >>> import tempfile
-        >>> study = Study.parse('''
-        ... [attributes.theme]
-        ... values = ["light", "dark"]
-        ... mechanism = "RandomizedResponse"
-        ... epsilon = 1.0
-        ... ''')
-        >>> Device(study, "https://settings.example.org", tempfile.mkdtemp()).spent
-        0.0
         """
         notes = [_note_in(path)[0]["epsilon"] for path in self._folder.glob("outbox-*")]
         memos = [_memo_in(path)[2] for path in self._folder.glob("memo-*")]

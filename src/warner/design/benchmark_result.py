@@ -277,7 +277,7 @@ class Benchmark(Tabular):
             lines: what a panel compares by its lines, ``"mechanism"`` or ``"method"``; the other
                 makes panels. None for the one with more names.
             width: of the whole picture in points, with the letters of a paper; ``"column"`` (240)
-                and ``"text"`` (505) are those of a paper with two columns. None for large panels.
+                and ``"text"`` (505) fit a paper with two columns. None for large panels.
             title: False leaves out the title and the sentences below it. They are then the
                 ``description`` of the chart, for a caption.
 

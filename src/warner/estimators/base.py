@@ -128,7 +128,7 @@ class LikelihoodData:
     def for_fit(self) -> LikelihoodData:
         """The same frequencies as those of ``effective_n`` people who were drawn one by one.
 
-        A likelihood needs a number of people; the errors of its maximum are those of the design.
+        A likelihood needs a number of people; the errors of its maximum follow from the design.
         """
         if self.survey is None:
             return self

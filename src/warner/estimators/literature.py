@@ -627,7 +627,7 @@ class MixtureReduction(Estimator):
             takes the ceil(K / 2^round) adjacent values of least weight, if each is a component of
             its own and their total weight is below the threshold. None takes windows where values
             are points on a line, and otherwise the lowest.
-        tau: the threshold in standard deviations of a share. They are those of the unbiased
+        tau: the threshold in standard deviations of a share, which is taken of the unbiased
             estimate at a true share of 0 (P3 eqs 4, 5). Some channels, such as square wave and
             piecewise, have no closed form of this. For them it is the Cramer-Rao bound of one share
             at the uniform distribution (the inverse of P3 eq 13, whose numerator should be
@@ -636,7 +636,7 @@ class MixtureReduction(Estimator):
         premerge: whether all values whose unbiased estimate is not positive, or is tiny, start in
             one component (merge) or are left out (prune). Values of ``groups`` stay in their group.
         tiny: an unbiased estimate up to this many standard deviations is tiny. With 0 only
-            estimates that are not positive are. The deviations are those of ``tau``.
+            estimates that are not positive are. The deviations are the same as for ``tau``.
         groups: prior knowledge as lists of values. The values of one list are one component from
             the start, and share one estimate. With ``operation=None`` these components are final.
             Otherwise the reduction starts from them.

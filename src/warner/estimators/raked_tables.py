@@ -146,7 +146,7 @@ def _in_turn(table: np.ndarray, blocks: Mapping[Axes, Targets], sweeps: int | No
 
 
 def _block_raked(old: np.ndarray, block: Axes, targets: Targets) -> np.ndarray:
-    """The margin of a block, raked to targets whose axes are those of the whole table."""
+    """The margin of a block, raked to targets with the axes of the whole table."""
     if block in targets:
         return targets[block]
     inner = {axis: i for i, axis in enumerate(block)}

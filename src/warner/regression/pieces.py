@@ -54,7 +54,7 @@ class Piece(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A choice among answers by a multinomial logit, of which the first is the reference.
+    """A choice among answers by a multinomial logit; the first answer is the reference.
 
     Attributes:
         answer: (C,) the number of the answer of each class.

@@ -69,13 +69,13 @@ _AS_LABELS = (
     "different shares."
 )
 _SMOOTHED = (
-    "WARNING: the reports of this mechanism hardly tell a number from its neighbours, so which "
-    "numbers are the largest is not known. Codes, which are only names, need another mechanism: "
-    "declare them in the study as values = [...]."
+    "WARNING: the reports of this mechanism hardly tell a number from its neighbours, so "
+    "nobody can say which single numbers are the most frequent. If the numbers are codes, which "
+    "are only names, declare them in the study as values = [...]."
 )
 _OF_CODES = (
-    "Neighbouring numbers are estimated as about equally frequent. If the numbers are codes, which "
-    "need not be so, name the method eb, or add --top 5."
+    "This takes neighbouring numbers as about equally frequent. If the numbers are codes, which "
+    "are only names, use the method eb."
 )
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares

@@ -408,9 +408,8 @@ def of_largest(result: Any, table: Table, most: int) -> Table:
         return table  # of means and quantiles
     people = np.where(result.sizes[:, None] > 0, result.probabilities, 0.0).T @ result.sizes
     shown = np.argsort(-people, kind="stable")[:most].tolist()
-    if (
-        result.groups.time is not None
-    ):  # the rows of a value stand together, so that they read as a series
+    # Over time the rows of a value stand together, so that they read as a series.
+    if result.groups.time is not None:
         rows = [row for x in shown for row in table.rows[x::size]]
     else:
         rows = [row for i, row in enumerate(table.rows) if i % size in shown]

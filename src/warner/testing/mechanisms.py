@@ -278,8 +278,8 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
       those of other values, follow the law too.
     - The sampler draws from its source alone: equal generators make equal reports.
     - The channel has columns that sum to one, its products agree with each other, and its entries
-      are those of the law.
-    - The inversion is unbiased, and its variance is that of the law.
+      follow from the law.
+    - The inversion is unbiased, and its variance follows from the law.
     - Bytes, columns of files, headers and tallies can be read back, and change nothing.
     - The tallies of parts add up to the tally of all reports.
     - Reports that the mechanism cannot send are refused.

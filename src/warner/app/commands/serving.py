@@ -538,13 +538,8 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
     tallies = parse_tallies(remote.tally(by), remote.url)
     everybody = tallies if by is None else parse_tallies(remote.tally(), remote.url)
     write_tallies(tallies, output)
-    n, planned = max(tally.n for tally in everybody.values()), remote.status().planned
-    if planned is not None and n > _MANY_MORE * planned:
-        click.echo(
-            f"The study planned {plural(planned, 'person', 'people')}, and {n:,} are in the tally. "
-            "Was a file of another survey sent to the collector?",
-            err=True,
-        )
+    people = max(tally.n for tally in everybody.values())
+    _say_counted(people, remote.status().planned, is_news=False)
     in_groups = {name: tally.n for name, tally in tallies.items()}
     hidden = max(tally.n - in_groups.get(name, 0) for name, tally in everybody.items())
     if hidden > 0:
@@ -762,14 +757,15 @@ def push(
     _say_counted(max(shown.people, before.people + n_new), shown.planned)
 
 
-def _say_counted(people: int, planned: int | None) -> None:
-    """Say how many people are counted, and warn where more are than the study planned."""
+def _say_counted(people: int, planned: int | None, is_news: bool = True) -> None:
+    """Warn where more people are counted than the study planned; else say how many, if news."""
     counted = f"{plural(people, 'person is', 'people are')} counted now"
     if planned is not None:
         counted += f", and the study planned {planned:,}"
     if planned is not None and people > _MANY_MORE * planned:
-        click.echo(f"WARNING: {counted}. Was a file of another survey sent here?", err=True)
-    else:
+        question = "Was a file of another survey sent to the collector?"
+        click.echo(f"WARNING: {counted}. {question}", err=True)
+    elif is_news:
         click.echo(f"{counted}.", err=True)
 
 

@@ -252,15 +252,15 @@ class Question:
         by_answer = self._rows_by_group if self._has_groups else {}
         names = [name for name, _, _ in next(iter(by_answer.values()), [])]
         is_wide = len(names) > _MOST_COLUMNS
-        columns = [Column("text", "answer"), Column("all", "all people")]
-        columns += [Column(f"group {i}", visible(n)) for i, n in enumerate(names) if not is_wide]
+        headings = ["all people"] if is_wide else ["all people", *map(visible, names)]
+        keys = [f"column {i}" for i in range(len(headings))]
+        columns = [Column("text", "answer"), *map(Column, keys, headings)]
         rows = []
         for text, row in self._shown().items():
-            cells = [row, *(of_group for _, _, of_group in by_answer.get(text, []))]
-            keys = ["all", *(f"group {i}" for i in range(len(names)))]
-            rows.append({"text": text} | dict(zip(keys, map(self._cell, cells), strict=False)))
-        of_groups = self._by_group() if is_wide else []
-        blocks: list[Block] = [Table(columns, rows), *of_groups]
+            of_groups = [] if is_wide else [each for _, _, each in by_answer.get(text, [])]
+            cells = map(self._cell, [row, *of_groups])
+            rows.append({"text": text} | dict(zip(keys, cells, strict=False)))
+        blocks: list[Block] = [Table(columns, rows), *(self._by_group() if is_wide else [])]
         if not self.is_bounded:
             blocks.append(_NO_BOUNDS)
         if self._has_groups:
