@@ -196,8 +196,9 @@ def _places_alike(rows: Sequence[np.ndarray], is_searched: bool) -> Iterator[tup
     for copies in range(2, _PARTS + 1):
         again = n // copies
         # As bytes, of which the first that differs ends the comparison.
-        begins = [(of[:step].tobytes(), of[again : again + step].tobytes()) for of in rows]
-        if n % copies == 0 and all(one == two for one, two in begins):
+        if n % copies == 0 and all(
+            of[:step].tobytes() == of[again : again + step].tobytes() for of in rows
+        ):
             yield 0, again
     if not is_searched:
         return

@@ -163,21 +163,24 @@ class Tally(Hinting):
             raise ArgumentTypeError("tally", rule, None, remedy)
         self.header = dict(header)
         self.kind: TallyKind = counted.kind
-        order = order_of(self.columns, keys) if self.columns else np.arange(len(keys))
-        self._keys: list[Key] = [tuple(keys[i]) for i in order.tolist()]
-        self._place = {key: i for i, key in enumerate(self._keys)}
         counts, sizes, rows, places = counted[1:]
         counts = counts.astype(np.int64, copy=False)
-        if rows is not None:
-            rank = np.empty(len(order), dtype=np.int64)
-            rank[order] = np.arange(len(order))
-            places = rank[places]
-            if not are_in_order(places, rows):
-                places, rows, counts = count_rows_of_groups(places, rows, counts)
-        elif len(order) and (order[1:] < order[:-1]).any():
-            counts = counts[order]
+        sizes = sizes.astype(np.int64, copy=False)
+        if self.columns:
+            order = order_of(self.columns, keys)
+            keys, sizes = [keys[i] for i in order.tolist()], sizes[order]
+            if places is None:
+                counts = counts[order]
+            else:
+                rank = np.empty(len(order), dtype=np.int64)
+                rank[order] = np.arange(len(order))
+                places = rank[places]
+        if rows is not None and not are_in_order(places, rows):
+            places, rows, counts = count_rows_of_groups(places, rows, counts)
+        self._keys: list[Key] = [tuple(key) for key in keys]
+        self._place = {key: i for i, key in enumerate(self._keys)}
         self._table = _frozen(counts)
-        self.sizes = _frozen(sizes[order].astype(np.int64, copy=False))
+        self.sizes = _frozen(sizes)
         self.rows = None if rows is None else _frozen(rows)
         self._places = None if places is None else _frozen(places)
 
@@ -1127,6 +1130,8 @@ def require_same(
     who: tuple[str, str] = ("the one has", "the other has"),
 ) -> None:
     """Refuse headers that differ; the message names the first difference."""
+    if ours == theirs:
+        return
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
             said = "different values, or another order" if key == "domain" else f"different {key}"
@@ -1142,5 +1147,4 @@ def require_same(
                     "estimate both tallies"
                 )
             raise MismatchError(name, rule, None, remedy)
-    if dict(ours) != dict(theirs):
-        raise MismatchError(name, "do not belong together: headers differ")
+    raise MismatchError(name, "do not belong together: headers differ")
