@@ -25,7 +25,8 @@ _OF_ONE = (
 _OF_GROUPS = (
     "With --counts for each of two groups, or a table and --group: cheating:1/4,3/4, "
     "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 (3 is the "
-    "number of items; give the control group first)."
+    "number of items; give the control group first). With a table, extended-crosswise also takes "
+    "--by, --weights and the other options of a design for everybody."
 )
 group_option = click.option(
     "--group",
@@ -77,6 +78,8 @@ class OnPaper:
     counts: tuple[str, ...]
     not_groups: tuple[str, ...] = ()  # columns that say how people were drawn, and make no groups
     drop_missing: bool = False  # whether people without an answer are left out
+    group: str | None = None  # the column that says who is in which group of the design
+    is_on_one_card: bool = False  # whether both groups of a design are counted as one
 
     @property
     def name(self) -> str | None:
@@ -98,11 +101,20 @@ class OnPaper:
     @property
     def is_of_groups(self) -> bool:
         """Whether the design has several groups of people, or a list."""
-        if self.given is None:
+        if self.given is None or self.is_on_one_card:
             return False
         from warner.designs.texts import NAMES_OF_GROUPS, name_of
 
         return name_of(self.design) in NAMES_OF_GROUPS
+
+    @property
+    def has_one_share(self) -> bool:
+        """Whether people of a table answer two cards that both ask for the same share alone."""
+        if self.given is None or self.counts:
+            return False
+        from warner.designs.texts import BOTH_CARDS, name_of
+
+        return name_of(self.design) == BOTH_CARDS
 
     def check(self, has_files: bool) -> None:
         """Refuse a design without counts or a table of them, and counts without a design."""
@@ -156,13 +168,19 @@ class OnPaper:
         if self.given is None:
             return read_or_count(path)
         from warner.designs import from_text
-        from warner.io.counts_by_hand import doubtful_groups, read_said
+        from warner.designs.texts import on_one_card
+        from warner.io.counts_by_hand import as_one_card, doubtful_groups, read_said
         from warner.io.stated_headers import listed_codes
 
-        design = from_text(self.design)
+        design = from_text(on_one_card(self.design))
+        group = self._column_and_entries if self.is_on_one_card else ("", [])
+        columns = [*(by or []), *([group[0]] if self.is_on_one_card else [])]
         with as_file(path) as near:
-            said = read_said(near, design, self.name, by or [], self.drop_missing)
+            said = read_said(near, design, self.name, columns, self.drop_missing)
         column, tally = said.question, said.tally
+        if self.is_on_one_card:
+            tally, of_groups = as_one_card(path, tally, design.report_words, *group)
+            self._say_test(path, design.text, of_groups)
         if said.is_coded:
             say(f"{path}: {listed_codes(design.report_words)}.")
         if said.repeated is not None:  # also with --quiet
@@ -173,13 +191,34 @@ class OnPaper:
                 err=True,
             )
         if self.drop_missing:
-            say(f"{path}: {self._left_out(said, by or [])}.")
+            say(f"{path}: {self._left_out(said, columns)}.")
         if by is None:
             tally = tally.total()
         elif groups := [name for name in by if name not in self.not_groups]:
             for sentence in doubtful_groups(tally.by(*groups)):
                 say(f"{path}: {sentence}")
         return {column or self.name or design.text: tally}
+
+    def _say_test(self, path: str, one_card: str, counts: Sequence[dict[str, int]]) -> None:
+        """Say whether both groups of the design follow the instructions; also with --quiet."""
+        from warner.designs import LatentClasses, groups_from_text
+
+        design = groups_from_text(self.design)
+        assert isinstance(design, LatentClasses)
+        shares = design.estimate(counts)
+        click.echo(
+            f"{path}: Both groups are counted together, as {one_card}. {shares.about_test} It "
+            f"counts each person once. {design.note}",
+            err=True,
+        )
+
+    @property
+    def _column_and_entries(self) -> tuple[str, list[str]]:
+        """The column of the groups of the design, and what stands there for each."""
+        if self.group is None:
+            rule = f"needs --group for {self.design}: the column that says who is in which group"
+            raise ArgumentError("--design", rule, None, "Write --group NAME=FIRST,SECOND")
+        return named_groups(self.group)
 
     def _left_out(self, said: Said, by: Sequence[str]) -> str:
         """How many people are left out, of all and of each group."""
@@ -194,7 +233,7 @@ class OnPaper:
         return f"{text} ({listed})" if listed else text
 
     def counts_of_groups(
-        self, files: Sequence[str], words: Sequence[Sequence[str]], group: str | None
+        self, files: Sequence[str], words: Sequence[Sequence[str]]
     ) -> list[dict[str, int]]:
         """How many people of each group said each word, from --counts or from a table."""
         if self.counts:
@@ -207,13 +246,10 @@ class OnPaper:
             return [counts_by_word(text, of) for text, of in zip(self.counts, words, strict=True)]
         from warner.io.counts_by_hand import read_said_in_groups
 
-        if group is None:
-            rule = f"needs --group for {self.design}: the column that says who is in which group"
-            raise ArgumentError("--design", rule, None, "Write --group NAME=FIRST,SECOND")
+        column, entries = self._column_and_entries
         if len(files) > 1:
             rule, got = "must have one table for both groups", ", ".join(files)
             raise ArgumentError("--design", rule, got, "Put all rows into one table")
-        column, entries = named_groups(group)
         with as_file(files[0]) as near:
             return read_said_in_groups(near, words, column, entries, self.name)
 

@@ -194,7 +194,7 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
     """Print what designs for paper need: one with its ranking, several in one table."""
     first = planned[0]
     if len(planned) == 1 and first.by is None:
-        show_plan(first.design.text, first.ranking, first.design, first)
+        show_plan(first.text, first.ranking, first.design, first)
         return
     notes = ["A design protects more if its epsilon is smaller."]
     if first.by is not None:
@@ -210,6 +210,7 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
         )
     elif first.ranking.wanted is not None:
         notes.append(_about_difference(first.ranking, first.share))
+    notes += dict.fromkeys(sentence for each in planned for sentence in each.about_cards)
     show(replace(table_of_designs(planned), notes=[*notes, *_about_effect(first)]))
 
 
@@ -243,6 +244,7 @@ def _plus_minus(width: float) -> str:
 def _about_design(planned: PlannedDesign) -> Iterator[str]:
     """What a design for paper of two answers needs, in the words of those who plan a survey."""
     ranking, design = planned.ranking, planned.design
+    yield from planned.about_cards
     if planned.has_width:
         n, needed = ranking.n, planned.people_for_width
         yield (

@@ -57,6 +57,23 @@ class PlannedDesign:
     difference: WantedDifference | None = None  # between groups of these sizes
     design_effect: float = 1.0
     by: str | None = None  # what people draw with, where the chances were searched for
+    stated: str = ""  # the design as a text, where it has a second card
+
+    @property
+    def text(self) -> str:
+        """The design as a text."""
+        return self.stated or self.design.text
+
+    @property
+    def about_cards(self) -> list[str]:
+        """What is planned of a design with a second card."""
+        if self.text == self.design.text:
+            return []
+        return [
+            "Of the extended crosswise design, half of the people answer each card. Both halves "
+            "together tell as much as one card for everybody, and also whether people follow the "
+            "instructions."
+        ]
 
     @property
     def result(self) -> RankedMechanism:
@@ -126,7 +143,7 @@ class PlannedDesign:
         """What a file says of the design."""
         hardest = self.hardest
         row: dict[str, Any] = {
-            "design": self.design.text,
+            "design": self.text,
             "by": self.by,
             "epsilon": self.design.requested,
             "protects": self.protected,
@@ -160,7 +177,7 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
     theta = [1 - first.share, first.share]  # of two answers, the only ones with a width
     direct = expected_loss(domain, theta, 1, "l2") * first.design_effect
     rows = [
-        {"line": each.design.text, "people": people, "width": each.width(people)}
+        {"line": each.text, "people": people, "width": each.width(people)}
         for each in planned
         for people in people_drawn(n)
     ]

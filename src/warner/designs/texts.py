@@ -35,6 +35,7 @@ NAMES_OF_GROUPS = (
     "extended-crosswise",
     "list",
 )
+BOTH_CARDS = "extended-crosswise"  # whose two cards together say what one says
 EXAMPLES = {
     "warner": "warner:5/6",
     "forced": "forced:1/6,1/6",
@@ -90,6 +91,18 @@ def name_of(text: str) -> str:
             "design", "must be a text", kind(text), "For example 'crosswise:1/4'"
         )
     return text.partition(":")[0].strip().lower()
+
+
+def on_one_card(text: str) -> str:
+    """The design of one card that tells as much of the answer as both cards of a design.
+
+    The second card of the extended crosswise design says "same" as often as the first says
+    "different", whatever the answer is.
+
+    >>> on_one_card("extended-crosswise:1/4"), on_one_card("warner:5/6")
+    ('crosswise:1/4', 'warner:5/6')
+    """
+    return text.strip()[len("extended-") :] if name_of(text) == BOTH_CARDS else text
 
 
 def with_name(text: str) -> tuple[str | None, str]:

@@ -516,20 +516,10 @@ def read_said_in_groups(
             remedy = "Remove the other columns, and add up rows that are then alike"
             raise FileError(path, rule, f"also {', '.join(hand.by)}", remedy)
         rows = [(line.number, line.word, line.people, line.key[0]) for line in hand._lines]
-    number_of = {look(entry): i for i, entry in enumerate(entries)}
-    groups = [number_of.get(look(key.removesuffix(".0"))) for *_, key in rows]
-    if None in groups:
-        rule = (
-            f"must have {' or '.join(map(show, entries))}, to name the first and the second group"
-        )
-        others = len({key for (*_, key), i in zip(rows, groups, strict=True) if i is None})
-        got = "1 other entry" if others == 1 else f"{others:,} other entries"
-        remedy = f"Say which group is which: --group {group}=FIRST,SECOND"
-        raise FileError(f"{path}: column {group!r}", rule, got, remedy)
+    groups = _numbers_of_groups(path, group, entries, [key for *_, key in rows])
     counts = [dict.fromkeys(of_group, 0) for of_group in words]
     stated = set()
     for (number, word, people, key), i in zip(rows, groups, strict=True):
-        assert i is not None
         code = by_look.get(look(word))
         if code is not None and code in counts[i]:
             counts[i][code] += people
@@ -550,6 +540,51 @@ def read_said_in_groups(
                     rule = f"has no count of {show(word)} in group {show(entry)}"
                     raise FileError(path, rule, None, "Write 0 if nobody said it")
     return counts
+
+
+def _numbers_of_groups(
+    path: str, group: str, entries: Sequence[str], keys: Sequence[str]
+) -> list[int]:
+    """The number of the group that each entry of a column names, refused where it names none."""
+    number_of = {look(entry): i for i, entry in enumerate(entries)}
+    numbers = {key: number_of.get(look(key.removesuffix(".0"))) for key in keys}
+    if others := list(numbers.values()).count(None):
+        rule = (
+            f"must have {' or '.join(map(show, entries))}, to name the first and the second group"
+        )
+        got = "1 other entry" if others == 1 else f"{others:,} other entries"
+        remedy = f"Say which group is which: --group {group}=FIRST,SECOND"
+        raise FileError(f"{path}: column {group!r}", rule, got, remedy)
+    return [number for key in keys if (number := numbers[key]) is not None]
+
+
+def as_one_card(
+    path: str, tally: Tally, words: Sequence[str], group: str, entries: Sequence[str]
+) -> tuple[Tally, list[dict[str, int]]]:
+    """A tally of two groups as that of one, where the second group says the opposite.
+
+    Args:
+        path: the file of the tally.
+        tally: histograms of two words, with a public column of the groups.
+        words: the two words.
+        group: the name of that column.
+        entries: what stands there, of each group.
+
+    Returns:
+        The tally without the column, whose words of the second group are exchanged, and how many
+        people of each group said each word.
+
+    Raises:
+        FileError: another entry in the column.
+    """
+    place = tally.names.index(group)
+    numbers = np.array(_numbers_of_groups(path, group, entries, [str(key[place]) for key in tally]))
+    said = [dict(zip(words, tally.counts[numbers == g].sum(axis=0), strict=True)) for g in (0, 1)]
+    table = np.where(numbers[:, None] == 0, tally.counts, tally.counts[:, ::-1])
+    groups = Groups(tally.columns, list(tally), np.arange(len(tally)))
+    made = Tally(tally.header, Counted(tally.kind, table, tally.sizes), groups)
+    rest = [name for name in tally.names if name != group]
+    return made.by(*rest) if rest else made.total(), said
 
 
 def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) -> str:

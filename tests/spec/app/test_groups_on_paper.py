@@ -137,3 +137,72 @@ def test_a_new_study_of_designs_is_whole(tmp_path: Path, monkeypatch: pytest.Mon
     assert [type(m).__name__ for m in study.mechanisms.values()] == ["Crosswise", "ForcedResponse"]
     refused = run("new", *options[:2], "--design", "crosswise:1/4", ok=False).output
     assert "Write smokes=crosswise:1/4" in refused
+
+
+_OPPOSITE = {"same": "different", "different": "same"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--by", "ward"],
+        ["--weights", "w"],
+        ["--weights", "w", "--by", "ward", "--compare-groups"],
+        ["--interval", "wald"],
+    ],
+)
+def test_the_extended_crosswise_design_has_groups_and_weights(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects estimates that differ from those of one card whose second half is read opposite."""
+    monkeypatch.chdir(tmp_path)
+    people = [
+        (ward, card, said, w)
+        for ward, same in (("n", 17), ("s", 13))
+        for card, n in (("red", same), ("blue", 40 - same))
+        for i, said in enumerate(["same"] * n + ["different"] * (40 - n))
+        for w in [(1, 0.5, 2.5)[i % 3]]
+    ]
+    rows = ["ward,card,said,w", *(",".join(map(str, row)) for row in people)]
+    Path("two.csv").write_text("\n".join(rows))
+    once = [",".join((a, b if c == "red" else _OPPOSITE[b], str(w))) for a, c, b, w in people]
+    Path("one.csv").write_text("\n".join(["ward,said,w", *once]))
+    two = ["two.csv", "--design", "extended-crosswise:1/4", "--group", "card=red,blue"]
+    shown = run("estimate", *two, *options, "--csv")
+    assert (
+        shown.stdout
+        == run("estimate", "one.csv", "--design", "crosswise:1/4", *options, "--csv").stdout
+    )
+    test = json.loads(run("estimate", *two, "--json").stdout)["fit_test"]
+    assert f"chi-square {test['statistic']:.3g} with 1 degree of freedom" in shown.stderr
+    lacking = run("estimate", *two[:3], *options, ok=False).output
+    assert "needs --group" in lacking
+
+
+def test_the_extended_crosswise_design_reads_counts_and_leaves_people_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c.csv").write_text("ward,card,same,n\nn,1,30,100\nn,2,66,90\ns,1,40,100\ns,2,55,90\n")
+    design = ["--design", "extended-crosswise:1/4", "--group", "card"]
+    rows = json.loads(run("estimate", "c.csv", *design, "--by", "ward", "--json").stdout)[0]
+    yes = [row["estimate"] for row in rows["shares"] if row["value"] == "yes"]
+    # Of 190 people (30 + 24) and (40 + 35) are read as "same": (1 - 1/4 - share) / (1 - 1/2).
+    assert yes == pytest.approx([2 * (0.75 - 54 / 190), 2 * (0.75 - 75 / 190)], abs=1e-6)
+    Path("p.csv").write_text(
+        "card,said\n" + "1,same\n1,different\n2,same\n2,different\n" * 9 + "2,NA\n"
+    )
+    shown = run("estimate", "p.csv", *design, "--drop-missing")
+    assert "1 of 37 people have no answer and are left out (2: 1)" in shown.stderr
+    other = run("estimate", "p.csv", *design[:3], "card=1,3", "--drop-missing", ok=False).output
+    assert "must have '1' or '3', to name the first and the second group" in other
+
+
+def test_the_extended_crosswise_design_is_planned_as_one_card() -> None:
+    options = ["--people", "800", "--share", "0.1", "--json"]
+    of_two = json.loads(run("plan", "--design", "extended-crosswise:1/4", *options).stdout)
+    of_one = json.loads(run("plan", "--design", "crosswise:1/4", *options).stdout)
+    two, one = of_two["extended-crosswise:1/4"], of_one["crosswise:1/4"]
+    assert two | {"design": ""} == one | {"design": ""} and two["design"] in of_two
+    shown = run("plan", "--design", "extended-crosswise", "--people", "2000").stdout
+    assert "extended-crosswise:1/4" in shown and shown.count("half of the people") == 1

@@ -69,7 +69,7 @@ from warner.design.proposal import DEFAULT_WIDTH, around
 from warner.design.schemes import clusters as find_clusters, gain_of_one
 from warner.design.shuffling import shuffled
 from warner.designs import PaperDesign, from_text
-from warner.designs.texts import NAMES_OF_GROUPS, name_of
+from warner.designs.texts import BOTH_CARDS, NAMES_OF_GROUPS, name_of, on_one_card
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
 from warner.results.drawing import FORMATS, save
@@ -393,23 +393,30 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
         raise ArgumentError("--loss", rule, None, "Leave --loss out, or give one --design")
     share = choices["share"] if is_given("share") else 0.5
     people, effect = choices["people"], choices["design_effect"]
-    stated: list[tuple[str | None, PaperDesign]] = []
+    stated: list[tuple[str, str | None, PaperDesign]] = []
     for text in texts:
-        if text in SEARCHED:  # a name without chances
-            stated += designs_of_width(text, choices["width"], people / effect, share)
-        elif name_of(text) in NAMES_OF_GROUPS:
+        # Both cards together err as much as one card.
+        one_card = on_one_card(text)
+        prefix = "" if one_card == text else BOTH_CARDS.removesuffix(name_of(one_card))
+        if one_card in SEARCHED:  # a name without chances
+            searched = designs_of_width(one_card, choices["width"], people / effect, share)
+            stated += [(prefix + design.text, by, design) for by, design in searched]
+        elif name_of(one_card) in NAMES_OF_GROUPS:
             rule = "must be a design with one card for everybody"
             raise ArgumentError("--design", rule, text, "For example --design warner:2/3")
         else:
-            stated.append((None, from_text(text)))
-    planned = [_on_paper(design.text, design, choices, by) for by, design in stated]
+            design = from_text(one_card)
+            stated.append((prefix + design.text, None, design))
+    planned = [
+        replace(_on_paper(text, design, choices, by), stated=text) for text, by, design in stated
+    ]
     if choices["plot_path"] is not None:
-        title = "Designs on paper" if len(planned) > 1 else planned[0].design.text
+        title = "Designs on paper" if len(planned) > 1 else planned[0].text
         draw_widths({title: widths_of_designs(planned)}, choices["plot_path"])
         say_written(choices["plot_path"])
     output.write(
         lambda: show_on_paper(planned),
-        lambda: {each.design.text: {**each.ranking.to_json(), **each.row()} for each in planned},
+        lambda: {each.text: {**each.ranking.to_json(), **each.row()} for each in planned},
         lambda: table_of_designs(planned),
     )
 

@@ -93,6 +93,10 @@ _OF_GROUPS = {
     "same_people": "--compare-groups",
 }
 _OF_TABLES = ("by", "only", "joint", "compare_groups", "margins", "study")
+_NOT_OF_TWO_CARDS = (
+    *("kind", "summaries", "plot_paths", "background", "target", "weights", "cluster", "strata"),
+    *_OF_TABLES,
+)
 _NOT_OF_GROUPS = (
     "method_name",
     "joint",
@@ -218,7 +222,10 @@ class EstimateRequest:
         by = [] if self.by in (None, _FILES) else names_in(self.by)
         drawn = () if self.design is None else self.design.columns
         not_groups = tuple(n for n in drawn if n not in by)
-        return OnPaper(self.on_paper, self.counts, not_groups, self.drop_missing)
+        stated = self.on_paper, self.counts, not_groups, self.drop_missing, self.group
+        paper = OnPaper(*stated)
+        is_more = any(is_given(name) for name in (*_NOT_OF_TWO_CARDS, "drop_missing"))
+        return replace(paper, is_on_one_card=paper.has_one_share and is_more)
 
     @property
     def columns(self) -> list[str] | None:
@@ -292,19 +299,12 @@ class EstimateRequest:
                 if is_given(name):
                     raise ArgumentError(str(names[name]), "does not go with a survey design")
         self.paper.check(is_given("tallies"))
-        if self.group is not None and (self.counts or not self.paper.is_of_groups):
+        has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
+        if self.group is not None and (self.counts or not has_groups):
             rule = "needs a table of answers and a design of two groups"
             raise ArgumentError("--group", rule, None, "For example --design cheating:1/4,3/4")
         if self.paper.is_of_groups:
-            for name in (
-                "kind",
-                "summaries",
-                "plot_paths",
-                "background",
-                "target",
-                *_OF_TABLES,
-                "weights",
-            ):
+            for name in _NOT_OF_TWO_CARDS:
                 if is_given(name):
                     rule = f"does not go with --design {self.on_paper}"
                     raise ArgumentError(str(names[name]), rule)
@@ -535,7 +535,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
         words = [group.words for group in design.groups]
     else:
         words = [tuple(map(str, range(design.items + more))) for more in (1, 2)]
-    counts = request.paper.counts_of_groups(request.tallies, words, request.group)
+    counts = request.paper.counts_of_groups(request.tallies, words)
     result: ClassShares | ListShares
     if not isinstance(design, LatentClasses):
         result = design.estimate(counts, request.method_name or "difference")
