@@ -135,6 +135,18 @@ def warn_of_simulation(path: str) -> None:
     click.echo(f"{path}: these are reports of a simulation, made with a seed", err=True)
 
 
+def warn_of_design(tallies: Iterable[Tally]) -> None:
+    """Say where a study drew people in a way that an estimate without a design leaves out."""
+    drawn = next((tally.survey_design for tally in tallies if tally.survey_design), None)
+    if drawn is not None:
+        roles = " ".join(f"--{role} {shlex.quote(name)}" for role, name in drawn.roles.items())
+        click.echo(
+            f"WARNING: The study says how people were drawn: {drawn.text}. These estimates take "
+            f"everybody alike. To use the design, add {roles}, or --study STUDY.",
+            err=True,
+        )
+
+
 def warn_of_title(path: str, other_title: str) -> None:
     """Say that files hold reports for a study of another title, as ``other_title`` says it."""
     rest = "Both studies have the same questions, so the reports were counted."

@@ -46,6 +46,7 @@ from warner._core.errors import (
 )
 from warner._core.names import Hinting
 from warner._core.pickles import narrow
+from warner._core.survey_design import ROLES, SurveyDesign
 from warner._core.text import RANDOMISE_FIRST, canonical, meant, unreadable
 from warner.domains import Domain
 from warner.reports.counting import (
@@ -110,6 +111,8 @@ class Tally(Hinting):
         kind: which statistic the counts of a group are, and so their shape: Histogram, BitSums,
             DigitCounts, DistinctReports or MarginalTables.
         round: which round of the same people the reports are of, see :meth:`of_round`; else None.
+        survey_design: which public columns say how people were drawn, where the study says it, so
+            that no estimate leaves it out unnoticed; else None. No part of a tally's value.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
             where all people are together.
         counts: int64, read-only. With public columns (G, ...), the counts of each group along the
@@ -138,6 +141,7 @@ class Tally(Hinting):
     """
 
     round: int | None = None
+    survey_design: SurveyDesign | None = None
 
     def __init__(
         self,
@@ -592,6 +596,7 @@ class Tally(Hinting):
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
         of_round = other.round if self.round is None else self.round
+        survey_design = self.survey_design or other.survey_design
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
                 _table=_frozen(self._table + other._table),
@@ -600,6 +605,7 @@ class Tally(Hinting):
                 sources=sources,
                 is_trusted=trusted,
                 round=of_round,
+                survey_design=survey_design,
             )
         position = dict(self._place)
         for key in other._keys:
@@ -611,7 +617,7 @@ class Tally(Hinting):
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(self.columns, list(position), their_to) if self.columns else None
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        return made.of_round(of_round)
+        return made.of_round(of_round).of_survey(survey_design)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -629,7 +635,7 @@ class Tally(Hinting):
         """A tally of other counts, and else like this one."""
         most, sources, trusted = self.reports_per_person, self.sources, self.is_trusted
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
-        return made.of_round(self.round)
+        return made.of_round(self.round).of_survey(self.survey_design)
 
     def _but(self, **attributes: Any) -> Tally:
         """The same tally with other attributes."""
@@ -672,6 +678,10 @@ class Tally(Hinting):
         if number == self.round:
             return self
         return self._but(round=None if number is None else integer("round", number, 1))
+
+    def of_survey(self, design: SurveyDesign | None) -> Tally:
+        """The same counts, of people who were drawn as a study says; None where it says nothing."""
+        return self._but(survey_design=design)
 
     def trusted(self) -> Tally:
         """The same counts, from which estimates are made even where no answers make them by chance.
@@ -858,6 +868,7 @@ class Tally(Hinting):
             **({"simulated": True} if self.simulated else {}),
             **({"reports_per_person": several} if several > 1 else {}),
             **({} if self.round is None else {"round": self.round}),
+            **({} if self.survey_design is None else {"survey": self.survey_design.roles}),
             **distinct,
             "sha256": self.digest,
         }
@@ -890,7 +901,9 @@ class Tally(Hinting):
             groups = Groups(columns, keys, np.arange(len(keys))) if columns else None
             simulated, most = data.get("simulated", False), data.get("reports_per_person", 1)
             tally = cls(data["header"], counted, groups, simulated, most)
-            tally = tally.of_round(data.get("round"))
+            drawn = dict(data.get("survey", {}))
+            design = SurveyDesign.of(*(drawn.get(role) for role in ROLES))
+            tally = tally.of_round(data.get("round")).of_survey(design)
             in_order = [list(key) for key in tally._keys] == data["groups"]
             intact = in_order and tally._by() == data["by"] and tally.digest == data["sha256"]
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError, IndexError):

@@ -12,10 +12,12 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
+from warner._core.survey_design import SurveyDesign
 from warner._core.text import percent, percent_interval
 from warner.app.report.content import signed
 from warner.collector.survey_document import draw_of
-from warner.errors import StudyError
+from warner.errors import FileError, StudyError
+from warner.reports.tally import Tally, load_tallies
 
 STUDY = """
 [public.w]
@@ -224,3 +226,27 @@ def test_a_study_with_a_design_is_not_served() -> None:
     assert warner.Study.parse(STUDY).digest == (
         warner.Study.parse(STUDY.partition("[design]")[0] + STUDY[STUDY.index("[attr") :]).digest
     )
+
+
+def test_a_tally_remembers_the_design_of_its_study(here: Path) -> None:
+    """Rejects an estimate that takes weighted people alike without a word."""
+    said = "drawn: weighted by w, in clusters by school, in strata by region."
+    remedy = f"add {' '.join(BY)}, or --study STUDY"
+    for command in (
+        ["estimate", "t.json", "--by", "sex", "--only", "smokes"],
+        ["estimate", "t.json", "--by", "sex", "--only", "smokes", "--compare-groups"],
+        ["report", "t.json", "--by", "sex", "-o", "r.html"],
+    ):
+        warned = run(*command).stderr
+        assert said in warned and remedy in warned
+        assert said not in run(*command, "--study", "s.toml").stderr
+        assert said not in run(*command, *BY).stderr
+    tally = load_tallies("t.json")["smokes"]
+    plain = tally.of_survey(None)
+    assert plain == tally and "survey" not in plain.to_json()
+    more = plain.only(list(plain)[:3]).of_others() + tally
+    for kept in (tally.by("sex"), tally.total(), more, Tally.from_json(tally.to_json())):
+        assert kept.survey_design == SurveyDesign("w", "school", "region")
+    for wrong in (5, {"weights": 3}, {"weights": "w", "cluster": "w"}):
+        with pytest.raises(FileError, match="altered"):
+            Tally.from_json(tally.to_json() | {"survey": wrong})

@@ -503,7 +503,7 @@ def tally(
         paths_of_counts = [file.path for path in (*counts, *reports) for file in files_of(path)]
         counts_read = tallies_of_counts(paths_of_counts, plan, wrong, allow_equal)
         added = add_tallies(counts_read, allow_equal, allow_simulated)
-        total = per_person(added, reports_per_person)
+        total = _of_survey(per_person(added, reports_per_person), plan)
         _test(total, allow_implausible)
         require_reports([total], expect_reports)
         require_groups([total], expect_groups)
@@ -542,7 +542,7 @@ def tally(
     for path in paths.values():
         refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
     totals = {
-        group: per_person(group_tallies, reports_per_person)
+        group: _of_survey(per_person(group_tallies, reports_per_person), plan)
         for group, group_tallies in counted.items()
     }
     require_reports(totals.values(), expect_reports)
@@ -555,8 +555,13 @@ def tally(
         _warn_of_small_groups(totals.values(), smallest_group)
     if plan is not None and plan.design is not None:
         again = "Name the study again when you run: warner estimate TALLY --study STUDY"
-        drawn = f"A tally does not say how people were drawn ({plan.design.text})."
-        say(f"{drawn} {again}")
+        say(f"People were drawn with a design ({plan.design.text}). {again}")
+
+
+def _of_survey(tallies: Mapping[str, Tally], plan: Study | None) -> dict[str, Tally]:
+    """The same tallies, which say how people were drawn where the study says it."""
+    design = None if plan is None else plan.design
+    return {name: tally.of_survey(design) for name, tally in tallies.items()}
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:

@@ -61,6 +61,7 @@ from warner.app.what_files_hold import (
     read_margins,
     refuse_shared_outputs,
     say_written,
+    warn_of_design,
     warn_of_simulation,
 )
 from warner.reports.public_columns import Key
@@ -243,11 +244,17 @@ class EstimateRequest:
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
         allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
-        return self.paper.tallies(self.tallies, self.columns, *allowed, self.only)
+        together = self.paper.tallies(self.tallies, self.columns, *allowed, self.only)
+        if self.design is None:
+            warn_of_design([tally for parts in together.values() for tally in parts])
+        return together
 
     def read(self, path: str) -> dict[str, Tally]:
         """The tallies of a file."""
-        return self.paper.read(path, self.columns)
+        tallies = self.paper.read(path, self.columns)
+        if self.design is None:
+            warn_of_design(tallies.values())
+        return tallies
 
     def read_total(self, path: str) -> dict[str, Tally]:
         """The tallies of all people of a file, which is a group."""

@@ -45,6 +45,7 @@ from warner.app.what_files_hold import (
     chosen_tallies,
     refuse_overwriting,
     say_written,
+    warn_of_design,
     warn_of_simulation,
     write_text,
 )
@@ -195,6 +196,8 @@ def report(
     flat, grouped = apart(together)
     if design is not None:
         require_drawn(design, grouped, tallies or ("--counts",))
+    else:
+        warn_of_design(tally for parts in together.values() for tally in parts)
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
             rule = "needs a tally of groups, made by warner tally --by"
