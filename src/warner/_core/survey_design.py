@@ -102,12 +102,15 @@ class SurveyDesign:
                 )
                 raise ArgumentError(role, rule, show(name), remedy)
 
-    def sample(self, columns: Mapping[str, Any], sizes: np.ndarray) -> DrawnSample:
+    def sample(
+        self, columns: Mapping[str, Any], sizes: np.ndarray, are_people: bool = False
+    ) -> DrawnSample:
         """The sample of rows of people, whose people are alike in all columns.
 
         Args:
             columns: the values (m,) of each column that is named.
             sizes: (m,) the number of people of each row.
+            are_people: whether each row is a person, so that errors name the first row.
 
         Raises:
             ArgumentError: a weight that is not positive, a single cluster in all or in a stratum,
@@ -116,7 +119,7 @@ class SurveyDesign:
         rows = len(sizes)
         weights = np.ones(rows)
         if self.weights is not None:
-            weights = _positive(self.weights, columns[self.weights], sizes)
+            weights = _positive(self.weights, columns[self.weights], sizes, are_people)
         stratum, strata = np.zeros(rows, dtype=np.int64), ["the survey"]
         if self.strata is not None:
             strata, stratum = _numbered("strata", self.strata, columns[self.strata], sizes)
@@ -288,7 +291,7 @@ class DrawnSample:
         return np.stack([np.bincount(self.unit, c, units) for c in scores.T], axis=1)
 
 
-def _positive(name: str, values: Any, sizes: np.ndarray) -> np.ndarray:
+def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np.ndarray:
     """The weights of a column: positive, finite numbers, each of some people."""
     entries = np.asarray(values, dtype=object).tolist()
     weights = np.array([_number(entry) for entry in entries])
@@ -298,6 +301,7 @@ def _positive(name: str, values: Any, sizes: np.ndarray) -> np.ndarray:
         others = dict.fromkeys(_in_words(entries[i]) for i in np.flatnonzero(wrong).tolist())
         more = " and other entries" if len(others) > 1 else ""
         got = f"{next(iter(others))}{more} {_people(wrong, sizes)}"
+        got += f", first in data row {int(np.argmax(wrong)) + 1:,}" if are_people else ""
         remedy = "Leave out people with weight 0: they stand for nobody"
         raise ArgumentError(f"weights {name!r}", rule, got, remedy)
     return weights / float(weights.max())  # so that sums do not overflow

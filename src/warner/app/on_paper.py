@@ -79,6 +79,7 @@ class OnPaper:
     not_groups: tuple[str, ...] = ()  # columns that say how people were drawn, and make no groups
     drop_missing: bool = False  # whether people without an answer are left out
     group: str | None = None  # the column that says who is in which group of the design
+    weights: str | None = None  # the column of the weights of people
     is_on_one_card: bool = False  # whether both groups of a design are counted as one
 
     @property
@@ -176,7 +177,7 @@ class OnPaper:
         group = self._column_and_entries if self.is_on_one_card else ("", [])
         columns = [*(by or []), *([group[0]] if self.is_on_one_card else [])]
         with as_file(path) as near:
-            said = read_said(near, design, self.name, columns, self.drop_missing)
+            said = read_said(near, design, self.name, columns, self.drop_missing, self.weights)
         column, tally = said.question, said.tally
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)

@@ -12,6 +12,7 @@ or for one of two words beside a column of all people, is the same as a row for 
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -309,6 +310,7 @@ def read_said(
     name: str | None = None,
     by: Sequence[str] = (),
     drop_missing: bool = False,
+    weights: str | None = None,
 ) -> Said:
     """The tally of a table of what people said on paper, without a study.
 
@@ -320,10 +322,12 @@ def read_said(
             ``attribute``; None for the only one.
         by: the public columns of a table of people. All further columns of counts are public.
         drop_missing: whether people of whom a table has no answer are left out.
+        weights: the public column with the weights of people; None where they have none.
 
     Raises:
         EmptyError: a table of nobody.
-        FileError: no such table, a count that is missing or there twice, or a row of totals.
+        FileError: no such table, a count that is missing or there twice, a row of totals, or a
+            weight that is no positive number.
         ReportError: a word that is no report.
     """
     names, lines = table_cells(path, [*by] if name is None else [*by, name])
@@ -362,7 +366,10 @@ def read_said(
             if column not in public:
                 remedy = meant(column, public) or f"Its columns: {', '.join(public) or 'none'}"
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
-    groups = _groups(public, [row[3] for row in rows], has_decimal_comma(path, names))
+    has_comma = has_decimal_comma(path, names)
+    if weights in public:
+        _require_weights(f"{path}: column {weights!r}", rows, public.index(weights), has_comma)
+    groups = _groups(public, [row[3] for row in rows], has_comma)
     group = np.zeros(len(rows), dtype=np.int64) if groups is None else groups.place
     size = 1 if groups is None else len(groups.keys)
     table = np.zeros((size, mechanism.n_reports), dtype=np.int64)
@@ -461,6 +468,20 @@ def _of_people(
             remedy = remedy_of_words([look(text) for _, text in unread], len(lines), mechanism)
         raise FileError(f"{path}: column {question!r}", rule, got, remedy)
     return question, rows, left_out
+
+
+def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: bool) -> None:
+    """Refuse rows whose weight is no positive number, with the line of the first."""
+    entries = [(line, key[column], as_number(key[column], has_comma)) for line, *_, key in rows]
+    wrong = [(line, text) for line, text, of in entries if of is None or not 0 < of < math.inf]
+    if wrong:
+        first, text = wrong[0]
+        got = f"{'another entry' if text else 'an empty cell'} in line {first:,}"
+        if len(wrong) > 1:
+            got = f"other entries in {len(wrong):,} of {len(rows):,} rows, first in line {first:,}"
+        rule = "must hold the weight of each person, a positive number"
+        remedy = "Leave out people without a weight, or with weight 0: they stand for nobody"
+        raise FileError(where, rule, got, remedy)
 
 
 def read_said_in_groups(

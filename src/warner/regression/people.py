@@ -353,7 +353,7 @@ class People:
         """How the people were drawn who were rows, refused for more coefficients than clusters."""
         if self.survey is None:
             return None
-        drawn = self.survey.sample(self.columns, np.ones(self.total)).of_rows(rows)
+        drawn = self.survey.sample(self.columns, np.ones(self.total), True).of_rows(rows)
         if drawn.degrees + 1 <= most:
             rule = f"needs more clusters for the {most} coefficients of each equation"
             got = f"clusters - strata + 1 = {drawn.degrees + 1}"

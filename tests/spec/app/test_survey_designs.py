@@ -250,3 +250,23 @@ def test_a_tally_remembers_the_design_of_its_study(here: Path) -> None:
     for wrong in (5, {"weights": 3}, {"weights": "w", "cluster": "w"}):
         with pytest.raises(FileError, match="altered"):
             Tally.from_json(tally.to_json() | {"survey": wrong})
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"), [("", "an empty cell in line 4"), ("0", "another entry in line 4")]
+)
+def test_a_weight_that_is_none_is_named_by_its_line(
+    entry: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = ["said,sex,w", "same,f,1.5", "different,m,2", f"same,f,{entry}", "different,m,0.5"]
+    design = ["--design", "said=crosswise:1/4", "--weights", "w"]
+    Path("p.csv").write_text("\n".join(rows))
+    for command in (["estimate", "p.csv"], ["report", "p.csv", "-o", "p.html"]):
+        assert (
+            f"column 'w': must hold the weight of each person, a positive number; got {said}."
+            in (run(*command, *design, ok=False).output)
+        )
+    assert "first in data row 3" in run("regress", "p.csv", "said ~ sex", *design, ok=False).output
+    Path("p.csv").write_text("\n".join([*rows, "same,m,-1"]))
+    assert "in 2 of 5 rows, first in line 4" in run("estimate", "p.csv", *design, ok=False).output

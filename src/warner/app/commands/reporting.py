@@ -174,7 +174,8 @@ def report(
     design = design_of(weights, cluster, strata, loaded)
     columns = names_in(by)
     drawn = () if design is None else tuple(n for n in design.columns if n not in columns)
-    paper = OnPaper(on_paper, counts, drawn, drop_missing=drop_missing)
+    weighted_by = None if design is None else design.weights
+    paper = OnPaper(on_paper, counts, drawn, drop_missing, weights=weighted_by)
     paper.check(bool(tallies))
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
