@@ -306,13 +306,14 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     """What the numbers of people are for, of a wanted difference."""
     aim = ranking.wanted
     assert aim is not None
+    test = f"one test of all {aim.groups} groups" if aim.groups > 2 else "a test"
     guess = "All values are assumed equally frequent."
     if ranking.has_guess and share is not None:
         guess = f"The share is assumed to be {100 * share:.3g} % (--share)."
     return (
-        f"People needed in all, in {aim.groups} groups of equal size, so that a test at the 5 % "
+        f"People needed in all, in {aim.groups} groups of equal size, so that {test} at the 5 % "
         f"level finds with probability {aim.power:.4g} that the share of a value differs by "
-        f"{aim.difference:.4g} between two groups. {guess}"
+        f"{aim.difference:.4g} between two {'of them' if aim.groups > 2 else 'groups'}. {guess}"
     )
 
 

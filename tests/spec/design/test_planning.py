@@ -320,6 +320,21 @@ def test_the_command_prints_both_tables(tmp_path: Path) -> None:
     assert data["age"]["wanted"]["groups"] == 3 and data["age"]["loss"] == "l2"
 
 
+def test_a_difference_is_between_the_groups_of_the_only_public_column(tmp_path: Path) -> None:
+    """Rejects two groups where the study has three, and a test of all that is taken for one of two."""
+    study = tmp_path / "study.toml"
+    text = '[attributes.smokes]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    text += '[public.region]\nvalues = ["n", "s", "w"]\n[public.day]\ndates = "week"\n'
+    drawn = '[public.w]\nintegers = [1, 500]\n[design]\nweights = "w"\n'
+    for more, groups in (("", 3), (drawn, 3), ('[public.sex]\nvalues = ["f", "m"]\n', 2)):
+        study.write_text(text + more)
+        shown = CliRunner().invoke(main, ["plan", str(study), "--difference", "0.1"])
+        said = " ".join(shown.output.split())
+        assert f"in {groups} groups of equal size" in said
+        assert ("one test of all 3 groups at the 5 % level" in said) is (groups == 3)
+        assert ("between two of them" in said) is (groups == 3)
+
+
 NUMBERS, CELLS = warner.Integers(0, 4), warner.Grid(2, 3, 1.0)
 
 

@@ -112,8 +112,9 @@ from warner.studies.study import Study
     "--groups",
     type=click.IntRange(2),
     default=2,
-    show_default=True,
-    help="Number of groups of equal size, for --difference and for intervals in groups.",
+    show_default="those of the only public column of STUDY, else 2",
+    help="Number of groups of equal size, for --difference and for intervals in groups. With three "
+    "or more, one test is of all groups at once.",
 )
 @click.option(
     "--power",
@@ -265,6 +266,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         _group_attributes(study, output, choices["threshold"], choices["largest"], choices["level"])
         return
     draft = Draft.load(study)
+    if not is_given("groups"):
+        choices["groups"] = _groups_of(draft.study) or choices["groups"]
     if draft.missing and choices["shuffled"]:
         rule = "needs a study, but this draft lacks mechanisms or epsilons"
         raise ArgumentError("--shuffled", rule, None, "Complete it with --write first")
@@ -366,6 +369,15 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
             {"attribute": name, **row} for name, result in plans.items() for row in result.rows()
         ),
     )
+
+
+def _groups_of(study: Study) -> int | None:
+    """The number of groups of the only public column that makes groups; None of several."""
+    drawn = study.design
+    no_groups = () if drawn is None else (drawn.weights, drawn.cluster)
+    sizes = [number_of_groups({n: d}) for n, d in study.public.items() if n not in no_groups]
+    several = [size for size in sizes if size > 1]
+    return several[0] if len(several) == 1 else None
 
 
 def _draw(draft: Draft, path: str, panels: Mapping[str, DrawnWidths]) -> None:
