@@ -558,7 +558,7 @@ def group_and_file(text: str) -> tuple[str, str]:
 
 
 def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, float]]:
-    """The margins of a population in a CSV file with the columns column,value,number."""
+    """The margins of a population in a CSV file: column,value,number, or of one column less."""
     tallies = [groups] if isinstance(groups, Tally | Mapping) else groups
     columns = tuple(getattr(tallies[0], "names", ("group",)))
     keys = [key for of_mechanism in tallies for key in of_mechanism]
@@ -570,6 +570,8 @@ def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, floa
         rows = [["column", *rows[0]], *([columns[0], *row] for row in rows[1:] if row)]
     elif header != ["column", "value", "number"]:
         rule = "must have the columns column,value,number"
+        if len(columns) == 1:
+            rule = f"must have the columns value,number or {columns[0]},number"
         raise FileError(path, rule, show(",".join(header)))
     margins: dict[str, dict[Any, float]] = {}
     for line, row in enumerate(rows[1:], 2):

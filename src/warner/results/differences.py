@@ -366,7 +366,20 @@ class Differences(Tabular):
         mark += f", {self.drawn}" if self.drawn else ""
         of_pair = "The difference {} minus {}".format(*pairs.pop()) if is_one_pair else None
         title = f"{of_pair or 'The group minus the reference'}{mark}"
-        return Table(columns, rows, notes, title, self.simulated)
+        return Table(columns, rows, notes, title, self.simulated, self._explained)
+
+    @property
+    def _explained(self) -> list[str]:
+        """How the numbers were computed, for readers who ask."""
+        made = _INTERVALS[self._way]
+        if self.drawn and self._way == "wald":
+            made = "weighted estimates and the sum of their variances under the survey design"
+        return [
+            f"Each difference and its interval: {made}.",
+            f"Column p is of the difference of its row alone: {_P_VALUES[self._way]}. Column "
+            "p (Holm) allows for all comparisons of the table, by Holm's method.",
+            *([] if self.test is None or self.of != "shares" else [self.test.explained]),
+        ]
 
     @property
     def _about_bounds(self) -> str:
@@ -477,6 +490,11 @@ _INTERVALS = {
     "bands": "each group's estimate and its interval, combined (Zou and Donner 2008)",
     "wald": "unbiased estimates and the sum of their exact variances",
     "quantile": "the two groups' intervals of the quantile, combined (Zou and Donner 2008)",
+}
+_P_VALUES = {
+    "bands": "that of a normal law with this interval",
+    "wald": "that of a Wald test, whose standard error makes the interval",
+    "quantile": "1 less the largest level whose interval leaves out 0",
 }
 
 
@@ -1369,6 +1387,16 @@ class WaldTest:
             decimals = 0 if second >= 100 else 1
             law = f"F({first:.2f}, {second:.{decimals}f}) = {self.statistic / self.degrees:.2f}"
         return f"Test whether {self.hypothesis}: {law}, {shown_p(self.p_value)}."
+
+    @property
+    def explained(self) -> str:
+        """How the test was computed, in words."""
+        if self.f_degrees is None:
+            return "The test of all groups: the Wald test of their unbiased estimates."
+        return (
+            "The test of all groups: chi-square of the weighted shares, divided by its mean under "
+            "the survey design, with an F distribution (Rao and Scott 1984; Thomas and Rao 1987)."
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The result as a table of one row."""

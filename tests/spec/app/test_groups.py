@@ -500,7 +500,7 @@ def test_margins_weight_the_groups(here_of_groups_of_people: Path) -> None:
         ("value,number\nnorth,50\nsouth,30\neast,20\nwest,3\n", "people of west"),
         ("value,number\nnorth,many\n", "line 2"),
         ("value,number\nnorth,1\nnorth,2\n", "repeats a value"),
-        ("ward,people\nnorth,1\n", "must have the columns"),
+        ("ward,people\nnorth,1\n", "must have the columns value,number or group,number"),
     ):
         Path("census.csv").write_text(text)
         assert (

@@ -145,12 +145,24 @@ def test_weighted_results_say_so(here: Path) -> None:
     table = Path("g.tex").read_text()
     assert "weighted by w\n" in table and r"\begin{tabular}" in table
     assert "& standard error &" in table and "~times" not in table
+    assert table.count("& yes &") == 2 and "& no &" not in table  # as in the picture
     assert "standard error" not in run(*only).stdout
     assert "2 groups, 240 reports, weighted by w\n" in run(*only).stdout
     assert "reference, weighted by w\n" in run(*only, "--compare-groups").stdout
+    how = " ".join(run(*only, "--compare-groups", "--explain").stdout.split())
+    assert "variances under the survey design. Column p is" in how and "(Rao and Scott 1984" in how
+    assert "by Holm's method." in how and "Holm's" not in run(*only, "--compare-groups").stdout
+    alone = run(
+        "estimate", "t.json", "--only", "smokes", "--by", "sex", "--compare-groups", "--explain"
+    )
+    assert "the sum of their exact variances." in " ".join(alone.stdout.split())
     run(*only, "--compare-groups", "--plot", "d.json", "-o", "d.tex")
     assert "people are weighted by w" in Path("d.json").read_text()
-    assert "smokes: The group minus the reference" in Path("d.tex").read_text()
+    differences = Path("d.tex").read_text()
+    assert "smokes: The group minus the reference" in differences
+    assert "& yes &" in differences and "& no &" not in differences
+    run(*only[:-1], "units", "-o", "u.tex")
+    assert Path("u.tex").read_text().count(r"\\") == 13  # of two groups and six answers
     assert "write --plot g.png" in run(*only, "-o", "g.png", ok=False).stderr
     again = run(*only, "--plot", "g.svg", "--plot", "./g.svg", ok=False)
     assert "must not be written to the same file" in again.output

@@ -74,6 +74,7 @@ from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
 from warner.results.result_files import table_of_estimates, table_of_groups
 from warner.results.shown import numbers_as_labels, summaries_shown
+from warner.results.tables import index_of_yes
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
@@ -365,7 +366,8 @@ class EstimateRequest:
     "--margins",
     metavar="FILE",
     help="With --by: how many people of the population have each value, to weight the groups. A "
-    "CSV file with the columns value,number or column,value,number.",
+    "CSV file with the columns value,number or NAME,number (such as ward,number), or for several "
+    "public columns column,value,number.",
 )
 @click.option(
     "--compare-groups",
@@ -507,7 +509,8 @@ def estimate(**choices: Any) -> None:
         warner tally reports.parquet --by w,school,region -o tally.json
         warner estimate tally.json --weights w --cluster school --strata region
 
-    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst.
+    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst. Of groups
+    and two answers, these have the rows of "yes" alone.
 
     With --summary, the terminal shows summaries of numbers, such as the mean, in place of their
     shares. Files have both.
@@ -818,8 +821,25 @@ def _estimate_survey(request: EstimateRequest) -> None:
             summaries_of.named,
             not request.no_shares,
         ),
-        lambda: [_table_of(result, request, summaries_of) for result in results.values()],
+        lambda: [
+            _of_yes(result, level, target, kind)
+            if result.names
+            else _table_of(result, request, summaries_of)
+            for result in results.values()
+        ],
     )
+
+
+def _of_yes(result: Estimate | Differences, *shown: Any) -> Table:
+    """The table of groups or their differences for an article: of two answers "yes" alone.
+
+    The rows of the other answer say the same, as in pictures.
+    """
+    table, domain = result.table(*shown), result.domain
+    if domain.size != 2:
+        return table
+    other = domain.labels[1 - index_of_yes(domain)]
+    return replace(table, rows=[row for row in table.rows if row.get("value") != other])
 
 
 def _table_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> Table:
@@ -889,7 +909,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         data,
         lambda: table_of_estimates(list(results.values()), *intervals, weighted_rows),
         lambda: [
-            *(result.table(*intervals) for result in results.values()),
+            *(_of_yes(result, *intervals) for result in results.values()),
             *(total.table(*intervals) for total in totals.values()),
         ],
     )
@@ -957,7 +977,7 @@ def _compare_groups(request: EstimateRequest) -> None:
         lambda: [{"attribute": name, **result.to_json()} for name, result in results.items()],
         lambda: table_of_rows(rows, is_simulated, SHARES),
         lambda: [
-            replace(result.table(), title=f"{name}: {result.table().title}")
+            replace(_of_yes(result), title=f"{name}: {result.table().title}")
             for name, result in results.items()
         ],
     )
