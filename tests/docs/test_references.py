@@ -68,6 +68,20 @@ def test_bibtex_can_be_read() -> None:
     assert bibtex_of(["@misc{own,\n}", "P1", "P1"]).count("@") == 3
 
 
+def test_no_two_entries_have_one_key() -> None:
+    """Rejects a paper of the package beside an entry of a user that has its key."""
+    (paper,) = re.findall(r"@article\{warner1965,.*?\n\}", bibtex_of(["warner1965"]), re.S)
+    same = "@Article{Warner1965, title={Randomized response: a survey technique for\n"
+    same += "  eliminating evasive answer bias}}"
+    assert bibtex_of(["warner1965", same]).startswith(same)
+    other = "@misc{warner1965,\n  title = {Another one},\n}"
+    for order in (["warner1965", other], [other, "warner1965"]):
+        text = bibtex_of(order)
+        assert other in text and paper.replace("{warner1965,", "{warner1965x,") in text
+        keys = re.findall(r"@\w+\{([^,]*),", text)
+        assert len(keys) == len(set(keys)) == 3
+
+
 @pytest.mark.parametrize(
     ("estimator", "cited"),
     [

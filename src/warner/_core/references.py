@@ -96,6 +96,9 @@ def references() -> dict[str, Reference]:
 def bibtex_of(keys: Iterable[str], on: Mapping[str, Sequence[str]] | None = None) -> str:
     """The BibTeX entries of references, each once, and that of the package itself.
 
+    A reference may be a key of the package or a whole entry, of which no other has the key: a paper
+    of the package that such an entry names too is left out, and another one gets an x.
+
     ``on`` is {key: what the reference is on}, which stands as a comment above its entry.
 
     >>> print(bibtex_of(["warner1965"]))
@@ -116,16 +119,34 @@ def bibtex_of(keys: Iterable[str], on: Mapping[str, Sequence[str]] | None = None
     }
     """
     entries = []
-    for key in dict.fromkeys(keys):
+    different = list(dict.fromkeys(keys))
+    own = {_own_key(text).casefold(): text for text in different if _own_key(text)}
+    for key in different:
         comment = f"% On {', '.join(on[key])}:\n" if on and key in on else ""
-        entries.append(comment + (key.strip() if key.lstrip().startswith("@") else _entry(key)))
+        entry = key.strip() if _own_key(key) else _entry(key, own)
+        if entry:
+            entries.append(comment + entry)
     return "\n\n".join([*entries, SOFTWARE.bibtex("warner")])
 
 
-def _entry(key: str) -> str:
-    """The BibTeX entry of a reference; the papers of docstrings are named after their authors."""
+def _own_key(text: str) -> str:
+    """The key of a whole BibTeX entry; "" for a key of the package."""
+    entry = re.match(r"\s*@\w+\s*[{(]\s*([^,\s]*)", text)
+    return entry[1] if entry else ""
+
+
+def _entry(key: str, own: Mapping[str, str]) -> str:
+    """The BibTeX entry of a reference; the papers of docstrings are named after their authors.
+
+    "" where it is one of the entries ``own``, by their keys.
+    """
     reference = references()[key]
     if key in PAPERS:
         author = reference.authors[0].rpartition(" ")[2].lower()
         key = f"{author}{reference.year or ''}"
+    letters = lambda text: re.sub(r"\W", "", text).casefold()
+    while key.casefold() in own:
+        if letters(reference.title) in letters(own[key.casefold()]):
+            return ""
+        key += "x"
     return reference.bibtex(key)
