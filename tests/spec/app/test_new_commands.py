@@ -134,6 +134,11 @@ def test_estimators_are_ranked_on_a_tally(tmp_path: Path) -> None:
     assert "MaximumLikelihood" in shown and "LogSpline() is left out" in shown
     data = json.loads(run("benchmark", path, "-m", "mle", "--runs", "3", "--json").output)
     assert data["value"]["results"][0]["method"].startswith("MaximumLikelihood")
+    files = str(tmp_path / "t.tex"), str(tmp_path / "t.typ")
+    run("benchmark", path, "-m", "mle", "--runs", "3", "-o", files[0], "-o", files[1])
+    latex, typst = (Path(name).read_text() for name in files)
+    assert latex.startswith("% value\n") and r"\midrule" in latex and "MaximumLikelihood" in latex
+    assert typst.startswith('#strong("value: ') and "#table(" in typst
     run("benchmark", path, "--only", "nothing", ok=False)
 
 
@@ -147,6 +152,10 @@ def test_mechanisms_are_ranked_on_known_answers(town: Path) -> None:
     run("benchmark", "study.toml", *options, "--only", "age", "--epsilon", "2", "-o", "b.csv")
     rows = list(csv.DictReader(Path("b.csv").read_text().splitlines()))
     assert [(row["epsilon"], row["n"]) for row in rows] == [("2.0", "500")]
+    run("benchmark", "study.toml", *options, "-o", "b.tex")
+    latex = Path("b.tex").read_text()
+    assert latex.count(r"\begin{tabular}") == 2 and r"$\varepsilon = 1$" in latex
+    assert "% smokes\n% \\caption{" in latex and "\n% age\n" in latex
 
 
 def test_a_statement_goes_to_a_file_and_help_to_the_screen(town: Path) -> None:

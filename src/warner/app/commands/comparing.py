@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -146,6 +147,8 @@ def benchmark(
     \b
         warner benchmark study.toml --truth public.csv --only smokes --people 5000 \\
             --mechanism RandomizedResponse --mechanism UnaryEncoding --epsilon 1 --epsilon 2
+
+    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst.
     """
     output.check(*paths, *([choices["truth"]] if choices["truth"] else []), plot=plot_path)
     names = {p.name: p.opts[-1] for p in click.get_current_context().command.params}
@@ -195,6 +198,11 @@ def _write(results: Mapping[str, Comparison] | Mapping[str, Benchmark], output: 
         lambda: table_of_rows(
             ({"attribute": name, **row} for name, r in results.items() for row in r.rows())
         ),
+        lambda: [
+            replace(result.table(), title=f"{name}: {result.table().title}")
+            for name, result in results.items()
+        ],
+        lambda: "\n\n".join(f"% {name}\n{r.to_latex().rstrip()}" for name, r in results.items()),
     )
 
 

@@ -430,6 +430,7 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
         lambda: show_on_paper(planned),
         lambda: {each.text: {**each.ranking.to_json(), **each.row()} for each in planned},
         lambda: table_of_designs(planned),
+        lambda: [table_of_designs(planned)],
     )
 
 

@@ -237,6 +237,7 @@ class Output:
         data: Callable[[], Any],
         table: Callable[[], Table],
         paper: Callable[[], Sequence[Table]] | None = None,
+        latex: Callable[[], str] | None = None,
     ) -> None:
         """Write the result to all files.
 
@@ -245,6 +246,7 @@ class Output:
             data: the result as JSON data.
             table: the result as a table, for CSV, Excel and Parquet.
             paper: the tables that people read, for LaTeX and Typst; None for no such files.
+            latex: the tables in LaTeX, where the result writes its own.
         """
         for path in self.paths or ("-",):
             ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""
@@ -255,6 +257,8 @@ class Output:
             elif ending in ("xlsx", "parquet"):
                 write_whole(path, table().xlsx() if ending == "xlsx" else table().parquet())
                 say_written(path)
+            elif latex is not None and ending == "tex":
+                write_text(latex().rstrip() + "\n", path)
             elif paper is not None and ending in ("tex", "typ"):
                 tables = map(_for_article, paper())
                 made = [each.latex() if ending == "tex" else each.typst() for each in tables]
