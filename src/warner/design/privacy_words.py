@@ -264,6 +264,27 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
     return [f"{before} can be at most {sure} sure of {one}."]
 
 
+def in_numbers(mechanism: Mechanism) -> tuple[str, str] | None:
+    """Of 100 people, who sends the report of the example, and how sure a report can make somebody.
+
+    The second number is the one of :func:`of_guarantee`. None where it needs more words.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> print(in_numbers(RandomizedResponse(Categorical(["no", "yes"]), 1.0))[0])
+    73 with “yes” and 27 with “no” send the report “yes”
+    """
+    promised = mechanism.guarantee
+    is_partial = promised.sensitive is not None or promised.is_metric
+    if is_partial or promised.delta is not None or strength(promised) is Strength.NONE:
+        return None
+    example, sends = example_of(mechanism), ""
+    if example is not None:
+        first, second = map(of_hundred, (example.sent, example.sent_by_other))
+        both = f"{first} with {_quoted(example.answer)} and {second} with {_quoted(example.other)}"
+        sends = f"{both} {example.act}"
+    return sends, f"{certainty(promised.total)}\N{NO-BREAK SPACE}sure"
+
+
 class Example(NamedTuple):
     """The report that tells two answers apart most, and how often each answer sends it."""
 

@@ -1254,8 +1254,8 @@ def figures_of_difference(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     )
 
 
-def sentence(row: Mapping[str, Any], level: float) -> str:
-    """A difference in plain words.
+def sentence(row: Mapping[str, Any], level: float, both_p: bool = True) -> str:
+    """A difference in plain words, with both p-values or the corrected one alone.
 
     >>> row = {"group": "north", "reference": "south", "value": "yes", "difference": 0.021,
     ...        "low": 0.004, "high": 0.038, "p": 0.015, "p_holm": 0.015, "is_share": True}
@@ -1271,12 +1271,12 @@ def sentence(row: Mapping[str, Any], level: float) -> str:
     decimals = max(decimals_of_number(high - low), 0)
     low, high = outwards(low, high, decimals)
     p = shown_p(row["p"])
-    more = ""
     if row["p_holm"] != row["p"]:
-        more = f", and {shown_p(row['p_holm'])} after correction for all comparisons"
+        corrected = f"{shown_p(row['p_holm'])} after correction for all comparisons"
+        p = f"{p}, and {corrected}" if both_p else corrected
     return (
         f"The {about} is {d:.{decimals}f}{unit} {way} in {row['group']} than in {row['reference']} "
-        f"({100 * level:.4g} % interval {low:.{decimals}f} to {high:.{decimals}f}, {p}{more})."
+        f"({100 * level:.4g} % interval {low:.{decimals}f} to {high:.{decimals}f}, {p})."
     )
 
 

@@ -411,7 +411,8 @@ def _questions(
             of = owner if is_item else ""
             cells = None if settings.design is None else parts[0]
             of_groups = groups.get(owner, ())
-            questions.append(Question(result, settings, of_groups, inner, shown, of, cells))
+            drawn = () if cells is not None else parts
+            questions.append(Question(result, settings, of_groups, inner, shown, of, cells, drawn))
     return questions, nobody
 
 

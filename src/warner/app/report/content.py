@@ -149,7 +149,7 @@ def table_of_shares(
     """A table of shares with a bar each; level None where there are no intervals."""
     decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
     shown = [{**row, **_share_texts(row, decimals)} for row in rows]
-    drawn = _picture(rows, is_share=True, is_bounded=level is not None)
+    drawn = picture_of(rows, is_share=True, is_bounded=level is not None)
     columns = [Column("value", first), *_figures("share", level, limits), drawn]
     return Table(columns, shown, title=caption)
 
@@ -167,7 +167,7 @@ def _share_texts(row: Row, decimals: int) -> dict[str, str]:
     return {"figure": figure, "limits": percent_interval(row["low"], row["high"], decimals)}
 
 
-def _picture(
+def picture_of(
     rows: Sequence[Row], is_share: bool, key: str = "estimate", is_bounded: bool = True
 ) -> Column:
     """The column of a picture of each number, whose heading is its scale."""
@@ -228,7 +228,7 @@ def table_by_group(
     ]
     # A number below 0 has no bar: its picture would look like that of a difference.
     has_bar = all(row["low"] >= 0 for row in named)
-    drawn = [_picture(named, is_share, is_bounded=level is not None)] if has_bar else []
+    drawn = [picture_of(named, is_share, is_bounded=level is not None)] if has_bar else []
     head = [Column("group", f"{columns} (people)"), *_figures("estimate", level)]
     return Table([*head, *drawn], shown, title=caption)
 
@@ -262,7 +262,7 @@ def table_of_differences(
         *(both if result.of == "numbers" else []),
         *_figures("points" if is_share else "difference", result.level),
         Column("p", "p (Holm)"),
-        _picture(shown, is_share=False, key="difference"),
+        picture_of(shown, is_share=False, key="difference"),
     ]
     return Table(columns, shown, title=caption)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from warner.app.report.content import (
     Shares,
     about_shrunk,
     answer_rows,
+    picture_of,
     shares_of,
     table_by_group,
     table_of_differences,
@@ -42,9 +43,10 @@ from warner.app.terminal import plural
 from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain
 from warner.estimators import Estimator
+from warner.mechanisms import from_header
 from warner.metrics import project
 from warner.reports.tally import Tally
-from warner.results.differences import Differences, compare_groups, sentence
+from warner.results.differences import Differences, compare_groups, sentence, shown_p
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import by_group, label
 from warner.results.named_summaries import Named, has_bands, summary_rows
@@ -66,6 +68,8 @@ _MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
 _MOST_GROUPS_IN_SHORT = 6
 _LEVEL_OF_TESTS = 0.05
 _SAME_SHARE = 5e-4  # of shares that are the same in a table
+WAYS = {False: "by phone or computer", True: "on paper"}
+"""{whether people randomise their answers on paper: how they answer}."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class Question:
     shows_nonresponse: bool = False  # whether a report can show that its sender gave no answer
     items_of: str = ""  # the question of which people tick items, of which this is one; else ""
     cells: Tally | None = None  # of a survey with a design, the tally by its columns and the groups
+    parts: Sequence[Tally] = ()  # of all people, one of each mechanism; () for those of the groups
 
     @property
     def name(self) -> str:
@@ -212,7 +217,7 @@ class Question:
         shown = [self._groups_of(text) for text in texts or list(self._rows_by_group)[:1]]
         if isinstance(compared, str):
             return shown
-        differences = [visible(sentence(row, compared.level)) for row in clear]
+        differences = self.clear_in_words(compared)[:_MOST_IN_SHORT]
         return [*shown, *(differences or [_NO_DIFFERENCE]), *self.whose_differences(compared)]
 
     def _groups_of(self, text: str) -> str:
@@ -234,7 +239,7 @@ class Question:
     def section(self) -> Section:
         """The section of the question."""
         level = self.settings.level
-        blocks: list[Block] = [self._people()]
+        blocks: list[Block] = [self._people() + self._of_two_ways()]
         if self.settings.design is not None:
             blocks.append(self._drawn(self.settings.design))
         if self.estimate.doubt:
@@ -259,7 +264,10 @@ class Question:
         for text, row in self._shown().items():
             of_groups = [] if is_wide else [each for _, _, each in by_answer.get(text, [])]
             cells = map(self._cell, [row, *of_groups])
-            rows.append({"text": text} | dict(zip(keys, cells, strict=False)))
+            rows.append({**row, "text": text} | dict(zip(keys, cells, strict=False)))
+        if rows and all(row["is_share"] for row in rows):
+            drawn = picture_of(rows, is_share=True, is_bounded=self.is_bounded)
+            columns.append(replace(drawn, title=f"all people, {drawn.title}"))
         blocks: list[Block] = [Table(columns, rows), *(self._by_group() if is_wide else [])]
         if not self.is_bounded:
             blocks.append(_NO_BOUNDS)
@@ -267,7 +275,7 @@ class Question:
             compared = self._compared
             if isinstance(compared, str):
                 return [*blocks, compared]
-            clear = [visible(sentence(row, compared.level)) for row in self.clear_of(compared)]
+            clear = self.clear_in_words(compared)
             differences = Points(tuple(clear[:_MOST_SENTENCES])) if clear else _NO_DIFFERENCE
             blocks += [differences, *self.whose_differences(compared)]
         return blocks
@@ -308,6 +316,33 @@ class Question:
             f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares "
             "are shares of those who answered; they say nothing about the others."
         )
+
+    def _of_two_ways(self) -> str:
+        """How many answered in each way, and whether their shares differ; "" of one way."""
+        names = None if self.attributes is None else list(self.attributes)
+        ways: dict[bool, list[Tally]] = {}
+        for tally in self.parts:
+            if were_asked([tally], names):
+                ways.setdefault(from_header(tally.header).is_on_paper, []).append(tally)
+        if len(ways) < 2:
+            return ""
+        verb = "people took part" if self.has_nonresponse else "people answered"
+        verb = "reports came" if self.estimate.reports_per_person > 1 else verb
+        first, second = (sum(tally.n for tally in ways[way]) for way in WAYS)
+        counts = f" {first:,} {verb} {WAYS[False]}, and {second:,} {WAYS[True]}."
+        try:
+            alone = (estimate(one_or_all(ways[way]), None, self.attributes) for way in WAYS)
+            test = compare_groups(*alone, of="shares").test
+        except WarnerError as error:
+            return f"{counts} Their shares cannot be compared. {error}"
+        assert test is not None  # of one question
+        p = shown_p(test.p_value)
+        if test.p_value < _LEVEL_OF_TESTS:
+            return (
+                f"{counts} Their shares differ by more than chance explains ({p}), so the shares "
+                "of all together depend on how many answered in each way."
+            )
+        return f"{counts} Their shares differ by no more than chance explains ({p})."
 
     def _drawn(self, design: SurveyDesign) -> str:
         """How people were drawn, and what that costs."""
@@ -531,6 +566,10 @@ class Question:
         clear = [row for row in self.rows_of(result) if row["p_holm"] < _LEVEL_OF_TESTS]
         return sorted(clear, key=lambda row: row["p_holm"])
 
+    def clear_in_words(self, result: Differences) -> list[str]:
+        """A sentence for each of these differences, with its corrected p-value."""
+        return [visible(sentence(row, result.level, False)) for row in self.clear_of(result)]
+
     def whose_differences(self, result: Differences) -> list[str]:
         """A sentence where shares are of those who answered, but differences are not."""
         return [_OF_ALL_PEOPLE] if self.has_nonresponse and result.of == "shares" else []
@@ -558,9 +597,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
             "These differences are larger than chance explains (p (Holm) below "
             f"{_LEVEL_OF_TESTS:g}):"
         )
-        blocks.append(
-            Points(tuple(visible(sentence(row, result.level)) for row in clear[:_MOST_SENTENCES]))
-        )
+        blocks.append(Points(tuple(question.clear_in_words(result)[:_MOST_SENTENCES])))
     else:
         blocks.append(_NO_DIFFERENCE)
     blocks.append(

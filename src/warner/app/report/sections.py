@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from warner._core.references import references
-from warner._core.table import Table
+from warner._core.table import Column, Table
 from warner._core.text import canonical, lead, visible
 from warner.app.report.content import Block, Points, Report, Section
-from warner.app.report.question import Question, Settings, upper
+from warner.app.report.question import WAYS, Question, Settings, upper
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
@@ -18,6 +18,7 @@ from warner.design.privacy_words import (
     Strength,
     about_draw,
     about_public,
+    in_numbers,
     largest,
     of_a_person,
     of_guarantee,
@@ -76,6 +77,9 @@ def build(source: Source, settings: Settings) -> Report:
         about[0] += f", {visible(settings.design.text)}"
     if source.date:
         about.append(source.date)
+    if settings.is_short:
+        more = "The full report also says how the numbers were made, and what they do not say."
+        about.append(" ".join([*_about_limits(source, settings), more]))
     return Report(
         f"{visible(title)} (simulation)" if is_simulated else visible(title),
         tuple(about),
@@ -89,8 +93,6 @@ def _sections(source: Source, settings: Settings, title: str) -> Iterator[Sectio
     if settings.is_short:
         yield from (question.section() for question in source.questions)
         yield _privacy(source, settings)
-        more = "The full report also says how the numbers were made, and what they do not say."
-        yield Section("How to read the numbers", (*_about_limits(source, settings), more))
         return
     yield _in_short(source, settings)
     yield from (question.section() for question in source.questions)
@@ -122,16 +124,19 @@ def _about_limits(source: Source, settings: Settings) -> list[str]:
 
 
 def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
-    """The mechanisms of each file, with the most reports that one person sent."""
-    files = max(len(parts) for parts in source.tallies.values())
-    return [
-        {
-            name: (from_header(parts[i].header), parts[i].reports_per_person)
-            for name, parts in source.tallies.items()
-            if i < len(parts)
-        }
-        for i in range(files)
-    ]
+    """The mechanisms of each file, with the most reports that one person sent.
+
+    A question can be in some files only, and nobody answers both on paper and otherwise.
+    """
+    files: dict[tuple[bool, int], dict[str, tuple[Mechanism, int]]] = {}
+    for name, parts in source.tallies.items():
+        of_way = {False: 0, True: 0}
+        for tally in parts:
+            mechanism = from_header(tally.header)
+            number = mechanism.is_on_paper, of_way[mechanism.is_on_paper]
+            files.setdefault(number, {})[name] = mechanism, tally.reports_per_person
+            of_way[mechanism.is_on_paper] += 1
+    return list(files.values())
 
 
 def _guarantees(source: Source) -> list[Guarantee]:
@@ -173,11 +178,12 @@ def _privacy(source: Source, settings: Settings) -> Section:
         f"report tells about a person depends on the question and the answer; it can be {most}."
         if _is_randomized(source)
         else "Not all answers were randomised: some were counted as people gave them.",
-        "The numbers below follow from the chances with which the reports were made.",
     ]
+    about = "The numbers below follow from the chances with which the reports were made."
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
-        blocks.append("They would be true of reports made without a seed.")
-    texts: dict[str, dict[str, tuple[int, bool]]] = {}  # {text: {question: reports, on paper}}
+        about += " They would be true of reports made without a seed."
+    # {the cells of a row, or one sentence: {question: reports, on paper}}
+    texts: dict[tuple[str, ...], dict[str, tuple[int, bool]]] = {}
     for of_all, parts in source.tallies.items():
         for tally in parts:
             whole = from_header(tally.header)
@@ -185,24 +191,42 @@ def _privacy(source: Source, settings: Settings) -> Section:
                 draw = about_draw(whole, visible(settings.labels.get(of_all, of_all)))
                 blocks += [draw] if draw not in blocks else []
             for name, mechanism in _questions_of(of_all, whole):
-                reports = texts.setdefault(" ".join(of_mechanism(mechanism)), {})
+                told = in_numbers(mechanism) or (" ".join(of_mechanism(mechanism)),)
+                reports = texts.setdefault(told, {})
                 heading = visible(settings.labels.get(name, name))
                 before, _ = reports.get(heading, (0, False))
                 reports[heading] = before + tally.n, mechanism.is_on_paper
     listed = [heading for reports in texts.values() for heading in reports]
-    points = [
-        lead(
-            " / ".join(
-                f"{heading} ({n:,} reports{' on paper' * on_paper})"
-                if listed.count(heading) > 1
-                else heading
-                for heading, (n, on_paper) in reports.items()
-            )
+    ways = {on_paper for reports in texts.values() for _, on_paper in reports.values()}
+    rows, points = [], []
+    cells = ("question", "sends", "sure")
+    for told, reports in texts.items():
+        named = " / ".join(
+            f"{heading} ({n:,} {WAYS[on_paper] if len(ways) > 1 else 'reports'})"
+            if listed.count(heading) > 1
+            else heading
+            for heading, (n, on_paper) in reports.items()
         )
-        + f" {text}"
-        for text, reports in texts.items()
-    ]
-    blocks.append(Points(tuple(points)))
+        if len(told) == 1:
+            points.append(f"{lead(named)} {told[0]}")
+        else:
+            rows.append(dict(zip(cells, (named, *told), strict=True)))
+    if rows:
+        about += (
+            " The table is of somebody who thought two answers equally likely, and then sees a "
+            "report."
+        )
+    blocks.append(about)
+    if rows:
+        titles = ("question", "of 100 people with each answer", "at most")
+        columns = [
+            Column(key, title)
+            for key, title in zip(cells, titles, strict=True)
+            if any(row[key] for row in rows)
+        ]
+        caption = "How sure somebody can be of one of the two answers"
+        blocks.append(Table(columns, rows, title=caption))
+    blocks += [Points(tuple(points))] if points else []
     blocks += _totals(_mechanisms(source), source.rounds)
     if source.public:
         blocks.append(about_public([visible(name) for name in source.public]))
@@ -220,42 +244,46 @@ def _questions_of(name: str, mechanism: Mechanism) -> list[tuple[str, Mechanism]
 
 def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -> list[Block]:
     """What all reports of one person tell together, and all rounds."""
-    once: list[Guarantee] = []
-    all_rounds: list[Guarantee] = []
+    once: dict[str, list[Guarantee]] = {}  # {how people answered: the guarantee of each file}
+    all_rounds: dict[str, list[Guarantee]] = {}
     for of_file in files:
+        on_paper = next(mechanism.is_on_paper for mechanism, _ in of_file.values())
         most = max(count for _, count in of_file.values())
         mechanisms = {name: mechanism for name, (mechanism, _) in of_file.items()}
         one, several = of_a_person(mechanisms, most, rounds)
         if one is None or several is None:
             return ["The questions together have no single epsilon; see each question above."]
-        once.append(one)
-        all_rounds.append(several)
+        once.setdefault(WAYS[on_paper], []).append(one)
+        all_rounds.setdefault(WAYS[on_paper], []).append(several)
     questions = max(len(of_file) for of_file in files)
     blocks: list[Block] = []
     is_several = questions > 1 or any(
         count > 1 for of_file in files for _, count in of_file.values()
     )
     if is_several:
-        guarantee = largest(once)
-        sentences = of_guarantee(guarantee, "all reports of one person", questions > 1)
-        blocks.append(
-            "All reports of one person together tell more than each report alone. "
-            f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
-        )
+        together = "All reports of one person together tell more than each report alone."
+        said = _sums(once, "all reports of one person", questions > 1)
+        blocks.append(" ".join([together, *said]))
     if rounds > 1:
-        guarantee = largest(all_rounds)
-        seen = f"what one person sends in all {rounds} rounds"
-        sentences = of_guarantee(guarantee, seen, questions > 1)
-        blocks.append(
-            f"If the same people send fresh reports in {rounds} rounds, each round tells more. "
-            f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
+        together = (
+            f"If the same people send fresh reports in {rounds} rounds, each round tells more."
         )
+        said = _sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)
+        blocks.append(" ".join([together, *said]))
     else:
         blocks.append(
             "This is for one round. If the same people are asked again with fresh reports, "
             "each round tells more."
         )
     return blocks
+
+
+def _sums(by_way: Mapping[str, list[Guarantee]], seen: str, is_several: bool) -> Iterator[str]:
+    """What several reports of a person tell, in each way of answering, where there are two."""
+    for way, guarantees in by_way.items():
+        guarantee = largest(guarantees)
+        yield from of_guarantee(guarantee, seen + f" {way}" * (len(by_way) > 1), is_several)
+        yield f"The total epsilon is {guarantee.total:.4g}."
 
 
 def _meaning(source: Source, settings: Settings) -> Section:

@@ -153,7 +153,7 @@ def _pdf_block(block: Block) -> dict[str, Any]:
                 [*line, *(bars[i]._asdict() for bars in drawn.values())]
                 for i, line in enumerate(lines)
             ]
-            about = {"caption": block.title, "head": [*head, *drawn], "drawn": bool(drawn)}
+            about = {"caption": block.title, "head": [*head, *drawn]}
             return {"kind": "table", **about, "rows": rows}
         case _:
             return {"kind": "text", "text": block}

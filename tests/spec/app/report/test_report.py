@@ -26,6 +26,7 @@ from warner.collector.pages.brand import contrast
 from warner.domains import with_missing
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian
+from warner.reports.public_columns import PublicColumn
 from warner.reports.tally import save_tallies
 
 GROUPED = (
@@ -118,8 +119,7 @@ def test_a_report_names_questions_people_shares_groups_differences_and_privacy(t
         "By ward",
         "Differences by ward",
         "larger than chance explains",
-        "Of 100 people whose answer is “yes”, 73 send the report “yes”. "
-        "Of 100 people whose answer is “no”, 27 do the same.",
+        "73 with “yes” and 27 with “no” send the report “yes”",
         "The total epsilon is 2.5.",
         "10 rounds",
         "The total epsilon is 25.",
@@ -137,7 +137,8 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
     run("report", tally, "--study", "study.toml", "-o", "long.html")
     short, full = (Path(f"{name}.html").read_text() for name in ("short", "long"))
     words = re.sub(r"\s+", " ", " ".join(_Outline(short).words)).replace("\xa0", " ")
-    assert "answer all people north south yes" in words  # one table with a column for each ward
+    # One table with a column for each ward, and a picture.
+    assert "answer all people north south all people, 0 to 60 % yes" in words
     shown = re.findall(r"(\d+ %) \((\d+) to (\d+) %\)", words)
     lines = re.findall(r"<td>(\d+.%)</td><td>(\d+) to (\d+).%</td>", full)
     assert len(shown) == 3
@@ -148,6 +149,49 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
         assert f">{heading}<" not in short
     run("report", tally, *options, "-o", "short.pdf")
     assert len(re.findall(rb"/Type\s*/Page[^s]", Path("short.pdf").read_bytes())) == 1
+
+
+def test_people_by_phone_and_on_paper_are_counted_compared_and_protected_each(here: Path) -> None:
+    """Rejects the risk of all reports of the phones as that of a person who ticked boxes."""
+    questions = {"used": ["never", "sometimes", "often"], "tested": ["no", "yes"]}
+    wards = PublicColumn(warner.Categorical(["n", "s"]), ["n"] * 300 + ["s"] * 300)
+    phones = {}
+    for name, values in questions.items():
+        coin = warner.RandomizedResponse(warner.Categorical(values), 2.0)
+        sent = coin.reports([i % len(values) for i in range(600)])
+        phones[name] = coin.tally(sent, by={"ward": wards})
+    save_tallies(phones, "phones.json")
+    Path("paper.toml").write_text(
+        '[public.ward]\nvalues = ["n", "s"]\n'
+        '[attributes.used]\nvalues = ["never", "sometimes", "often"]\n'
+        'design = "forced:never=1/6,sometimes=1/6,often=1/6"\n'
+        '[attributes.tested]\nvalues = ["no", "yes"]\ndesign = "forced:1/6,1/6"\n'
+    )
+    rows, shares = ["attribute,ward,value,count"], {"never": 66, "sometimes": 17, "often": 17}
+    for ward in "ns":
+        rows += [f"used,{ward},{value},{n}" for value, n in shares.items()]
+        rows += [f"tested,{ward},{value},50" for value in questions["tested"]]
+    Path("paper.csv").write_text("\n".join(rows) + "\n")
+    run("tally", "--counts", "paper.csv", "--study", "paper.toml", "-o", "paper.json")
+    files = ("phones.json", "paper.json")
+    run("estimate", *files, "--by", "file", "--compare-groups", "-o", "c.json")
+    differ, alike = (result["test"]["p"] for result in json.loads(Path("c.json").read_text()))
+    assert differ < 0.0001 and alike > 0.05
+    run("report", *files, "--short", "-o", "r.html")
+    words = re.sub(r"\s+", " ", " ".join(_Outline(Path("r.html").read_text()).words))
+    words = words.replace("\xa0", " ")
+    counts = "600 people answered by phone or computer, and 200 on paper. Their shares differ by"
+    assert f"{counts} more than chance explains (p < 0.0001)" in words
+    assert f"{counts} no more than chance explains (p = {alike:.2g})" in words
+    for row in ("used (600 by phone or computer)", "used (200 on paper)", "tested (200 on paper)"):
+        assert row in words, row
+    # e^4 / (1 + e^4) of two questions by phone; odds of 4 times 5 to 1 on paper.
+    assert "all reports of one person by phone or computer, can be at most 98.3 % sure" in words
+    assert "all reports of one person on paper, can be at most 95.3 % sure" in words
+    run("report", *files, "--only", "used", "--short", "-o", "one.html")
+    assert "Answers to one question" not in Path("one.html").read_text()
+    run("report", *files, "--short", "-o", "r.pdf")
+    assert len(re.findall(rb"/Type\s*/Page[^s]", Path("r.pdf").read_bytes())) == 1
 
 
 def test_shares_and_intervals_are_those_of_the_estimate(tally: str) -> None:
@@ -265,9 +309,9 @@ def test_odds_are_those_of_the_sampled_integers() -> None:
     coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 2.0)
     words = _words(_report({"x": coin}, {"x": ["no", "yes"] * 200}))
     keep = float(max(coin.probabilities()[1]))
-    assert f"{100 * keep:.0f} send the report “yes”" in words
+    assert f" {100 * keep:.0f} with “yes”" in words
     # As sure as 2 is of ln(odds): e^2 / (1 + e^2) = 0.8808, rounded up.
-    assert "can be at most 88.1 % sure of one of the answers" in words.replace("\xa0%", " %")
+    assert "send the report “yes” 88.1 % sure" in words.replace("\xa0", " ")
 
 
 def test_the_total_adds_up_over_questions_and_rounds() -> None:
@@ -493,7 +537,7 @@ def test_where_nonresponse_is_an_answer_shares_are_of_those_who_answered() -> No
     assert sum(bar.estimate for bar in bars) == pytest.approx(1)
     words = _words(report)
     assert "4,000 people took part, and 5" in words or "4,000 people took part, and 4" in words
-    assert "whose answer is “yes”" in words and "(no answer)" not in words
+    assert " with “yes” and " in words and "(no answer)" not in words
 
 
 def test_keys_and_tables_of_pairs_have_reports_by_group(here: Path) -> None:
