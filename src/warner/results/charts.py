@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from warner._core.checks import distribution, integer
+from warner._core.checks import choice, distribution, integer
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
+from warner.results.charts_of_groups import chart_of_groups, chart_of_numbers
 from warner.results.drawing import (
     BAND,
     CAPTION,
@@ -38,8 +40,9 @@ from warner.results.drawing import (
     titled,
 )
 from warner.results.intervals import available_kind
+from warner.results.shown import numbers_of_groups
 from warner.results.solution import Solution
-from warner.results.tables import counted_in_words, index_of_yes, rows
+from warner.results.tables import counted_in_words, estimate_table, index_of_yes, rows
 
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
@@ -152,6 +155,43 @@ def numbers(
     ]
     columns = [Column(key, title, "share") for key, (_, title) in more.items()]
     return replace(table, columns=[*table.columns, *columns], rows=rows)
+
+
+def pictured(
+    estimate: Any,
+    truth: ArrayLike | None,
+    level: float,
+    target: str,
+    top: int | None,
+    title: str | None,
+    values: Sequence[Any] | None,
+    reports: bool,
+    labels: Sequence[str] | None,
+) -> tuple[Any, Callable[[], Table]]:
+    """The chart of one estimate, also of groups, and what makes the table of its numbers."""
+    named = estimate if title is None else replace(estimate, attribute=title)
+    is_of_values = any(each is not None for each in (top, values, labels))
+    summaries = None if is_of_values else numbers_of_groups(named, level, target)
+    if estimate.groups is not None:
+        if truth is not None:
+            rule, remedy = "cannot be drawn for groups", "Draw one group: estimate[group].plot()"
+            raise ArgumentError("truth", rule, None, remedy)
+        choice("reports of groups", reports, (False,))
+        if summaries is not None:
+            picture = chart_of_numbers(estimate, summaries.rows, level, title)
+        else:
+            picture = chart_of_groups(estimate, level, target, top, values, title, labels)
+    else:
+        choice("values of one group", values, (None,))
+        truths = None if truth is None else [truth]
+        texts = None if labels is None else [labels]
+        picture = chart([estimate], truths, level, target, top, title, None, reports, texts)
+
+    def table() -> Table:
+        shown = summaries or estimate_table(named, level, target)
+        return numbers(shown, truth, received(estimate) if reports else None, labels)
+
+    return picture, table
 
 
 def _panel(

@@ -144,9 +144,12 @@ def shares(title: str = "share of people", **options: Any) -> Any:
 def page(panels: Sequence[Any], title: str | None = None, columns: int = 1) -> Any:
     """A chart of panels, below each other or in columns, and a title above them where there is one.
 
-    ``title`` may be a text, or what :func:`titled` made.
+    ``title`` may be a text, or what :func:`titled` made. A panel may be such a chart.
     """
     alt = require_altair()
+    panels = [panel.copy(deep=False) for panel in panels]
+    for panel in panels:
+        panel.config = alt.Undefined  # the whole has one style
     whole = alt.vconcat(*panels) if columns == 1 else alt.concat(*panels, columns=columns)
     whole = whole.properties(spacing=30).resolve_scale(color="independent")
     if title is not None:

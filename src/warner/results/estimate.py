@@ -916,36 +916,13 @@ class Estimate(Solution):
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
-        from warner.results import shown, tables
-        from warner.results.charts import chart, numbers, received
-        from warner.results.charts_of_groups import chart_of_groups, chart_of_numbers
+        from warner.results.charts import pictured
         from warner.results.drawing import save
 
-        named = self if title is None else replace(self, attribute=title)
-        is_of_values = any(each is not None for each in (top, values, labels))
-        summaries = None if is_of_values else shown.numbers_of_groups(named, level, target)
-        if self.groups is not None:
-            if truth is not None:
-                rule, remedy = (
-                    "cannot be drawn for groups",
-                    "Draw one group: estimate[group].plot()",
-                )
-                raise ArgumentError("truth", rule, None, remedy)
-            choice("reports of groups", reports, (False,))
-            if summaries is not None:
-                picture = chart_of_numbers(self, summaries.rows, level, title)
-            else:
-                picture = chart_of_groups(self, level, target, top, values, title, labels)
-        else:
-            choice("values of one group", values, (None,))
-            truths = None if truth is None else [truth]
-            texts = None if labels is None else [labels]
-            picture = chart([self], truths, level, target, top, title, None, reports, texts)
+        options = truth, level, target, top, title, values, reports, labels
+        picture, table = pictured(self, *options)
         if path is not None:
-            table = summaries or tables.estimate_table(named, level, target)
-            save(
-                picture, path, [numbers(table, truth, received(self) if reports else None, labels)]
-            )
+            save(picture, path, [table()])
         return picture
 
 

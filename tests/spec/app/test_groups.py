@@ -590,6 +590,36 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     assert "needs a tally by groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
 
 
+def test_a_picture_has_all_questions_and_is_refused_before_anything_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wards = ["North", "South"] * 200
+    questions = {"drugs": ["never", "sometimes", "often"], "tested": ["no", "yes"]}
+    for path, epsilon in (("a.json", 1.0), ("b.json", 2.0)):
+        tallies = {}
+        for name, values in questions.items():
+            coin = RandomizedResponse(Categorical(values), epsilon)
+            reports = coin.reports([i // 2 % len(values) for i in range(400)])
+            tallies[name] = coin.tally(reports, {"ward": wards})
+        save_tallies(tallies, path)
+    by = ("estimate", "a.json", "b.json", "--by", "ward")
+    for more, text in (((), "Shares by ward: {}"), (("--compare-groups",), "{}")):
+        run(*by, *more, "--plot", "p.html", "--plot", "p.svg", "-o", "t.xlsx")
+        page, picture = Path("p.html").read_text(), Path("p.svg").read_text()
+        assert page.count("<table") == 2 and Path("t.xlsx").exists()
+        for name, values in questions.items():
+            assert f">{text.format(name)}<" in picture and f">{values[-1]}<" in picture
+        Path("t.xlsx").unlink()
+        run(*by, *more, "--plot", "p.svg", "--title", "Two wards")
+        assert ">Two wards<" in Path("p.svg").read_text()
+        assert "drugs" in Path("p.svg").read_text()
+        refused = run(*by, *more, "--plot", "p.gif", ok=False)
+        assert "must end in" in refused.stderr and "estimated together" not in refused.stderr
+        one = run(*by, *more, "--only", "drugs").stderr
+        assert "drugs: 400 of" in one and "tested" not in one
+
+
 def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -629,8 +659,8 @@ def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
     assert "run warner report" in run("estimate", *files).output
     run("report", *files, "-o", "page.html", "--reference", "North")
     page = Path("page.html").read_text()
-    assert "tested (800 reports):" in page and "at most 73.2" in page
-    assert "tested (400 reports on paper):" in page and "at most 83.4" in page
+    assert "tested (800 by phone or computer)" in page and "73.2" in page
+    assert "tested (400 on paper)" in page and "83.4" in page
     assert "compared with North" in page
     assert (
         "randomised with different mechanisms or epsilons" in page and "followed the card" in page

@@ -197,25 +197,33 @@ class EstimateRequest:
         return question, self.stated.texts.answers(name, self.stated.languages[0])
 
     def draw(self, results: Mapping[str, Estimate | Differences]) -> None:
-        """Write the picture of the groups of one question, or of their differences."""
+        """Write the picture of the groups of each question, or of their differences."""
         if not self.plot_paths:
             return
-        if len(results) > 1:
-            rule = "shows one attribute at a time"
-            raise ArgumentError("--plot", rule, ", ".join(results), "Choose one with --only")
-        ((name, result),) = results.items()
-        question, labels = self.texts(name)
-        if not isinstance(result, Estimate) and result.test is None:
-            labels = None  # of several questions
-        named = question or name
-        for path in self.plot_paths:
+        from warner.results.charts import pictured
+        from warner.results.drawing import page, save
+
+        title = self.title if len(results) == 1 else None
+        pictures, tables = [], []
+        for name, result in results.items():
+            question, labels = self.texts(name)
+            named = question or name
             if isinstance(result, Estimate):
-                level, target = self.intervals
-                shown = replace(result, attribute=named)
-                options = None, level, target, self.top, self.title, None, False, labels
-                shown.plot(path, *options)
+                shown, (level, target) = replace(result, attribute=named), self.intervals
+                options = None, level, target, self.top, title, None, False, labels
+                picture, table_of = pictured(shown, *options)
+                table = table_of()
             else:
-                result.plot(path, self.top, self.title or named, labels=labels)
+                labels = None if result.test is None else labels  # without, of several questions
+                picture = result.plot(None, self.top, title or named, labels=labels)
+                table = result.table()
+                if len(results) > 1:
+                    table = replace(table, title=f"{named}: {table.title}")
+            pictures.append(picture)
+            tables.append(table)
+        whole = pictures[0] if len(pictures) == 1 else page(pictures, self.title)
+        for path in self.plot_paths:
+            save(whole, path, tables)
             say_written(path)
 
     @property
@@ -330,15 +338,23 @@ class EstimateRequest:
             self.output.check(*inputs, *margins, plot=path)
         refuse_shared_outputs(*(("--plot", path) for path in self.plot_paths))
 
-    def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
-        """The groups of the questions that are asked for, and the attributes of each."""
+    @cached_property
+    def _all_groups(self) -> dict[str, TalliesOfGroups]:
+        """The groups of all questions."""
         by = [] if self.by == _FILES or self.design is not None else names_in(self.by)
         allowed = self.allow_simulated, by, self.allow_implausible
         each_file = self.by == _FILES and len(self.tallies) > 1
         read = self.read_total if each_file else self.read
-        groups = read_groups(self.tallies, *allowed, read, self.only, self.allow_equal)
-        show_sources({n: parts for n, parts in groups.items() if isinstance(parts, list)})
-        return that_were_asked(asked_groups(groups, self.only))[0]
+        return read_groups(self.tallies, *allowed, read, self.only, self.allow_equal)
+
+    def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
+        """The groups of the questions that are asked for, and the attributes of each."""
+        return that_were_asked(asked_groups(self._all_groups, self.only))[0]
+
+    def show_sources(self) -> None:
+        """Print which reports on these questions are estimated together."""
+        together = {n: parts for n, parts in self._all_groups.items() if isinstance(parts, list)}
+        show_sources(chosen_tallies(together, self.only))
 
 
 @click.command()
@@ -586,8 +602,6 @@ def _estimate_shares(request: EstimateRequest) -> None:
     if request.lists_single_values:
         estimates = [numbers_as_labels(result) for result in estimates]
     summaries_of.check(estimates)
-    if len(paths) > 1:
-        show_sources(chosen_tallies(flat, only))
     hidden = backgrounds(estimates, request.background)
     given_back = {
         i: result.redistribute(hidden.get(str(result.attribute)))
@@ -633,6 +647,8 @@ def _estimate_shares(request: EstimateRequest) -> None:
     ]
     named = {str(result.attribute): result for result in estimates}
     _draw_shares(estimates, request, at_every_look(kind), list(_of_two_answers(wished, named)))
+    if len(paths) > 1:
+        show_sources(chosen_tallies(flat, only))
     output.write(
         show,
         data,
@@ -876,6 +892,8 @@ def _estimate_by(request: EstimateRequest) -> None:
         )
         for name, parts, attributes in steps(groups, "estimating")
     }
+    request.draw(results)
+    request.show_sources()
     if request.summaries:
         _write_summaries_of_groups(results, request)
         return
@@ -884,7 +902,6 @@ def _estimate_by(request: EstimateRequest) -> None:
         for name, parts, attributes in groups
         if request.margins is not None
     }
-    request.draw(results)
 
     def show() -> None:
         for name, result in results.items():
@@ -965,6 +982,7 @@ def _compare_groups(request: EstimateRequest) -> None:
             raise ArgumentError("--top", rule, None, "Leave it out, or add --of shares")
         shown = {name: result.most_common(request.top) for name, result in shown.items()}
     request.draw(shown)
+    request.show_sources()
 
     def show() -> None:
         for name, result in shown.items():

@@ -191,7 +191,9 @@ def _privacy(source: Source, settings: Settings) -> Section:
                 draw = about_draw(whole, visible(settings.labels.get(of_all, of_all)))
                 blocks += [draw] if draw not in blocks else []
             for name, mechanism in _questions_of(of_all, whole):
-                told = in_numbers(mechanism) or (" ".join(of_mechanism(mechanism)),)
+                told: tuple[str, ...] = in_numbers(mechanism) or (
+                    " ".join(of_mechanism(mechanism)),
+                )
                 reports = texts.setdefault(told, {})
                 heading = visible(settings.labels.get(name, name))
                 before, _ = reports.get(heading, (0, False))
