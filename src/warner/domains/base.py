@@ -393,6 +393,7 @@ class Domain(Hinting, ABC):
         study: how a study file writes the domain; None where it cannot.
         noun: what answers are called in messages, in the plural.
         remedy: an action that helps against answers outside the domain, for messages.
+        is_public: whether it is of a public column, so that a message may say which value is near.
         too_many: an action where a domain has more values than mechanisms take, for messages.
         is_ordered: whether the index is an order in which neighbouring values are alike.
         is_numeric: whether values are equally spaced numbers, or bins of an interval. Then
@@ -417,6 +418,7 @@ class Domain(Hinting, ABC):
     remedy: str = "correct them, or add a value such as 'other' to the domain"
     too_many: ClassVar[str] = "Use PerAttribute"
 
+    is_public: bool = False
     is_ordered: bool = False
     is_numeric: bool = False
     is_binned: bool = False

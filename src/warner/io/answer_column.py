@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentTypeError, ValuesError, WarnerError
 from warner._core.extras import pa, pc
+from warner._core.text import meant
 from warner.domains import NO_ANSWER, Domain, Items, TextForm
 from warner.domains.categorical import SPELLING
 from warner.domains.items import SPELLED, UNKNOWN
@@ -170,6 +171,9 @@ class AnswerColumn:
             # Rows without labels have the index 0 while the other rows are looked at.
             self._refuse(column, outside & _are_empty(column), self._outside, EMPTY, _zeros)
             remedy = SPELLING if (_alike(column, labels) & outside).any() else None
+            if remedy is None and self.domain.is_public:
+                # The text is not shown: it is an answer where columns were exchanged.
+                remedy = meant(texts[int(np.argmax(outside))].as_py(), labels)
             self._refuse(column, outside, self._outside, "a string", _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
 

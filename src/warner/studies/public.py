@@ -39,6 +39,7 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
                 rule = "names must differ by more than upper and lower case"
                 raise broken((), rule, None, None, where)
             columns[name] = _column(name, spec, where)
+            columns[name].is_public = True
             columns[name].remedy = f"declare the value in [{where}], or correct it in the answers"
     log.refuse()
     return columns

@@ -265,6 +265,20 @@ def test_public_values_are_refused_by_their_row(
     assert "east" not in out and "31.05" not in out
 
 
+@pytest.mark.parametrize(
+    "column, near, is_named", [("ward", "south", True), ("smokes", "yes", False)]
+)
+def test_only_of_a_public_value_a_message_says_what_is_meant(
+    here: Path, column: str, near: str, is_named: bool
+) -> None:
+    """Rejects a hint that tells which answer a person gave."""
+    answers = _answers(np.random.default_rng(0))
+    answers[column][2] = f"{near}t"
+    _write("answers.csv", answers)
+    out = run("randomize", "study.toml", "answers.csv", "-o", "r.csv", ok=False).output
+    assert (f"Is {near!r} meant?" in out) is is_named and f"{near}t" not in out
+
+
 def test_a_missing_public_column_is_named(here: Path) -> None:
     answers = _answers(np.random.default_rng(0))
     del answers["ward"]
