@@ -269,11 +269,15 @@ class Remote:
             reason = getattr(error, "reason", error)
             text = getattr(reason, "strerror", None) or type(reason).__name__
         rule, remedy = f"cannot be reached ({text})", "Is the collector running?"
-        if isinstance(reason, ssl.SSLError):
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            rule = f"this computer does not trust its certificate ({reason.verify_message})"
             remedy = (
-                "On the collector's own machine, write http:// instead of https://. "
-                "If the collector was started with --lan, add --trust STUDY.lan.pem"
+                "If the collector was started with --lan, add --trust STUDY.lan.pem, the file that "
+                "it wrote into the folder of the study"
             )
+        elif isinstance(reason, ssl.SSLError):
+            rule = f"cannot be reached with https:// ({text})"
+            remedy = "On the collector's own machine, write http:// instead of https://"
         raise Later("unreachable", self.url, rule, None, remedy)
 
     @property
