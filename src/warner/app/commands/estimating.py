@@ -445,8 +445,8 @@ class EstimateRequest:
     "plot_paths",
     metavar="FILE",
     multiple=True,
-    help=f"Draw the shares, or with --compare-groups the differences: {FORMATS}. A page (.html) "
-    "also has a table of the numbers. With --study, questions and answers are shown by their "
+    help=f"Draw the shares, or with --compare-groups the differences: {FORMATS}. Several questions "
+    "stand below each other. A page (.html) also has a table of the numbers. With --study, questions and answers are shown by their "
     "texts. May be repeated.",
 )
 @click.option(
