@@ -43,6 +43,10 @@ Reader = Callable[[Any], ForeignTable | None]
 
 _READERS: list[Reader] = []
 _NO_CHANCE = 1e-9  # the probability below which equal rows are those of the same people
+ONE_COPY = (
+    "Remove the second copy, and do not drop duplicates: equal reports of different people are "
+    "normal."
+)
 
 
 def register_reader(reader: Reader) -> None:
@@ -120,38 +124,62 @@ def index_of(values: Any) -> Any:
     return index if hasattr(type(index), "get_indexer") else None
 
 
-def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool = True) -> None:
+def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool = True) -> bool:
     """Warn where reports stand in a table twice: in the same order, or with one label of pandas.
 
     Of arrays that are no frame only whole copies are noticed, for that takes no time.
+
+    Returns:
+        Whether there was something to warn of.
     """
     if (block := repeated_block(columns, is_frame)) is not None:
         first, again, length = block
         text = (
             f"Reports {first + 1:,} to {first + length:,} stand a second time from report "
             f"{again + 1:,} on, in the same order. Was a table put together with itself? Then "
-            "people are counted twice, and intervals are too short. Put the table together anew; "
-            "do not drop equal rows, for different people send equal reports. If these are "
+            f"people are counted twice, and intervals are too short. {ONE_COPY} If these are "
             "different people, count the two parts apart, and add tally.of_others() of one."
         )
-        return warn(text, FrameWarning)
+        warn(text, FrameWarning)
+        return True
+    if is_frame and _are_in_pairs(columns):
+        text = (
+            "Equal reports stand next to each other in this data frame, always an even number of "
+            "them. Was each row repeated? Then people are counted twice, and intervals are too "
+            f"short. {ONE_COPY}"
+        )
+        warn(text, FrameWarning)
+        return True
     if index is None or index.is_unique:
-        return
+        return False
     labels, _ = index.factorize()
     order = np.argsort(labels, kind="stable")
     pairs = labels[order][1:] == labels[order][:-1]  # of the rows that have one label
     if not _are_equal({name: column[order] for name, column in columns.items()})[pairs].all():
-        return
+        return False
     # Rows of different people are as often equal as a row and the one below it in the frame.
     others = labels[1:] != labels[:-1]
     equal = _are_equal(columns)[others]
-    if equal.size and equal.mean() ** pairs.sum() < _NO_CHANCE:
-        text = (
-            "Rows of this data frame with the same label in its index have the same reports. Was "
-            "the frame joined with itself? Then people are counted twice, and intervals are too "
-            "short. If these rows are different people, use frame.reset_index(drop=True)."
-        )
-        warn(text, FrameWarning)
+    if not equal.size or equal.mean() ** pairs.sum() >= _NO_CHANCE:
+        return False
+    text = (
+        "Rows of this data frame with the same label in its index have the same reports. Was the "
+        f"frame joined with itself? Then people are counted twice, and intervals are too short. "
+        f"{ONE_COPY} If these rows are different people, use frame.reset_index(drop=True)."
+    )
+    warn(text, FrameWarning)
+    return True
+
+
+def _are_in_pairs(columns: Mapping[str, np.ndarray]) -> bool:
+    """Whether equal rows stand next to each other in even numbers alone, so often as no chance."""
+    n = len(next(iter(columns.values())))
+    if n % 2 or n < 2:
+        return False
+    # Where a row differs from the one before it, the number of rows before it is even every second
+    # time or less.
+    new = np.flatnonzero(~_are_equal(columns)) + 1
+    return not (new % 2).any() and 0.5 ** len(new) < _NO_CHANCE
 
 
 _PARTS = 4  # of the rows; a block is found where it is repeated, if it holds the start of a part

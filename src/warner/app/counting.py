@@ -37,6 +37,8 @@ from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import redacted_address
 from warner.io.stated_headers import codes_in_words, listed_codes
+from warner.mechanisms import from_header
+from warner.mechanisms.copies import counted_twice
 from warner.reports.reports import text_start
 from warner.reports.tally import Tally, dump_tallies, merge, parse_tallies, require_same
 from warner.studies.public import declared
@@ -237,6 +239,11 @@ class DuplicateCheck:
             add_tallies(both, True, self.wanted.allow_simulated, self.paths)
         if not self.wanted.allow_equal:
             self._refuse_equal_counts(name, alone, counted)
+            # The seal of a file of warner counts its reports.
+            if counted.foreign and counted.tallies:
+                mechanisms = {a: from_header(t.header) for a, t in counted.tallies.items()}
+                if doubled := counted_twice(mechanisms, counted.tallies):
+                    raise has_each_twice(name, doubled)
 
     def _refuse_equal_counts(self, name: str, alone: bool, counted: CountedFile) -> None:
         """Refuse a file whose counts are equal to those of another, and not by chance."""
@@ -249,6 +256,13 @@ class DuplicateCheck:
             got = f"{other} and {name}, which have equal counts"
             remedy = "Leave one out, or add --allow-equal if they are from different people"
             raise ArgumentError("reports", "must not be counted twice", got, remedy)
+
+
+def has_each_twice(path: str, group: str) -> FileError:
+    """The error of a file that has a copy of its reports, by the look of the counts of a group."""
+    rule, got = "seems to hold each report twice", f"even numbers for all counts of {group}"
+    remedy = "Was a file loaded twice? Count each by itself. If all is right, add --allow-equal"
+    return FileError(path, rule, got, remedy)
 
 
 def _counted(

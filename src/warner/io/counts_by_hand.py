@@ -72,7 +72,6 @@ class CountsByHand:
     """
 
     by_hand = True
-    doubled = ""  # small counts are even by chance
 
     def __init__(
         self, path: str, names: Sequence[str], lines: Sequence[tuple[int, list[str]]]

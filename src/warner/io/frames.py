@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from itertools import product
+from math import exp, prod
 from typing import Any, Literal
 
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    FrameWarning,
+    ReportError,
+    warn,
+)
 from warner._core.extras import pa, pc
 from warner._core.foreign_tables import (
     ColumnNames,
@@ -40,6 +48,7 @@ _ELSEWHERE = (
     "On Spark, use warner.spark.tally. Otherwise, write Parquet files and count them with "
     "'warner tally'"
 )
+_SEARCHED = (2**14, 2**20)  # rows at the start of a frame, among which equal ones are looked for
 _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
 
 
@@ -670,10 +679,56 @@ class FrameOfReports:
                 n: count({n: m}, FrameSource(self._rows, {n: where[n]}), public, **options)[n]
                 for n, m in mechanisms.items()
             }
-        if public is not None and self._is_in_memory:  # other rows have no order
-            for of_attribute in FrameSource(self._rows, where).reports().values():
-                warn_of_repeated(self._index, of_attribute)
+        if self._is_in_memory:
+            self._warn_of_dropped(mechanisms, where, list(public or {}))
+        if public is not None and not self._warn_of_repeated(where):
+            from warner.mechanisms.copies import warn_of_counted_twice
+
+            warn_of_counted_twice(mechanisms, tallies)
         return {name: stated.of(tally) for name, tally in tallies.items()}
+
+    def _warn_of_repeated(self, where: Mapping[str, ReportColumns]) -> bool:
+        """Warn of rows that stand twice, once for all attributes; other rows have no order."""
+        if not self._is_in_memory:
+            return False
+        of_each = FrameSource(self._rows, where).reports().values()
+        return any(warn_of_repeated(self._index, of_one) for of_one in of_each)
+
+    def _warn_of_dropped(
+        self,
+        mechanisms: Mapping[str, Mechanism],
+        where: Mapping[str, ReportColumns],
+        by: Sequence[str],
+    ) -> None:
+        """Warn where no two rows are equal, although people in one group send equal reports."""
+        import narwhals.stable.v2 as nw
+
+        from warner.mechanisms.copies import NO_CHANCE, least_probability
+
+        # Each report has at least this probability, so two people of a group send the same one with
+        # at least that probability, whoever sent other reports before.
+        least = prod(map(least_probability, mechanisms.values()))
+        if not least or any(columns.form != "numbers" for columns in where.values()):
+            return
+        reports = [name for columns in where.values() for name in columns.names]
+        without_keys = (nw.List, nw.Array, nw.Struct, nw.Object, nw.Unknown)
+        further = [
+            n for n, of in self._kinds.items() if n not in reports and of not in without_keys
+        ]
+        for groups, most in product({tuple(by), tuple(further)}, _SEARCHED):
+            rows = self._rows.select([*groups, *reports]).head(most).collect()
+            sizes = np.array([len(rows)])
+            if groups:
+                sizes = rows.group_by(groups).agg(nw.len().alias("people"))["people"].to_numpy()
+            chance = exp(-least * float((sizes * (sizes - 1.0) / 2).sum()))
+            if chance < NO_CHANCE and not rows.is_duplicated().any():
+                same = "".join(f", the same {name}" for name in groups)
+                text = (
+                    f"No two of {len(rows):,} rows of this data frame have the same reports{same}. "
+                    "Among so many people some do. Were duplicates dropped? Then shares are wrong. "
+                    "Count the data frame as it was before."
+                )
+                return warn(text, FrameWarning)
 
     def _stated(
         self, mechanisms: Mapping[str, Mechanism], where: Mapping[str, ReportColumns]

@@ -64,7 +64,6 @@ _OTHERS = {
 _SUMMARY = re.compile(
     r"\(?[0-9,]+ rows?\)?|[0-9,]+ Row\(s\) produced.*|Time( taken|:| Elapsed).*", re.I
 )
-_LEAST_EVEN = 40  # counts, all of which are even by chance once in 10^12 tables
 _NULLS = ("", "\\N", "NULL", "null", "None")
 
 
@@ -178,28 +177,6 @@ class CountsTable:
             source = _Counts(self, attribute, names, groups, group_of, sizes)
             tallies |= count({attribute: mechanism}, source)
         return {name: tally.marked(simulated) for name, tally in tallies.items()}
-
-    @property
-    def doubled(self) -> str:
-        """Which reports were counted twice, by the look of the counts: "all", or a group; else "".
-
-        Where a pattern of files has a file and its copy, all counts of its groups are even.
-        """
-        counted = [
-            (row.key, row.reports)
-            for (attribute, name), rows in self._rows.items()
-            if attribute != EVERYTHING and not _is_mark(attribute, name)
-            for row in rows
-            if row.reports
-        ]
-        together = {"all": counted}
-        for i, column in enumerate(self.by):
-            for value in dict.fromkeys(key[i] for key, _ in counted):
-                together[f"{column} {value}"] = [each for each in counted if each[0][i] == value]
-        for name, some in together.items():
-            if len(some) >= _LEAST_EVEN and not any(reports % 2 for _, reports in some):
-                return name
-        return ""
 
     def _part(self, attribute: str, name: str) -> list[_Row]:
         """The rows of a part."""

@@ -708,12 +708,18 @@ class Mechanism(Hinting, ABC):
             return tallies["value"]
         refuse_column(column)
         self.check(reports)
-        warn_of_repeated(reports.index, reports.columns, reports.index is not None)
+        repeats = warn_of_repeated(reports.index, reports.columns, reports.index is not None)
         groups = None if by is None else group_people(by, len(reports), reports.index)
         counted = self._counted(Rows(reports.columns, groups), ways, keep_reports)
         if by is not None:
             warn_of_small_groups(counted.sizes)
-        return Tally(self.header, counted, groups, reports.simulated)
+        tally = Tally(self.header, counted, groups, reports.simulated)
+        if not repeats:
+            # Whoever estimates from a file does not need it.
+            from warner.mechanisms.copies import warn_of_counted_twice
+
+            warn_of_counted_twice({"value": self}, {"value": tally})
+        return tally
 
     def count(
         self,

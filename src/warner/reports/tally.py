@@ -765,6 +765,13 @@ class Tally(Hinting):
             each = each / np.maximum(counts.sum(axis=1) / people, 1.0)
         return np.asarray(np.exp(-0.25 * each))
 
+    def are_even(self) -> np.ndarray:
+        """Whether all counts of a group are even, (G,): as where each report was counted twice."""
+        odd = (self._table.reshape(len(self._table), -1) % 2).any(axis=1)
+        if self._places is None:
+            return np.asarray(~odd)
+        return np.asarray(np.bincount(self._places, odd, minlength=len(self)) == 0)
+
     def contents(self) -> list[bytes]:
         """The counts of each group, or their bit sums, as bytes that are equal where they are."""
         summed = self.sums()

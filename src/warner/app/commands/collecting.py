@@ -12,7 +12,7 @@ import click
 
 from warner import io as files, results
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError, FileError, SmallGroupWarning
+from warner._core.errors import ArgumentError, EmptyError, SmallGroupWarning
 from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.commands.options import (
@@ -24,7 +24,13 @@ from warner.app.commands.options import (
     smallest_group,
     tally_output,
 )
-from warner.app.counting import CountRequest, column_names, count_all, files_of
+from warner.app.counting import (
+    CountRequest,
+    column_names,
+    count_all,
+    files_of,
+    has_each_twice,
+)
 from warner.app.expected_groups import require_groups, require_reports
 from warner.app.ledger import Ledger
 from warner.app.terminal import plural, say
@@ -43,6 +49,7 @@ from warner.app.what_files_hold import (
 from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
 from warner.mechanisms import from_header
+from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
 from warner.studies.public import declared
@@ -780,14 +787,8 @@ def tallies_of_counts(
                         err=True,
                     )
             continue
-        if table.doubled and not equal:
-            rule = "seems to come from a table that has each report twice"
-            got = f"even numbers for all counts of {table.doubled}"
-            remedy = (
-                "Was a file loaded twice? Count each file by itself. If the table is right, "
-                "add --allow-equal"
-            )
-            raise FileError(path, rule, got, remedy)
+        if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
+            raise has_each_twice(path, doubled)
         unknown = "" if first.simulated else " or whether they are simulated"
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "

@@ -1,0 +1,137 @@
+"""Reports that are counted twice in any order, and equal reports that were left out, are noticed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from warner import (
+    Categorical,
+    Interval,
+    LocalHashing,
+    PerAttribute,
+    RandomizedResponse,
+    SquareWave,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from warner.errors import FrameWarning
+from warner.mechanisms import Mechanism
+from warner.mechanisms.copies import least_probability, log_chance_of_even
+
+FOUR = Categorical(["a", "b", "c", "d"])
+TWO = PerAttribute(
+    {
+        "plan": RandomizedResponse(FOUR, 2.0),
+        "minutes": SquareWave(Interval(0, 240, bins=8), 2.0, cells=128),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RandomizedResponse(FOUR, 1.0),
+        UnaryEncoding(FOUR, 1.0),
+        UnaryEncoding(FOUR, 1.0, "sue"),
+        SubsetSelection(Categorical(range(8)), 1.0),
+        SquareWave(Interval(0, 1, bins=4), 1.0, cells=16),
+        PerAttribute({"x": RandomizedResponse(FOUR, 1.0), "y": UnaryEncoding(FOUR, 2.0)}),
+    ],
+)
+def test_each_report_has_the_least_probability(mechanism: Mechanism) -> None:
+    """Rejects a bound above the truth, and one that says nothing."""
+    exact = float(min(mechanism.probabilities().ravel()))
+    assert least_probability(mechanism) == pytest.approx(exact, rel=1e-9)
+
+
+def test_of_seeds_no_least_probability_is_known() -> None:
+    hashed = LocalHashing(FOUR, 1.0)
+    assert least_probability(hashed) == 0.0
+    assert log_chance_of_even(hashed, np.array([1e6])) == 0.0
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RandomizedResponse(Categorical(list("abcd")), 1.0),
+        RandomizedResponse(Categorical(list("ab")), 3.0),
+        UnaryEncoding(Categorical(list("abc")), 1.0),
+        SubsetSelection(Categorical(list("abcde")), 1.0),
+        SubsetSelection(Categorical(list("abcdef")), 0.1),
+    ],
+)
+def test_the_chance_of_even_counts_is_bounded_whatever_people_answer(mechanism: Mechanism) -> None:
+    """Exactly, as a sum over all sets of counts, where people answer alike or differently."""
+    table = mechanism.probabilities().astype(float)
+    bits = mechanism.outputs().get("bits")
+    width = mechanism.domain.size
+    held = np.eye(width) if bits is None else np.unpackbits(bits, axis=1, count=width)
+    sets = (np.arange(2**width)[:, None] >> np.arange(width)) & 1
+    signs = (1 - 2 * ((sets @ held.T) % 2)) @ table  # the mean sign of a set under each value
+    for n in (2, 6, 20, 60, 200):
+        for answers in (np.zeros(n, int), np.arange(n) % width, np.arange(n) % 2):
+            exact = np.prod(signs[:, answers], axis=1).mean()
+            bound = math.exp(log_chance_of_even(mechanism, np.array([float(n)]))[0])
+            assert exact <= bound * (1 + 1e-9)
+
+
+def _frame(n: int = 3000):
+    """Reports of two questions in a data frame, with a region, a month and a number."""
+    pytest.importorskip("pandas")
+    rng = np.random.default_rng(6)
+    answers = {"plan": rng.choice(list("abcd"), n), "minutes": rng.uniform(0, 240, n)}
+    frame = TWO.randomize(answers, rng).to_frame("pandas")
+    return frame.assign(region=rng.choice(["n", "s"], n), month=rng.choice([1, 2], n), id=range(n))
+
+
+def test_reports_that_are_counted_twice_are_noticed_in_any_order() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = _frame()
+    rows = frame.index.repeat(2)
+    mixed = pd.concat([frame, frame]).sample(frac=1, random_state=1).reset_index(drop=True)
+    south = frame.loc[frame.index.repeat(1 + (frame["region"] == "s"))].reset_index(drop=True)
+    for twice, by, said in (
+        (mixed, "region", "All counts of people are even"),
+        (mixed, None, "All counts of people are even"),
+        (south, "region", "All counts of region s are even"),
+        (south, ["month", "region"], "All counts of region s are even"),
+        (frame.loc[rows].reset_index(drop=True), "region", "always an even number of them"),
+    ):
+        with pytest.warns(FrameWarning, match=f"{said}.* do not drop duplicates: equal reports"):
+            TWO.tally(twice, by)
+    with pytest.warns(FrameWarning, match="All counts of people are even"):
+        TWO.tally(TWO.reports(mixed), {"region": mixed["region"]})
+
+
+def test_reports_without_duplicates_are_noticed() -> None:
+    frame = _frame()
+    own = frame.drop(columns="id")
+    for without, by, said in (
+        (own.drop_duplicates(), "region", "the same reports, the same region, the same month"),
+        (own.drop_duplicates(), None, "the same reports, the same region, the same month"),
+        (frame.drop_duplicates([*frame.columns[:2], "region"]), "region", "the same region"),
+    ):
+        said += ". Among so many people some do. Were duplicates dropped"
+        with pytest.warns(FrameWarning, match=said):
+            assert TWO.tally(without, by).n == len(without) < 3000
+    # All warnings are errors: people with a number, few people, and a frame as it was.
+    for fine in (frame, own, own.drop_duplicates().iloc[:40]):
+        assert TWO.tally(fine).n == len(fine)
+
+
+def test_few_people_and_answers_with_hardly_any_noise_are_not_taken_for_copies() -> None:
+    """Rejects a bound that forgets the noise: without it, even answers make even counts."""
+    many = Categorical(range(60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FrameWarning)
+        for mechanism in (RandomizedResponse(many, 23.0), UnaryEncoding(many, 44.0, "sue")):
+            tally = mechanism.tally(
+                mechanism.randomize(np.repeat(range(60), 20), np.random.default_rng(1))
+            )
+            assert tally.are_even().all()
+        coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        coin.tally(coin.reports([0, 0, 1, 1] * 500))
