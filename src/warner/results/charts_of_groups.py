@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from warner._core.checks import integer
-from warner._core.errors import ArgumentError
+from warner._core.errors import ArgumentError, WarnerError
 from warner._core.table import as_text
 from warner._core.text import visible
 from warner.domains import Domain
+from warner.domains.interval import Dates
 from warner.results.drawing import (
     BAND,
     INK,
@@ -36,6 +38,8 @@ _MOST_GROUPS = 60  # with labels on one page
 _MOST_LINES = 6  # paths that can be told apart in one panel
 _PANEL = 200
 _ROW = 15  # pixels of a group
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")  # at the start of a day, or of a time of day
+_WEEK_OR_MONTH = re.compile(r"\d{4}-(W[0-5]\d|0[1-9]|1[0-2])")
 _TITLE = 30  # characters of the title of a panel's axis
 
 
@@ -84,7 +88,11 @@ def chart_of_numbers(
     caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals of each group"
     unit = textwrap.shorten(visible(estimate.attribute or "value"), _TITLE, placeholder=" ...")
     axis = alt.Axis(tickCount=4, grid=True, title=unit)
-    return _facets(data, estimate.names, None, title or heading, caption, len(data), axis)
+    # Each group is estimated by itself, so that a column of dates is a time without a series too.
+    names, columns = estimate.names, zip(*estimate.groups.table.keys, strict=True)
+    dated = [n for n, of in zip(names, columns, strict=True) if all(map(_is_date, set(of)))]
+    time = estimate.groups.time or (dated[0] if len(dated) == 1 else None)
+    return _facets(data, names, time, title or heading, caption, len(data), axis)
 
 
 def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
@@ -125,8 +133,8 @@ def _facets(
         figures = {name: row[name] for name in ("estimate", "low", "high")}
         data.append({**figures, "value": value, "label": labels[_group(row, names)]})
         if time is not None:
-            others = [visible(str(row[name])) for name in names if name != time]
-            data[-1] |= {"when": _cell(row[time]), "path": ", ".join(others)}
+            path = [visible(str(row[name])) for name in names if name != time]
+            data[-1] |= {"when": _cell(row[time]), "path": ", ".join(path)}
     shown = values
     if len(values) > most:
         largest = sorted(values, key=lambda value: -totals[value])[:most]
@@ -146,7 +154,8 @@ def _facets(
     for i, value in enumerate(shown):
         rows_of_value = [row for row in data if row["value"] == value]
         if time is not None:
-            drawn = _lines(rows_of_value, time, ", ".join(n for n in names if n != time), scale)
+            others = ", ".join(name for name in names if name != time)
+            drawn = _lines(rows_of_value, time, others, scale, axis)
         else:
             drawn = _dots_of_groups(
                 rows_of_value, [*labels.values()], scale, axis, is_named=i % columns == 0
@@ -179,17 +188,17 @@ def _dots_of_groups(
     return alt.layer(bars, dots.encode(x=share)).properties(width=_PANEL, height=height)
 
 
-def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any) -> Any:
-    """A line with a band over time, for each path."""
+def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any, sizes: Any) -> Any:
+    """A line with a band over time, for each path; ``sizes`` is the axis of shares or numbers."""
     alt = require_altair()
     paths = len({row["path"] for row in data})
     named = any(isinstance(row["when"], str) for row in data)
-    weeks = named and any("W" in str(row["when"]) for row in data)
+    days = all(_DAY.match(str(row["when"])) for row in data)
     # Between two whole numbers of weeks or years there is no tick.
     whole = all(isinstance(row["when"], int) for row in data)
     axis = alt.Axis(labelOverlap=True, **({"tickMinStep": 1, "format": "d"} if whole else {}))
-    if weeks:  # Vega-Lite reads no weeks as dates
-        x = alt.X("when:O", title=visible(time), axis=axis)
+    if named and not days:  # weeks, which Vega-Lite does not read, and months, each with its name
+        x = alt.X("when:O", title=visible(time), axis=axis).scale(domain=_whole_range(data))
     else:
         x = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), axis=axis)
         x = x.scale(zero=False)
@@ -199,7 +208,7 @@ def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any) -> An
     if 1 < paths <= _MOST_LINES:
         base = base.encode(strokeDash=alt.StrokeDash("path:N", title=visible(others)))
     band = base.mark_area(fill=BAND, fillOpacity=0.7, stroke=QUIET, strokeWidth=0.6).encode(
-        y=alt.Y("low:Q", axis=axis_of_shares(tickCount=4), scale=scale), y2="high:Q"
+        y=alt.Y("low:Q", axis=sizes, scale=scale), y2="high:Q"
     )
     line = base.mark_line(color=INK, strokeWidth=1.5).encode(y="estimate:Q")
     dots = base.mark_point(filled=True, size=14, color=INK, opacity=1).encode(y="estimate:Q")
@@ -212,6 +221,22 @@ def _shown_value(value: Any) -> str:
 
 def _group(row: dict[str, Any], names: Sequence[str]) -> str:
     return ", ".join(visible(str(row[name])) for name in names)
+
+
+def _whole_range(data: list[dict[str, Any]]) -> Any:
+    """All weeks or months from the first to the last, so that a gap of the data is seen as one."""
+    texts = sorted({str(row["when"]) for row in data})
+    unit = Dates("week" if "W" in texts[0] else "month")
+    try:
+        index = unit.encode(texts)
+    except WarnerError:  # other texts, such as quarters
+        return texts
+    return unit.decode(range(index[0], index[-1] + 1))
+
+
+def _is_date(value: Any) -> bool:
+    """Whether a public value is a day, a week or a month."""
+    return any(pattern.fullmatch(str(value)) for pattern in (_DAY, _WEEK_OR_MONTH))
 
 
 def _cell(value: Any) -> Any:

@@ -518,3 +518,46 @@ def test_groups_of_many_numbers_are_drawn_as_mean_and_median() -> None:
     subtitle = result["north",].plot().to_dict()["vconcat"][0]["title"]["subtitle"]
     assert "; smoothed" in subtitle[0]
     assert "wider at round numbers" in " ".join(" ".join(subtitle).split())
+
+
+def _axes(text: str, channel: str) -> list[dict[str, Any]]:
+    """The encodings of a channel in all layers of a chart that have a scale."""
+    found: list[dict[str, Any]] = []
+
+    def look(part: Any) -> None:
+        if isinstance(part, dict):
+            of = part.get("encoding", {}).get(channel)
+            found.extend([of] if isinstance(of, dict) and "scale" in of else [])
+            part = list(part.values())
+        for inner in part if isinstance(part, list) else ():
+            look(inner)
+
+    look(json.loads(text))
+    return found
+
+
+@pytest.mark.parametrize(
+    "times, axis",
+    [
+        (["2026-12", "2026-10"], ["2026-10", "2026-11", "2026-12"]),
+        (["2026-W53", "2027-W02"], ["2026-W53", "2027-W01", "2027-W02"]),
+        (["2026-10-03", "2026-10-01"], None),
+    ],
+)
+@pytest.mark.parametrize("numbers", [False, True])
+def test_months_and_weeks_have_their_names_on_the_axis_of_time(
+    times: list[str], axis: list[str] | None, numbers: bool
+) -> None:
+    """Rejects ticks of weeks between two months, and means in rows without a time."""
+    domain = Interval(0, 1, bins=4) if numbers else Categorical(["a", "b", "c"])
+    mechanism = (
+        warner.SquareWave(domain, 4.0) if numbers else warner.RandomizedResponse(domain, 4.0)
+    )
+    answers = [0.1, 0.6, 0.7] * 200 if numbers else ["a", "b", "b"] * 200
+    when = {"when": times * 300, "ward": ["n", "n", "s", "s"] * 150}
+    tally = mechanism.tally(mechanism.randomize(answers, np.random.default_rng(4)), when)
+    result = warner.estimate(tally, time=None if numbers else "when")
+    drawn = _axes(result.plot().to_json(), "x")
+    assert drawn and all(x["field"] == "when" and x["title"] == "when" for x in drawn)
+    assert all(x["type"] == ("temporal" if axis is None else "ordinal") for x in drawn)
+    assert axis is None or all(x["scale"]["domain"] == axis for x in drawn)
