@@ -518,6 +518,11 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     ]
     made = " and ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
     counted_as = f" The reports are counted as {codes}." if codes else ""
+    if codes:
+        counted_as += (
+            " Answers that were not randomised could look like this: --require-headers refuses "
+            "such files."
+        )
     beside = ""
     if many := len(report_counts):
         report_files = plural(many, "report file", "report files")

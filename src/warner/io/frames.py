@@ -254,7 +254,10 @@ def report_columns(
         there = few(names) if not may_hold_answers else f"the {len(names)} in its first line"
         got = f"no {few(missing)} among {there}" if names else "no columns"
         cure = (
-            "Say which column holds " + ("each part" if several else "the reports") + ": column=..."
+            "Say which column holds "
+            + ("each part" if several else "the reports")
+            + ": column=... "
+            "If these are answers, randomise them first: mechanism.randomize"
         )
         raise ReportError("data", rule, got, remedy or cure)
     _refuse_more(named, names)

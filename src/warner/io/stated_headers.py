@@ -14,7 +14,7 @@ from warner._core.checks import show
 from warner._core.errors import FrameWarning, warn
 from warner._core.table import as_text
 from warner.io.file_format import records_column
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, PerAttribute
 from warner.reports.tally import Tally, require_same
 
 _ATTRIBUTES, _CODES = 3, 6  # how many are listed
@@ -79,6 +79,12 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
     'RandomizedResponse with epsilon 1.0, where 0 = no, 1 = yes'
     """
     listed = []
+    # A sum of epsilons does not tell with which of them each question was asked.
+    mechanisms = {
+        name if one is mechanism else part: one
+        for name, mechanism in mechanisms.items()
+        for part, one in _questions(mechanism).items()
+    }
     for name, mechanism in list(mechanisms.items())[:_ATTRIBUTES]:
         domains = mechanism.attribute_domains or {"": mechanism.domain}
         words = mechanism.report_words
@@ -92,10 +98,15 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
         further = len(domains) - _ATTRIBUTES
         orders += [f"and {further} more"] if further > 0 else []
         text = f"{type(mechanism).__name__} with epsilon {mechanism.requested}"
-        of_name = f"{show(name)} as " if len(mechanisms) > 1 else ""
+        of_name = f"{show(name)} by " if len(mechanisms) > 1 else ""
         listed.append(of_name + text + (f", where {'; '.join(orders)}" if orders else ""))
     more = len(mechanisms) - _ATTRIBUTES
     return "; ".join([*listed, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _questions(mechanism: Mechanism) -> Mapping[str, Mechanism]:
+    """The mechanisms of several questions that are asked together, or of one."""
+    return mechanism.parts if isinstance(mechanism, PerAttribute) else {"": mechanism}
 
 
 def listed_codes(words: Sequence[Any]) -> str:

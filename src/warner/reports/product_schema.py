@@ -13,6 +13,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
+from warner._core.text import meant
 from warner.reports.counting import count_values
 from warner.reports.schema import ReportSchema
 from warner.reports.tally_kinds import MarginalTables
@@ -170,7 +171,9 @@ def attribute_names(names: Any, allowed: Sequence[str]) -> list[str]:
         raise ArgumentTypeError("attributes", "must be a list of names", kind(names), remedy)
     if not names or any(name not in allowed for name in names) or len(set(names)) < len(names):
         rule = f"must be different names among {', '.join(allowed)}"
-        raise ArgumentError("attributes", rule, ", ".join(map(repr, names)) or "none")
+        hints = [meant(str(name), allowed) for name in names if name not in allowed]
+        remedy = " ".join(filter(None, hints)) or None
+        raise ArgumentError("attributes", rule, ", ".join(map(repr, names)) or "none", remedy)
     return list(names)
 
 

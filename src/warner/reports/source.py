@@ -17,6 +17,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner._core.foreign_tables import ColumnNames, register_reader
 from warner._core.progress import stage
+from warner._core.text import meant
 from warner.domains import Domain
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BitRule
@@ -255,11 +256,14 @@ def public_columns(by: Any, names: Sequence[str] | None = None) -> dict[str, Dom
         public = {by: None}
     elif isinstance(by, Sequence) and all(isinstance(name, str) for name in by):
         public = dict.fromkeys(by)
-    if not public or (names is not None and any(name not in names for name in public)):
+    wrong = [] if names is None else [name for name in public if name not in names]
+    if not public or wrong:
         what = "public column" if names is None else "column of the frame"
         rule = f"must be a {what}, a list of columns, or {{name: values}}"
-        remedy = None if names is None else f"Columns: {few(names)}"
-        raise ArgumentError("by", rule, show(by), remedy)
+        hints = [meant(name, names or ()) for name in wrong]
+        listed = [] if names is None else [f"Columns: {few(names)}"]
+        remedy = " ".join([*filter(None, hints), *listed]) or None
+        raise ArgumentError("by", rule, ", ".join(map(show, wrong)) or show(by), remedy)
     return public
 
 

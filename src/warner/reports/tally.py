@@ -362,6 +362,12 @@ class Tally(Hinting):
     # A mapping of the public values of a group to its tally.
 
     def __getitem__(self, key: Any) -> Tally:
+        if key not in self:
+            columns = ", ".join(self.columns) or "no public columns"
+            text = (
+                f"There is no group {show(key)}. The groups are by {columns}; list(tally) has them"
+            )
+            raise KeyError(text)
         i = self._place[key if isinstance(key, tuple) else (key,)]
         counts, n, rows = self._table[i : i + 1], self.sizes[i : i + 1], None
         if self.rows is not None and self._places is not None:

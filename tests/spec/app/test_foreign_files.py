@@ -100,6 +100,35 @@ def test_a_file_that_does_not_say_its_study_is_a_warning_or_refused(folder: Path
         assert not Path("t.json").exists()
 
 
+def test_raw_codes_are_refused_with_the_flag_and_warned_of_without(folder: Path) -> None:
+    """Of few labels, the shares of raw answers may look like reports."""
+    raw = TABLE.set_column(1, "said", pa.array([0, 1, 2] * 20, pa.int64()))
+    pa.parquet.write_table(raw, "raw.parquet")
+    counted = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
+    said = run("-q", "tally", "raw.parquet", *counted).stderr
+    assert "Answers that were not randomised could look like this: --require-headers" in said
+    assert "'setting' by RandomizedResponse with epsilon 1.0, where 0 = a" in said
+    Path("t.json").unlink()
+    refused = run("tally", "raw.parquet", *counted, "--require-headers", ok=False)
+    assert refused.exit_code == 1 and not Path("t.json").exists()
+
+
+def test_a_file_that_holds_each_report_twice_is_refused_in_any_order(folder: Path) -> None:
+    values = [str(i) for i in range(40)]
+    Path("many.toml").write_text(
+        f'[attributes.code]\nvalues = {values}\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    mechanism = RandomizedResponse(Categorical(values), 1.0)
+    codes = mechanism.randomize(values * 50, np.random.default_rng(1)).columns["report"]
+    twice = np.random.default_rng(2).permutation(np.concatenate([codes, codes]))
+    pa.parquet.write_table(pa.table({"code_report": pa.array(twice, pa.int64())}), "twice.parquet")
+    counted = ("tally", "twice.parquet", "--study", "many.toml", "-o", "t.json")
+    refused = run(*counted, ok=False)
+    assert "twice.parquet: seems to hold each report twice" in refused.stderr
+    assert "even numbers for all counts of all" in refused.stderr and not Path("t.json").exists()
+    assert run(*counted, "--allow-equal").exit_code == 0
+
+
 def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: Path) -> None:
     _write(TABLE)
     done = run("tally", "one.parquet", "--study", "study.toml", ok=False)

@@ -122,12 +122,12 @@ def test_a_study_compares_each_attribute() -> None:
         (
             warner.mechanisms.PerAttribute({"a": COIN, "b": COIN}),
             pl.DataFrame({"a.report": [0], "b.report": [0]}),
-            "where a 0 = no, 1 = yes; b 0 = no, 1 = yes. If",
+            "where 0 = no, 1 = yes; 'b' by RandomizedResponse with epsilon 1.0, where 0 = no",
         ),
         (
             warner.mechanisms.PerAttribute(dict.fromkeys("abcd", COIN)),
             pl.DataFrame({f"{name}.report": [0] for name in "abcd"}),
-            "c 0 = no, 1 = yes; and 1 more. If",
+            "'c' by RandomizedResponse with epsilon 1.0, where 0 = no, 1 = yes; and 1 more. If",
         ),
     ],
 )

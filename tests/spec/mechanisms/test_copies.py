@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from warner import (
     Categorical,
     Interval,
@@ -17,8 +18,9 @@ from warner import (
     SquareWave,
     SubsetSelection,
     UnaryEncoding,
+    estimate,
 )
-from warner.errors import FrameWarning
+from warner.errors import ArgumentError, FrameWarning, ReportError
 from warner.mechanisms import Mechanism
 from warner.mechanisms.copies import least_probability, log_chance_of_even
 
@@ -135,3 +137,14 @@ def test_few_people_and_answers_with_hardly_any_noise_are_not_taken_for_copies()
             assert tally.are_even().all()
         coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         coin.tally(coin.reports([0, 0, 1, 1] * 500))
+
+
+def test_a_misspelt_name_is_told_the_right_one() -> None:
+    frame = _frame(200)
+    refused(
+        ArgumentError, r"got 'Region'\. Is 'region' meant\?", TWO.tally, frame, ["Region", "month"]
+    )
+    tally = TWO.tally(frame, "region")
+    refused(ArgumentError, "Is 'minutes' meant", estimate, tally, attributes="minute")
+    answers = frame[["region"]].assign(plan="a", minutes=3.0)
+    refused(ReportError, "answers, randomise them first: mechanism.randomize", TWO.tally, answers)

@@ -48,7 +48,7 @@ def test_it_is_a_mapping_of_public_values() -> None:
     assert list(groups) == [("north", 2023), ("north", 2024), ("south", 2024), ("west", 2024)]
     assert ("south", 2024) in groups and ("south", 1) not in groups and ["south"] not in groups
     assert groups.get(("east", 2024)) is None and groups.get(("west", 2024)) == groups["west", 2024]
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=r"There is no group 'south'\. The groups are by ward, year"):
         _ = groups["south"]
     assert sum(tally.n for tally in groups.values()) == 4
     assert groups.by("year")[2023] == groups["north", 2023]
