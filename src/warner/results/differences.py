@@ -67,7 +67,7 @@ from warner.results.named_summaries import (
     parse,
     summary_rows,
 )
-from warner.results.recommend import recommended_fit
+from warner.results.recommend import recommended_fit, tells_numbers_apart
 from warner.results.share_noise import covariance_of, student, variances_of
 from warner.results.solution import Solution, positions
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
@@ -88,6 +88,10 @@ _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the band
 _ROUNDS = (
     "The first interval is right whoever changed the answer. The second interval would be right "
     "if everybody had given the same answer both times: the truth lies between these two."
+)
+_OF_CODES = (
+    "If the numbers are codes, which are only names, a mean and bands of them say nothing. Then "
+    'compare the shares of single codes: of="shares" (on the command line: --top 10).'
 )
 _SHOWN = 10  # names of groups in a sentence
 
@@ -267,6 +271,7 @@ class Differences(Tabular):
     drawn: str = ""
     noun: str = "value"  # of a row; of several questions in one table "question" or "item"
     chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
+    may_be_codes: bool = False  # whether answers are integers, of which reports tell each apart
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -357,6 +362,7 @@ class Differences(Tabular):
             ]
         notes = [
             self.chosen,
+            _OF_CODES if self.of == "numbers" and self.may_be_codes else "",
             _ROUNDS if of_rounds else "",
             self._about_bounds,
             self._about_left_out,
@@ -624,7 +630,9 @@ def compare_groups(
         raise ArgumentError("attributes", rule, None, remedy)
     has_design = any(s.data.survey is not None for s in samples)
     kind_of_number = _checked(of, domain, has_design)
-    way = _way(kind_of_number, domain, has_design)
+    may_be_codes = has_bands(domain) and domain.answered.kind == "integers"
+    may_be_codes = may_be_codes and all(tells_numbers_apart(s.data) for s in samples)
+    way = _way(kind_of_number, domain, has_design, may_be_codes)
     measure = _measure(kind_of_number, domain, level, way)
     if same_people:
         _check_rounds(samples, way)
@@ -659,7 +667,17 @@ def compare_groups(
     drawn = "" if first.survey is None else first.survey.drawn.text
     listed = tuple(rows)
     return Differences(
-        kind_of_number, level, target, test, domain, listed, way, left_out, first.simulated, drawn
+        kind_of_number,
+        level,
+        target,
+        test,
+        domain,
+        listed,
+        way,
+        left_out,
+        first.simulated,
+        drawn,
+        may_be_codes=may_be_codes,
     )
 
 
@@ -735,8 +753,10 @@ def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
     return str(of)
 
 
-def _way(of: str | float, domain: Domain, has_design: bool) -> str:
+def _way(of: str | float, domain: Domain, has_design: bool, may_be_codes: bool) -> str:
     """How differences are made: of intervals of each group, or of the unbiased estimates."""
+    if of == "shares" and may_be_codes:
+        return "wald"  # as of labels: the shares of codes need not be smooth
     # The clusters of a survey can lie in several groups, whose estimates are then dependent.
     if not has_design and has_bands(domain) and (domain.nonresponse is None or of == "numbers"):
         return "bands"

@@ -353,6 +353,11 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
     return message("method", rule, repr(estimator), f"Use {better!r}")
 
 
+def tells_numbers_apart(data: LikelihoodData) -> bool:
+    """Whether reports say of a single number more than of its neighbours."""
+    return not advice(estimators.EmpiricalBayes(), data)
+
+
 def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | None:
     """Why whole reports should be tallied in place of bit sums, where the default uses them."""
     from warner.mechanisms.bit_vectors import WORTH_KEEPING

@@ -35,7 +35,7 @@ from warner.results.named_summaries import (
     parse,
     summary_rows,
 )
-from warner.results.recommend import advice
+from warner.results.recommend import tells_numbers_apart
 from warner.results.solution import Solution
 from warner.results.tables import (
     PEOPLE,
@@ -250,21 +250,16 @@ def numbers_as_labels(result: Any) -> Any:
     The estimate itself of other values, and where a method for labels is advised against.
     """
     labels = estimators.EmpiricalBayes()
-    if result.sums is not None or not is_by_bands(result) or not _tells_numbers_apart(result):
+    if result.sums is not None or not is_by_bands(result) or not tells_numbers_apart(result.data):
         return result
     return replace(result, fit=labels.fit(result.data.for_fit()), estimator=labels)
 
 
 def _about_single_values(result: Any) -> str:
     """What is assumed of the single values of numbers, or why they are not known."""
-    if not _tells_numbers_apart(result):
+    if not tells_numbers_apart(result.data):
         return _SMOOTHED
     return "" if isinstance(result.estimator, estimators.LogSpline) else _AS_LABELS
-
-
-def _tells_numbers_apart(result: Any) -> bool:
-    """Whether reports say of a single number more than of its neighbours."""
-    return not advice(estimators.EmpiricalBayes(), result.data)
 
 
 def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:

@@ -248,7 +248,8 @@ class EstimateRequest:
     @property
     def lists_single_values(self) -> bool:
         """Whether numbers are single values, as codes are, and no method for numbers is named."""
-        return self.top is not None and self.method_name is None and self.kind is None
+        is_chosen = self.method_name or self.kind or self.quantity
+        return self.top is not None and is_chosen is None
 
     def tallies_together(self) -> dict[str, list[Tally]]:
         """The tallies of all files by attribute, or that of the counts on the command line."""
@@ -954,22 +955,28 @@ def _compare_groups(request: EstimateRequest) -> None:
     """Compare the groups of each attribute."""
     from warner.results.differences import compare_groups, corrected_together, in_one_table
 
-    of = _quantity(request.quantity)
-    groups = request.groups()
-    results = {
-        name: compare_groups(
+    def compared(parts: TalliesOfGroups, names: list[str] | None, of: Any) -> Differences:
+        return compare_groups(
             parts,
             reference=request.reference or _first_of_two(parts),
             of=of,
             level=request.level,
             target=request.target,
-            attributes=attributes,
+            attributes=names,
             **({} if request.design is None else request.design.roles),
             by=names_in(request.by) if request.by and request.design is not None else None,
             same_people=request.same_people,
         )
-        for name, parts, attributes in groups
-    }
+
+    of = _quantity(request.quantity)
+    groups = request.groups()
+    results = {name: compared(parts, names, of) for name, parts, names in groups}
+    if request.lists_single_values:
+        results |= {
+            name: compared(parts, names, "shares")
+            for name, parts, names in groups
+            if results[name].may_be_codes
+        }
     shown: dict[str, Differences] = dict(results)
     for title, noun, names in _of_two_answers(groups, results):
         results |= corrected_together({name: results[name] for name in names})
