@@ -7,6 +7,7 @@ import math
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from statistics import NormalDist
 from textwrap import wrap
 from typing import Any
 
@@ -23,7 +24,7 @@ from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, 
 from warner.design.paper_plans import PlannedDesign, table_of_designs
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
-from warner.design.proposal import in_points, in_units
+from warner.design.proposal import expect, in_points, in_units, scenarios_of
 from warner.design.shuffling import Shuffled, protects_all_alike
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
@@ -37,7 +38,7 @@ from warner.mechanisms import (
 from warner.mechanisms.covers import cover_of_pairs
 from warner.mechanisms.headers import is_of_package
 from warner.privacy.guarantees import compose
-from warner.results.named_summaries import has_bands
+from warner.results.named_summaries import has_bands, may_be_codes
 from warner.theory import expected_loss
 from warner.theory.inversion import max_influence
 
@@ -180,7 +181,10 @@ def show_plan(
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
         _show_difference(ranking, None if on_paper is None else on_paper.share)
-    show(*_about_ranking(ranking, chosen, on_paper), *table.notes)
+        if has_bands(chosen.domain):
+            show(*_about_mean(chosen, ranking.n, ranking.wanted))
+    codes = [_CODES] if may_be_codes(chosen.domain) else []
+    show(*_about_ranking(ranking, chosen, on_paper), *table.notes, *codes)
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
@@ -317,6 +321,28 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     )
 
 
+def _about_mean(chosen: Mechanism, people: int, aim: WantedDifference) -> Iterator[str]:
+    """Which difference of a mean the study's own mechanism would find, of numbers."""
+    each = max(1, people // aim.groups)
+    scenarios = scenarios_of(chosen.domain, None, 0.1, 0.95, chosen.sensitive_mask)
+    width = expect(chosen, scenarios, each).mean
+    if width is None:
+        return
+    power, level = NormalDist().inv_cdf(aim.power), NormalDist().inv_cdf(0.975)
+    difference = math.sqrt(0.5) * width * (1 + power / level)
+    ((low, high),) = chosen.domain.answered.ends
+    yield (
+        f"With {type(chosen).__name__} (in the study), the 95 % interval of the mean of a group of "
+        f"{each:,} is about {in_units(width)}"
+        + (
+            ", too wide to compare means."
+            if difference > (high - low) / 2
+            else ". A test at the 5 % level (--compare-groups --of mean) finds with probability "
+            f"{aim.power:.4g} that the mean differs by {difference:.3g} between two groups."
+        )
+    )
+
+
 def about_differences(difference: float | None, are_drawn: bool) -> list[str]:
     """Which option plans a difference, or of whom the people that it needs are a part."""
     if difference is None:
@@ -352,7 +378,10 @@ def _about_own(chosen: Mechanism, ranking: Plan) -> str:
     """The line on the study's own mechanism where it is not one of those compared."""
     name = type(chosen).__name__
     if can_simulate(chosen.domain):
-        return f"The mechanism of the study, {name}, is not ranked by this loss."
+        return (
+            f"The mechanism of the study, {name}, is for numbers. It tells too little of single "
+            "values to stand in this table."
+        )
     uniform = np.full(chosen.domain.size, 1 / chosen.domain.size)
     try:
         error = expected_loss(chosen, uniform, ranking.n, ranking.loss)
@@ -670,7 +699,7 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
     title = f"{attribute}: {values:,} values, {people}"
     table = proposal.table(planned.times, planned.among)
     notes = [*table.notes, *sentences(planned)]
-    if has_bands(proposal.domain) and proposal.domain.kind == "integers":
+    if may_be_codes(proposal.domain):
         notes.append(_CODES)
     show(replace(table, notes=notes, title=title), f"Proposed: {lines}.")
     if sizes:

@@ -64,6 +64,7 @@ from warner.results.named_summaries import (
     bands_of,
     has_bands,
     is_by_question,
+    may_be_codes,
     parse,
     summary_rows,
 )
@@ -271,7 +272,7 @@ class Differences(Tabular):
     drawn: str = ""
     noun: str = "value"  # of a row; of several questions in one table "question" or "item"
     chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
-    may_be_codes: bool = False  # whether answers are integers, of which reports tell each apart
+    tells_codes: bool = False  # whether answers may be codes, of which reports tell each apart
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -362,7 +363,7 @@ class Differences(Tabular):
             ]
         notes = [
             self.chosen,
-            _OF_CODES if self.of == "numbers" and self.may_be_codes else "",
+            _OF_CODES if self.of == "numbers" and self.tells_codes else "",
             _ROUNDS if of_rounds else "",
             self._about_bounds,
             self._about_left_out,
@@ -630,9 +631,8 @@ def compare_groups(
         raise ArgumentError("attributes", rule, None, remedy)
     has_design = any(s.data.survey is not None for s in samples)
     kind_of_number = _checked(of, domain, has_design)
-    may_be_codes = has_bands(domain) and domain.answered.kind == "integers"
-    may_be_codes = may_be_codes and all(tells_numbers_apart(s.data) for s in samples)
-    way = _way(kind_of_number, domain, has_design, may_be_codes)
+    tells_codes = may_be_codes(domain) and all(tells_numbers_apart(s.data) for s in samples)
+    way = _way(kind_of_number, domain, has_design, tells_codes)
     measure = _measure(kind_of_number, domain, level, way)
     if same_people:
         _check_rounds(samples, way)
@@ -677,7 +677,7 @@ def compare_groups(
         left_out,
         first.simulated,
         drawn,
-        may_be_codes=may_be_codes,
+        tells_codes=tells_codes,
     )
 
 
@@ -753,9 +753,9 @@ def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
     return str(of)
 
 
-def _way(of: str | float, domain: Domain, has_design: bool, may_be_codes: bool) -> str:
+def _way(of: str | float, domain: Domain, has_design: bool, tells_codes: bool) -> str:
     """How differences are made: of intervals of each group, or of the unbiased estimates."""
-    if of == "shares" and may_be_codes:
+    if of == "shares" and tells_codes:
         return "wald"  # as of labels: the shares of codes need not be smooth
     # The clusters of a survey can lie in several groups, whose estimates are then dependent.
     if not has_design and has_bands(domain) and (domain.nonresponse is None or of == "numbers"):

@@ -112,6 +112,11 @@ def has_bands(domain: Domain) -> bool:
     return answered.is_numeric and (answered.is_binned or answered.size > _MOST_BANDS)
 
 
+def may_be_codes(domain: Domain) -> bool:
+    """Whether numbers that are shown by bands may be codes, such as postcodes: whole numbers."""
+    return has_bands(domain) and domain.answered.kind == "integers"
+
+
 def is_by_question(data: LikelihoodData) -> bool:
     """Whether each of several questions is shown by itself: of many combinations, or with bins."""
     questions = (data.domain.attributes or {}).values()

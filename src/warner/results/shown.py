@@ -32,6 +32,7 @@ from warner.results.named_summaries import (
     bands,
     bands_of,
     has_bands,
+    may_be_codes,
     parse,
     summary_rows,
 )
@@ -275,7 +276,7 @@ def band_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
 def about_bands(result: Any, all_rows: str = _IN_FILE) -> str:
     """How many values the bands hold, and what is assumed of whole numbers, which may be codes."""
     shown = f"The {result.domain.size:,} values are shown in bands. To see all of them, {all_rows}."
-    if result.domain.kind != "integers" or not isinstance(result.estimator, estimators.LogSpline):
+    if not may_be_codes(result.domain) or not isinstance(result.estimator, estimators.LogSpline):
         return shown
     return f"{shown} {_OF_CODES}"
 

@@ -119,6 +119,20 @@ def test_a_plan_names_the_option_that_plans_a_difference(tmp_path: Path) -> None
     assert "Add --difference" not in said and "a part of all who answer" in said
 
 
+def test_a_plan_of_a_difference_says_what_of_a_mean_would_be_found(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        "[attributes.seconds]\ninterval = {low = 0, high = 60, bins = 20}\n"
+        'mechanism = "SquareWave"\nepsilon = 2.0\n'
+        '[attributes.code]\nintegers = [0, 19]\nmechanism = "RandomizedResponse"\nepsilon = 2.0\n'
+    )
+    shown = run("plan", str(study), "--people", "4000", "--difference", "0.1").stdout
+    said = " ".join(shown.split())
+    assert "SquareWave (in the study), the 95 % interval of the mean of a group of 2,000" in said
+    assert said.count("that the mean differs by") == 2
+    assert said.count("If the numbers are codes") == 1
+
+
 def test_audit_says_how_sure_the_reports_of_a_person_can_make_others(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     coin = '[attributes.{}]\nvalues = ["no", "yes"]\n'

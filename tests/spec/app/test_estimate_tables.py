@@ -204,6 +204,36 @@ def test_the_largest_single_numbers_can_be_printed_in_place_of_bands(
     assert "in bands" in run(*options).stdout
 
 
+def test_integers_that_may_be_codes_are_compared_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a default of bands with --top, and smooth shares of codes, other than of labels."""
+    monkeypatch.chdir(tmp_path)
+    rng, rows = np.random.default_rng(5), {}
+    numbers = warner.Integers(1, 40)
+    for domain in (numbers, warner.Categorical([*numbers.labels])):
+        mechanism = warner.RandomizedResponse(domain, 4.0)
+        weeks = {}
+        for week, common in (("49", 17), ("50", 30)):
+            answers = [common] * 400 + [9] * 600 + [*range(1, 41)] * 5
+            reports = mechanism.randomize(answers, np.random.default_rng(int(week)))
+            weeks[week] = mechanism.tally(reports)
+            if domain is numbers:
+                weeks[week].save(f"{week}.json")
+        rows[domain.kind] = warner.compare_groups(weeks, reference="49", of="shares").rows()
+    assert rows["integers"] == rows["categorical"]
+    weeks_of = "estimate", "49.json", "50.json", "--compare-groups", "--allow-simulated"
+    by_bands = run(*weeks_of).stdout
+    assert "median" in by_bands and "If the numbers are codes" in by_bands
+    one_by_one = run(*weeks_of, "--top", "3").stdout
+    lines = [line.split()[2] for line in one_by_one.splitlines() if line.startswith("50 ")]
+    assert lines == ["9", "17", "30"] and "median" not in one_by_one
+    assert "If the numbers are codes" in run("report", "49.json", "-o", "r.html").stderr
+    smooth = warner.SquareWave(numbers, 2.0)
+    smooth.tally(smooth.randomize([*range(1, 41)] * 9, rng)).save("s.json")
+    assert "codes" not in run("report", "s.json", "-o", "r.html").output
+
+
 def test_more_than_fifty_of_the_largest_can_be_printed(tmp_path: Path) -> None:
     domain = warner.Categorical([f"E{i:03}" for i in range(90)])
     mechanism = warner.RandomizedResponse(domain, 6.0)

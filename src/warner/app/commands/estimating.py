@@ -975,7 +975,7 @@ def _compare_groups(request: EstimateRequest) -> None:
         results |= {
             name: compared(parts, names, "shares")
             for name, parts, names in groups
-            if results[name].may_be_codes
+            if results[name].tells_codes
         }
     shown: dict[str, Differences] = dict(results)
     for title, noun, names in _of_two_answers(groups, results):
