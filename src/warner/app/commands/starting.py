@@ -98,7 +98,7 @@ def _joined(
     metavar="NAME=LOW:HIGH",
     multiple=True,
     help="The smallest and the largest number, as in units=0:60. units=0:60:30 divides them into "
-    "30 bins.",
+    "30 bins. With --kind error=labels, error=0:299 stands for 300 codes.",
 )
 @click.option(
     "--grid",

@@ -58,6 +58,7 @@ def toml_key(name: str) -> str:
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _GRID = re.compile(r"([0-9]{1,6})x([0-9]{1,6})(?::(.+))?")
+_MOST_CODES = 10_000  # that a range of labels stands for
 _ONE_PAIR = 2  # items, of which there is one pair only
 _BINS = 30  # about so many parts of an interval
 
@@ -203,6 +204,12 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
         got = None if is_copied else show(text)
         remedy = "A third number sets the number of parts to estimate: 0:60:30"
         raise ArgumentError(question.name, rule, got, remedy)
+    if question.kind == "labels":
+        are_whole = not bins and _INTEGER.fullmatch(low) and _INTEGER.fullmatch(high)
+        if not are_whole or int(high) - int(low) >= _MOST_CODES:
+            rule = f"must be two whole numbers of at most {_MOST_CODES:,} codes, such as 0:299"
+            raise ArgumentError(question.name, rule, show(text), "Or list them with --values")
+        return with_labels(question, [str(code) for code in range(int(low), int(high) + 1)])
     limits = (_as_toml(low), _as_toml(high))
     return replace(question, limits=limits, bins=int(bins) if bins else None, is_copied=is_copied)
 
