@@ -29,10 +29,21 @@ from warner.results.solution import Solution
 
 if TYPE_CHECKING:
     from warner._core.survey_design import SurveyDesign
+    from warner.studies.study import Study
 
 _T = TypeVar("_T", bound=Tally)
 _P = TypeVar("_P", bound=Sequence[Tally] | TalliesOfGroups)
 _Request = tuple[str, _P, list[str] | None]  # the name of a question, its tallies, its attributes
+
+
+def headings(study: Study) -> dict[str, str]:
+    """{attribute: the text of its question, with the unit of numbers}, where one is stated."""
+    stated = study.labels
+    for name, domain in study.domains.items():
+        for question in domain.attributes or (name,):
+            if unit := study.texts.unit(question):
+                stated[question] = f"{stated.get(question, question)} ({unit})"
+    return stated
 
 
 def asked_tallies(

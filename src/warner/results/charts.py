@@ -454,7 +454,7 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptio
     if available_kind(estimate, options.target, options.kind) == "posterior":
         rough = estimate.rough_posterior
         if rough is not None and rough.heaps:  # the model of the intervals has heaps there
-            more += "; wider at round numbers, which may be more frequent"
+            more += "; wider at round numbers, to which people may have rounded"
     title = _title(estimate, caption, options, "band", more)
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=240)
 

@@ -267,7 +267,10 @@ def forest(
     if labels is not None and differences.of == "shares":
         shown = map(_shown_value, differences.domain.labels)
         texts = dict(zip(shown, labels, strict=True))
+    is_one_pair = len({(row["group"], row["reference"]) for row in rows}) == 1
     order = "largest difference first" if largest_first else "in the order of the groups"
+    if is_one_pair and differences.of == "numbers":
+        largest_first, order = False, "bands in the order of the numbers"
     about = [
         f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
         f"differences; {order}.",
@@ -282,7 +285,6 @@ def forest(
     if differences.of == "shares" and domain.size == 2 and differences.noun == "value":
         drawn_value = _shown_value(domain.labels[index_of_yes(domain)])
         rows = [row for row in rows if row["name"] == drawn_value]
-    is_one_pair = len({(row["group"], row["reference"]) for row in rows}) == 1
     panels: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         name = texts.get(row["name"], row["name"])

@@ -798,7 +798,11 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
             study.labels.get(name, name): each.in_words_of(_answers(study, name))
             for name, each in drawn.items()
         }
-    save(odds(drawn), path, [table_of_odds(name, each) for name, each in drawn.items()])
+    alike: dict[Example, list[str]] = {}
+    for name, each in drawn.items():
+        alike.setdefault(each, []).append(name)
+    panels = {"; ".join(names): each for each, names in alike.items()}
+    save(odds(panels), path, [table_of_odds(name, each) for name, each in panels.items()])
     say_written(path)
     if without := [name for name, each in examples.items() if each is None]:
         click.echo(

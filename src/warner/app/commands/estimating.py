@@ -36,6 +36,7 @@ from warner.app.requested import (
     asked_tallies,
     backgrounds,
     estimates_of,
+    headings,
     method_option,
     question_of_item,
     summary,
@@ -191,7 +192,7 @@ class EstimateRequest:
         """The texts of a question and of its answers, where the study states them."""
         if self.stated is None or name is None:
             return None, None
-        question, domain = self.stated.labels.get(name), self.stated.domains.get(name)
+        question, domain = headings(self.stated).get(name), self.stated.domains.get(name)
         if domain is None or domain.is_numeric:  # of drawn questions, and of numbers as they are
             return question, None
         return question, self.stated.texts.answers(name, self.stated.languages[0])

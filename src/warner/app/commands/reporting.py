@@ -34,6 +34,7 @@ from warner.app.requested import (
     Wanted,
     asked_tallies,
     estimates_of,
+    headings,
     method_option,
     summary,
     that_were_asked,
@@ -220,7 +221,7 @@ def report(
         say(f"To compare the groups of {design.strata}, add --by {design.strata}.")
     if reference is not None:
         _check_reference(reference, groups, design)
-    labels = {} if stated is None else stated.labels
+    labels = {} if stated is None else headings(stated)
     dropped = () if stated is None else _dropped(stated)
     settings = Settings(
         level,
