@@ -264,7 +264,7 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
     return [f"{before} can be at most {sure} sure of {one}."]
 
 
-def in_numbers(mechanism: Mechanism) -> tuple[str, str] | None:
+def in_numbers(mechanism: Mechanism) -> tuple[str, ...] | None:
     """Of 100 people, who sends the report of the example, and how sure a report can make somebody.
 
     The second number is the one of :func:`of_guarantee`. None where it needs more words.

@@ -448,8 +448,8 @@ class EstimateRequest:
     metavar="FILE",
     multiple=True,
     help=f"Draw the shares, or with --compare-groups the differences: {FORMATS}. Several questions "
-    "stand below each other. A page (.html) also has a table of the numbers. With --study, questions and answers are shown by their "
-    "texts. May be repeated.",
+    "stand below each other. A page (.html) also has a table of the numbers. With --study, "
+    "questions and answers are shown by their texts. May be repeated.",
 )
 @click.option(
     "--with-reports",

@@ -179,11 +179,23 @@ def _privacy(source: Source, settings: Settings) -> Section:
         if _is_randomized(source)
         else "Not all answers were randomised: some were counted as people gave them.",
     ]
-    about = "The numbers below follow from the chances with which the reports were made."
-    if any(tally.simulated for parts in source.tallies.values() for tally in parts):
-        about += " They would be true of reports made without a seed."
-    # {the cells of a row, or one sentence: {question: reports, on paper}}
-    texts: dict[tuple[str, ...], dict[str, tuple[int, bool]]] = {}
+    blocks += _of_each_question(source, settings)
+    blocks += _totals(_mechanisms(source), source.rounds)
+    if source.public:
+        blocks.append(about_public([visible(name) for name in source.public]))
+    if source.is_open:
+        blocks.append(OPEN_TO_ALL)
+    return Section("What a report tells of a person", tuple(blocks))
+
+
+_CELLS = {"question": "question", "sends": "of 100 people with each answer", "sure": "at most"}
+
+
+def _of_each_question(source: Source, settings: Settings) -> list[Block]:
+    """What one report on each question tells: a table, and what needs more words."""
+    blocks: list[Block] = []
+    # {cells of the table, or one sentence: {question: its reports, and whether on paper}}
+    facts: dict[tuple[str, ...], dict[str, tuple[int, bool]]] = {}
     for of_all, parts in source.tallies.items():
         for tally in parts:
             whole = from_header(tally.header)
@@ -191,28 +203,28 @@ def _privacy(source: Source, settings: Settings) -> Section:
                 draw = about_draw(whole, visible(settings.labels.get(of_all, of_all)))
                 blocks += [draw] if draw not in blocks else []
             for name, mechanism in _questions_of(of_all, whole):
-                told: tuple[str, ...] = in_numbers(mechanism) or (
-                    " ".join(of_mechanism(mechanism)),
-                )
-                reports = texts.setdefault(told, {})
+                fact = in_numbers(mechanism) or (" ".join(of_mechanism(mechanism)),)
+                reports = facts.setdefault(fact, {})
                 heading = visible(settings.labels.get(name, name))
                 before, _ = reports.get(heading, (0, False))
                 reports[heading] = before + tally.n, mechanism.is_on_paper
-    listed = [heading for reports in texts.values() for heading in reports]
-    ways = {on_paper for reports in texts.values() for _, on_paper in reports.values()}
+    listed = [heading for reports in facts.values() for heading in reports]
+    ways = {on_paper for reports in facts.values() for _, on_paper in reports.values()}
     rows, points = [], []
-    cells = ("question", "sends", "sure")
-    for told, reports in texts.items():
+    for fact, reports in facts.items():
         named = " / ".join(
             f"{heading} ({n:,} {WAYS[on_paper] if len(ways) > 1 else 'reports'})"
             if listed.count(heading) > 1
             else heading
             for heading, (n, on_paper) in reports.items()
         )
-        if len(told) == 1:
-            points.append(f"{lead(named)} {told[0]}")
+        if len(fact) == 1:
+            points.append(f"{lead(named)} {fact[0]}")
         else:
-            rows.append(dict(zip(cells, (named, *told), strict=True)))
+            rows.append(dict(zip(_CELLS, (named, *fact), strict=True)))
+    about = "The numbers below follow from the chances with which the reports were made."
+    if any(tally.simulated for parts in source.tallies.values() for tally in parts):
+        about += " They would be true of reports made without a seed."
     if rows:
         about += (
             " The table is of somebody who thought two answers equally likely, and then sees a "
@@ -220,21 +232,10 @@ def _privacy(source: Source, settings: Settings) -> Section:
         )
     blocks.append(about)
     if rows:
-        titles = ("question", "of 100 people with each answer", "at most")
-        columns = [
-            Column(key, title)
-            for key, title in zip(cells, titles, strict=True)
-            if any(row[key] for row in rows)
-        ]
+        columns = [Column(*cell) for cell in _CELLS.items() if any(row[cell[0]] for row in rows)]
         caption = "How sure somebody can be of one of the two answers"
         blocks.append(Table(columns, rows, title=caption))
-    blocks += [Points(tuple(points))] if points else []
-    blocks += _totals(_mechanisms(source), source.rounds)
-    if source.public:
-        blocks.append(about_public([visible(name) for name in source.public]))
-    if source.is_open:
-        blocks.append(OPEN_TO_ALL)
-    return Section("What a report tells of a person", tuple(blocks))
+    return [*blocks, Points(tuple(points))] if points else blocks
 
 
 def _questions_of(name: str, mechanism: Mechanism) -> list[tuple[str, Mechanism]]:
