@@ -41,6 +41,7 @@ MOST = 50  # rows that a table shows of itself; files have all of them
 _EXCEL_ROWS = 2**20  # of a sheet of Excel
 _EXCEL_DIGITS = 10**15  # from here on Excel rounds whole numbers
 _EXCEL_FORMATS = {"share": "0.0 %", "points": "+0.0 %;-0.0 %;0.0 %"}  # of fractions
+_EXCEL_NUMBER = 8  # characters of a number as it is shown
 _EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
 _PICTURE = 20  # characters of a picture on a line of text
@@ -69,6 +70,21 @@ def _plain(value: float, decimals: int) -> str:
     if isinstance(value, int) or 1e4 <= abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def _excel_format(unit: str, values: Sequence[Any]) -> str:
+    """How Excel shows the numbers of a column, which keep all their digits.
+
+    >>> _excel_format("number", [39.98567, 4.1]), _excel_format("number", [12345.6])
+    ('#,##0.00', '#,##0')
+    """
+    if unit == "probability":
+        return "0.0000"
+    sizes = [abs(value) for value in values if isinstance(value, float) and 0 < abs(value) < 1e300]
+    if not sizes:
+        return "General"
+    decimals = min(max(3 - math.floor(math.log10(max(sizes))), 0), 9)
+    return "#,##0" + f".{'0' * decimals}" * (decimals > 0)
 
 
 class Unit(NamedTuple):
@@ -405,19 +421,19 @@ class Table:
         sheet.title, sheet.freeze_panes = "table", "A2"
         for i, row in enumerate([names, *rows], 1):
             _write_row(sheet, i, row)
-        formats = {
-            names.index(key) + 1: _EXCEL_FORMATS[each.unit]
-            for each in self._columns
-            if each.unit in _EXCEL_FORMATS
-            for key in each.keys
-        }
-        for i, entries in enumerate(self.rows, 2):
-            for column, shown in formats.items() if entries.get("is_share", True) else ():
-                if isinstance(sheet.cell(i, column).value, int | float):
-                    sheet.cell(i, column).number_format = shown
+        units = {key: each.unit for each in self._columns for key in each.keys}
+        for i, name in enumerate(names):
+            of_share = _EXCEL_FORMATS.get(units.get(name, ""))
+            of_number = _excel_format(units.get(name, ""), [row[i] for row in rows])
+            for line, entries in enumerate(self.rows, 2):
+                cell = sheet.cell(line, i + 1)
+                if isinstance(cell.value, int | float):
+                    is_share = of_share and entries.get("is_share", True)
+                    cell.number_format = of_share if is_share else of_number
         for cells in sheet.iter_cols():
             cells[0].font = bold
-            width = min(max(len(str(cell.value)) for cell in cells), _EXCEL_WIDTH)
+            texts = [cell.value for cell in cells if isinstance(cell.value, str)]
+            width = min(max([_EXCEL_NUMBER, *map(len, texts)]), _EXCEL_WIDTH)
             sheet.column_dimensions[cells[0].column_letter].width = width + 2
         if sentences := [text for text in [self.title, *self._sentences] if text]:
             notes = book.create_sheet("notes")

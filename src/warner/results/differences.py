@@ -273,6 +273,7 @@ class Differences(Tabular):
     noun: str = "value"  # of a row; of several questions in one table "question" or "item"
     chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
     tells_codes: bool = False  # whether answers may be codes, of which reports tell each apart
+    question: str = ""  # the question that was chosen among several; "" for the only one
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -373,6 +374,8 @@ class Differences(Tabular):
         mark += f", {self.drawn}" if self.drawn else ""
         of_pair = "The difference {} minus {}".format(*pairs.pop()) if is_one_pair else None
         title = f"{of_pair or 'The group minus the reference'}{mark}"
+        if self.question:
+            title = f"{self.question}: {title[0].lower()}{title[1:]}"
         return Table(columns, rows, notes, title, self.simulated, self._explained)
 
     @property
@@ -666,6 +669,7 @@ def compare_groups(
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
     listed = tuple(rows)
+    asked = [attributes] if isinstance(attributes, str) else attributes or []
     return Differences(
         kind_of_number,
         level,
@@ -678,6 +682,7 @@ def compare_groups(
         first.simulated,
         drawn,
         tells_codes=tells_codes,
+        question=", ".join(asked),
     )
 
 

@@ -123,6 +123,19 @@ def test_excel_holds_what_csv_holds() -> None:
     assert list(notes.values) == [("Shares",), ("One sentence.",)]
 
 
+def test_excel_shows_numbers_with_the_digits_that_people_read() -> None:
+    rows = [
+        {"mean": 39.9856747, "p": 0.65750305, "share": 0.25, "n": 6613, "is_share": False},
+        {"mean": 4.1, "p": 1e-9, "share": 0.5, "n": 2, "is_share": True},
+    ]
+    columns = [Column("mean", unit="number"), Column("p", unit="probability"), Column("share"), "n"]
+    sheet = openpyxl.load_workbook(io.BytesIO(Table(columns, rows).xlsx())).worksheets[0]
+    shown = [[cell.number_format for cell in line] for line in sheet.iter_rows(min_row=2)]
+    assert [line[:2] for line in shown] == [["#,##0.00", "0.0000"]] * 2
+    assert [line[3] for line in shown] == ["General"] * 2 and sheet["A2"].value == 39.9856747
+    assert sheet.column_dimensions["A"].width == 10
+
+
 def test_no_cell_of_excel_is_a_formula_or_a_number_that_excel_changes() -> None:
     """Rejects a writer that leaves the type of a cell to openpyxl: =1+1 is then run, and #N/A an error."""
     values = ["=1+1", "#N/A", "007", "x\x1b[2J", 2**60, np.inf, np.nan, True, (1, "a")]
