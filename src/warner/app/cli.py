@@ -81,6 +81,8 @@ _OPTION_HERE = {
     "--alpha": "--level",
     "--chart": "--plot",
     "--confidence": "--level",
+    "--database": "--store",
+    "--db": "--store",
     "--figure": "--plot",
     "--graph": "--plot",
     "--group-by": "--by",

@@ -176,7 +176,9 @@ def show_plan(
     sensitive = "" if mask is None else f", {int(mask.sum())} of them sensitive"
     title = (
         f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
-        f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}"
+        f"{plural(ranking.n, 'person', 'people')}"
+        + (f" in {ranking.wanted.groups} groups" if ranking.wanted is not None else "")
+        + f", {LOSS_NAMES[ranking.loss]}"
     )
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:

@@ -219,7 +219,7 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             else f"{n:,} of {mechanism} without protection"
             for (mechanism, epsilon), n in groups.items()
         ]
-        say(f"{name}: {', '.join(reports)}, estimated together")
+        say(f"{name}: {', '.join(reports)}, estimated together as reports of different people")
 
 
 def show_redistributed(result: Redistributed) -> None:

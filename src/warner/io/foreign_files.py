@@ -156,7 +156,8 @@ class ForeignFile:
         where = "in its first line, which must have the names" if self.is_text else "in this file"
         rename = f"ename the column {where}. Or say which column it is: --column {attribute}=COLUMN"
         remedy = f"R{rename}"
-        if attribute in self.names:  # a column that is called after a question holds its answers
+        # A column that is called after a question holds its answers.
+        if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):
             remedy = f"{RANDOMISE_FIRST}. If another program randomised them, r{rename}"
         try:
             columns = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)

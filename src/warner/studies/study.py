@@ -21,7 +21,7 @@ from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_t
 from warner._core.names import Hinting
 from warner._core.sampling import Source
 from warner._core.survey_design import SurveyDesign
-from warner._core.text import canonical, unreadable
+from warner._core.text import canonical, nearest, unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
@@ -839,9 +839,8 @@ def _table_problems(
     has_domain = sum(key in spec for key in BY_KEY) == 1
     if _is_together(name, data.get("joint")):
         return domain_problems(where, spec) if has_domain else []
-    # A group may state what the common table leaves out.
-    # So may [ask].
-    leaves_out = "groups" in data or "ask" in data
+    # A group may state what the common table leaves out, and so may [ask], misspelt or not.
+    leaves_out = any(nearest(key, map(str, data)) for key in ("groups", "ask"))
     ignored = bad | ({"mechanism", "epsilon"} - set(table) if leaves_out else set())
     problems = table_problems(where, spec, ignored, has_domain)
     if problems or ignored:

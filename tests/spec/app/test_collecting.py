@@ -88,6 +88,9 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     made.live.look()
     pulled = run("collect", "pull", url, "-o", "pulled.json", "--token-file", "token")
     assert pulled.exit_code == 0 and "2,300 reports" in pulled.stderr
+    assert "Replaced" not in pulled.stderr
+    pulled = run("collect", "pull", url, "-o", "pulled.json", "--token-file", "token")
+    assert "Replaced: pulled.json" in pulled.stderr
     assert "2,300 people are counted now, and the study planned 100." in pulled.stderr
     run("tally", "reports.parquet", "-o", "tally.json")
     read = {name: json.loads(Path(name).read_text()) for name in ("pulled.json", "tally.json")}

@@ -93,6 +93,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("compare", "t.json"), "Did you mean: warner benchmark?"),
         (("validate", "study.toml"), "Did you mean: warner study check?"),
         (("estimate", "t.json", "--chart", "x.png"), "Did you mean --plot?"),
+        (("collect", "serve", "study.toml", "--database", "x"), "Did you mean --store?"),
         (("estimate", "study.toml"), "is a study file"),
         (("benchmark", "study.toml", "-m", "mle"), "this study, or add --truth FILE with"),
         (("merge", "study.toml"), "is a study file"),

@@ -345,8 +345,23 @@ def test_clusters_of_separate_tallies_are_refused_with_the_remedy(here: Path) ->
 
 def test_only_the_attributes_asked_for_are_said_to_be_estimated_together(here: Path) -> None:
     together = run("estimate", "a.json", "b.json", "--only", "smokes")
-    assert "smokes: 300 of RandomizedResponse at epsilon 1, estimated together" in together.output
+    assert (
+        "smokes: 300 of RandomizedResponse at epsilon 1, estimated together as reports of different people"
+        in together.output
+    )
     assert "age" not in together.output
+
+
+def test_a_misspelt_table_of_what_is_asked_is_the_only_problem(here: Path) -> None:
+    """Rejects: that mechanisms are missing, which is right where [ask] states the epsilon."""
+    coins = "".join(f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in "abc")
+    Path("asks.toml").write_text(f'[asks]\neach = "one"\nepsilon = 2.0\n{coins}')
+    refused = run("audit", "asks.toml", ok=False).stderr
+    assert "Is 'ask' meant?" in refused and "is missing" not in refused
+    Path("asks.toml").write_text(f'[ask]\neach = "one"\nepsilon = 2.0\n{coins}')
+    Path("raw.csv").write_text("a,b,c\nno,yes,no\n")
+    refused = run("tally", "raw.csv", "--study", "asks.toml", "-o", "t.json", ok=False).stderr
+    assert "If these are answers, randomise them first" in refused
 
 
 def test_a_plan_says_how_many_reports_the_study_asks_for(here: Path) -> None:

@@ -209,6 +209,12 @@ def test_the_commands_draw_with_the_texts_of_the_study_or_say_why_not(
     assert "Not in the picture: hours." in out.stderr
     assert "Do you smoke?" in picture and "answer is \u201cevery day\u201d, 73 send" in picture
     assert "of 100 people send the report “every day”" in picture.partition("</desc>")[0]
+    alike = "".join(f'[attributes.{n}]\nvalues = ["off", "on"]\nepsilon = 1.0\n' for n in "abc")
+    alike = alike.replace("epsilon", 'mechanism = "RandomizedResponse"\nepsilon')
+    Path("alike.toml").write_text(alike)
+    run("audit", "alike.toml", "--plot", "alike.svg")
+    picture = Path("alike.svg").read_text()
+    assert "a; b; c" in picture and picture.count(">Of 100 people whose answer is") == 2
     run("plan", "draft.toml", "--people", "300", "--plot", "people.svg")
     assert "Ever?" in Path("people.svg").read_text()
     for command, sentence in (

@@ -488,6 +488,10 @@ def test_a_forest_of_numbers_has_a_panel_for_each_number_and_one_for_the_shares_
     assert len(numbers) == len(values) - len(shares)
     assert last["title"]["text"] == ["town minus village"]
     assert [row["pair"] for row in _data(last["layer"][1], {"data": picture.get("data")})] == shares
+    by_default = two.plot().to_dict()  # bands in the order of the numbers, whatever their size
+    last = by_default["vconcat"][-1]
+    rows = _data(last["layer"][1], {"data": by_default.get("data")})
+    assert [row["pair"] for row in rows] == shares
 
 
 def test_a_choice_of_the_largest_differences_is_said_not_to_be_accounted_for() -> None:

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from warner import io as files
 from warner._core.errors import ArgumentError, WarnerError, message
 from warner._core.progress import stage
-from warner._core.text import visible
+from warner._core.text import in_one_line, visible
 from warner.app.commands.collectors import (
     LOOPBACK,
     NEEDS_HTTPS,
@@ -537,6 +537,8 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
     remote = access.as_owner("collect pull", url)
     tallies = parse_tallies(remote.tally(by), remote.url)
     everybody = tallies if by is None else parse_tallies(remote.tally(), remote.url)
+    if output != "-" and Path(output).exists():
+        click.echo(f"Replaced: {in_one_line(output)}", err=True)
     write_tallies(tallies, output)
     people = max(tally.n for tally in everybody.values())
     _say_counted(people, remote.status().planned, is_news=False)
