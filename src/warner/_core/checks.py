@@ -202,4 +202,5 @@ def kind(value: Any) -> str:
         return "NaN" if math.isnan(value) else "a number"
     if isinstance(value, type):
         return "a class"  # whose name can be anything, where it stands for an answer
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' or name[:3] == 'Unr' else 'a'} {name}"

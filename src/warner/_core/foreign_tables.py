@@ -138,7 +138,7 @@ def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bo
             f"Reports {first + 1:,} to {first + length:,} stand a second time from report "
             f"{again + 1:,} on, in the same order. Was a table put together with itself? Then "
             f"people are counted twice, and intervals are too short. {ONE_COPY} If these are "
-            "different people, count the two parts apart, and add tally.of_others() of one."
+            "different people, tally each part by itself, and add them: first + second.of_others()."
         )
         warn(text, FrameWarning)
         return True

@@ -71,8 +71,8 @@ class Workers:
         except BrokenProcessPool:
             rule = "ended before their work was done"
             remedy = (
-                "In a script, put the call under the line 'if __name__ == \"__main__\":', or use "
-                "one process"
+                "In a script, put the call under the line 'if __name__ == \"__main__\":', or pass "
+                "processes=1"
             )
             raise ArgumentError("processes", rule, None, remedy) from None
 

@@ -302,7 +302,9 @@ def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np
         more = " and other entries" if len(others) > 1 else ""
         got = f"{next(iter(others))}{more} {_people(wrong, sizes)}"
         got += f", first in data row {int(np.argmax(wrong)) + 1:,}" if are_people else ""
-        remedy = "Leave out people with weight 0: they stand for nobody"
+        remedy = "Give each person a weight above 0"
+        if set(others) <= {"0", "'0'"}:
+            remedy = "Leave out people with weight 0: they stand for nobody"
         raise ArgumentError(f"weights {name!r}", rule, got, remedy)
     return weights / float(weights.max())  # so that sums do not overflow
 

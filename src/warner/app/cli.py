@@ -62,7 +62,7 @@ class PlainErrors(click.Command):
                 raise click.UsageError(rule, context) from None
             raise
         except MemoryError:
-            remedy = "Use fewer values, hash seeds or questions"
+            remedy = "Use fewer questions or values, or a computer with more memory"
             raise click.ClickException(
                 message("memory", "this task needs more than this computer has", None, remedy)
             ) from None

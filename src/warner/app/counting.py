@@ -254,14 +254,20 @@ class DuplicateCheck:
         chance = min(t.total().chance_of_a_twin for t in counted.tallies.values())
         if (both and alone) or chance * self.many * (self.many - 1) / 2 < NO_CHANCE:
             got = f"{other} and {name}, which have equal counts"
-            remedy = "Leave one out, or add --allow-equal if they are from different people"
+            remedy = (
+                "Leave one of the two files out, or add --allow-equal if they are from different "
+                "people"
+            )
             raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
 
 def has_each_twice(path: str, group: str) -> FileError:
     """The error of a file that has a copy of its reports, by the look of the counts of a group."""
     rule, got = "seems to hold each report twice", f"even numbers for all counts of {group}"
-    remedy = "Was a file loaded twice? Count each by itself. If all is right, add --allow-equal"
+    remedy = (
+        "Was a file loaded twice? Then delete one copy, and count again. If all is right, add "
+        "--allow-equal"
+    )
     return FileError(path, rule, got, remedy)
 
 
@@ -401,7 +407,7 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
         attribute, dot, inner = name.partition(".")
         if not (sign and attribute and column):
             rule = "must be ATTRIBUTE=COLUMN"
-            raise ArgumentError("--column", rule, show(text), "For example age=report")
+            raise ArgumentError("--column", rule, show(text), "For example --column age=report")
         stated_before = columns.setdefault(attribute, {} if dot else column)
         if dot and isinstance(stated_before, dict) and inner not in stated_before:
             stated_before[inner] = column

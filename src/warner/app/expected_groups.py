@@ -24,7 +24,7 @@ def require_reports(totals: Iterable[Mapping[str, Tally]], reports: int | None) 
     """Refuse tallies of more or fewer reports than somebody expects."""
     counted = sum(first.n for first in _firsts(totals))
     if reports is not None and reports != counted:
-        _refuse("--expect-reports", f"is {reports:,}, and {counted:,} were counted")
+        _refuse("--expect-reports", f"is {reports:,}, but {counted:,} reports were counted")
 
 
 def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[str]) -> None:
@@ -34,14 +34,14 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
         return
     columns = firsts[0].columns
     if not columns:
-        remedy = f"Add --by, or leave {_OPTION} out"
+        remedy = f"Add --by COLUMN, or leave {_OPTION} out"
         raise ArgumentError(_OPTION, "needs a tally of groups", None, remedy)
     keys = {key for first in firsts for key, _ in first.items()}
     values: dict[str, list[str]] = {}
     for text in expected:
         if text.isdecimal():
             if int(text) != len(keys):
-                _refuse(_OPTION, f"is {int(text):,}, and {len(keys):,} were counted")
+                _refuse(_OPTION, f"is {int(text):,}, but {len(keys):,} groups were counted")
             continue
         name, sign, words = text.partition("=")
         if not sign or not words:

@@ -654,7 +654,7 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
         "--server: needs the owner's token": ("--server", url),
         "can be used only with a running collector": token,
         "401, no_owner": ("--server", url, "--token-file", "wrong"),
-        "are known to the running collector": ("--server", url, *token, "--store", "x.sqlite"),
+        "--store: was chosen when the running": ("--server", url, *token, "--store", "x.sqlite"),
         "must begin with https://": ("--server", "localhost", *token),
     }.items():
         done = run("collect", "invite", "study.toml", "-n", 2, "-o", "codes.csv", *more)

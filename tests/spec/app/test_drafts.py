@@ -89,7 +89,7 @@ def test_a_draft_gets_mechanisms_and_epsilons_and_keeps_its_text(draft: Path) ->
     assert "of 100 people who answer yes, 73 report yes; of 100 who answer no, 27" in shown
     # The completed study is planned as before, and is no draft.
     assert "a liar adds" in run("plan", "study.toml").output
-    assert "Leave it out" in run("plan", "study.toml", "--write", "x.toml", ok=False).output
+    assert "Leave out --write" in run("plan", "study.toml", "--write", "x.toml", ok=False).output
     for option, value in {"--share": "0.2", "--width": "0.1", "--sizes": "50,60"}.items():
         refused = run("plan", "study.toml", option, value, ok=False).output
         assert f"{option}: is for a draft" in refused and "delete the lines" in refused

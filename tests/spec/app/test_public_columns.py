@@ -463,8 +463,8 @@ def test_a_job_is_told_how_many_reports_and_groups_to_expect(here: Path) -> None
     run(*counted, "--by", "ward,visit", *expected)
     Path("tally.json").unlink()
     for options, said in (
-        (("--by", "ward", *expected), "--expect-groups: is 4, and 2 were counted"),
-        (("--expect-reports", "7"), f"--expect-reports: is 7, and {people:,} were counted"),
+        (("--by", "ward", *expected), "--expect-groups: is 4, but 2 groups were"),
+        (("--expect-reports", "7"), f"--expect-reports: is 7, but {people:,} reports were"),
         (("--expect-groups", "4"), "--expect-groups: needs a tally of groups"),
         (("--by", "ward", "--expect-groups", "word=north"), "Is 'ward' meant?"),
         (("--by", "ward", "--expect-groups", "few"), "must be a number of groups, or COLUMN=VAL"),

@@ -130,7 +130,7 @@ def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:
     assert "To compare the groups of region, add --by region." in run(*of_strata).stderr
     assert "add --by" not in run(*of_strata, "--by", "region").stderr
     said = run(*of_strata, "--reference", "n", ok=False).stderr
-    assert "besides the columns of the survey design; got n. Name groups: --by region." in said
+    assert "; got n. Name the columns that make groups: --by region." in said
 
 
 def test_weighted_results_say_so(here: Path) -> None:

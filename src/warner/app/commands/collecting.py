@@ -170,7 +170,11 @@ def randomize(
         rule = (
             f"has groups ({', '.join(plan.groups)}), and each group needs a report file of its own"
         )
-        remedy = "Name a file with -o, or one group with --group"
+        first = next(iter(plan.groups))
+        remedy = (
+            f"Write for example -o reports.csv, which makes reports.{first}.csv and so on, or "
+            f"choose one group: --group {first}"
+        )
         raise ArgumentError(study, rule, None, remedy)
     for path in paths.values():
         refuse_overwriting(path, study, values)
@@ -184,7 +188,7 @@ def randomize(
         click.echo(
             f"WARNING: {', '.join(by_card)}: randomised on paper. If VALUES has what people said "
             "or ticked by the card, this randomises it a second time, and estimates will be "
-            "wrong. To count such answers, run: warner tally",
+            f"wrong. To count such answers, run: warner tally {values} --study {study}",
             err=True,
         )
     rng = generator(seed)
@@ -224,7 +228,7 @@ def randomize(
             click.echo(
                 f"WARNING: public.{column} nearly repeats the answers in the column {answers!r}. "
                 "Whoever has the reports can tell most of these answers from it, whatever epsilon "
-                "is. Leave the public column out.",
+                f"is. Take public.{column} out of the study.",
                 err=True,
             )
         if memory is not None:
@@ -281,8 +285,8 @@ def randomize(
         say(f"Written beside the reports without protection: {names}")
     if seed is not None:
         click.echo(
-            "Simulation only: anyone who knows the seed can undo the noise. The reports are marked "
-            "as simulated.",
+            "Simulation only: anyone who knows the seed can undo the randomising. The reports are "
+            "marked as simulated.",
             err=True,
         )
 
@@ -545,7 +549,9 @@ def tally(
             f"belong to the groups {', '.join(map(str, counted))}, and each group gets its own "
             "tally file"
         )
-        raise ArgumentError("reports", rule, None, "Name a file with -o")
+        first = next(iter(counted))
+        remedy = f"Write for example -o tally.json, which makes tally.{first}.json and so on"
+        raise ArgumentError("reports", rule, None, remedy)
     for path in paths.values():
         refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
     totals = {
@@ -799,5 +805,5 @@ def tallies_of_counts(
         if first.simulated:
             warn_of_simulation(path)
     if not totals:
-        raise EmptyError("--counts", "contain no reports: no table had rows")
+        raise EmptyError("--counts", "has no reports to count: no table had rows")
     return totals

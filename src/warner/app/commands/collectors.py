@@ -187,8 +187,9 @@ class Access:
                 "the token", rule, None, "Give the collector's address with --server"
             )
         if store is not None or ways is not None:
-            rule = "are known to the running collector"
-            raise ArgumentError("--store and --ways", rule, None, "Leave them out")
+            option = "--ways" if store is None else "--store"
+            rule = "was chosen when the running collector was started"
+            raise ArgumentError(option, rule, None, f"Leave out {option}")
         return self.as_owner("--server", url)
 
 
@@ -287,7 +288,9 @@ def listening(choices: Mapping[str, Any], url: str | None) -> ListenAddress:
     from warner.collector.web.server import ListenAddress
 
     if (choices["certificate"] is None) != (choices["key"] is None):
-        raise ArgumentError("--certificate and --key", "must be given together")
+        missing = "--key" if choices["key"] is None else "--certificate"
+        rule, remedy = "must be given together", f"Add {missing} FILE"
+        raise ArgumentError("--certificate and --key", rule, None, remedy)
     return ListenAddress(
         choices["host"],
         choices["port"],

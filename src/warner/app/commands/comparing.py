@@ -209,7 +209,8 @@ def _write(results: Mapping[str, Comparison] | Mapping[str, Benchmark], output: 
 def _methods(choices: Mapping[str, Any], tally: Tally) -> list[Estimator]:
     """The methods named, all of them, or the usual ones for the reports of a tally and a loss."""
     if choices["every"] and choices["method_names"]:
-        raise ArgumentError("--all", "does not go with --method", None, "Leave one of them out")
+        remedy = "Leave out --all or --method"
+        raise ArgumentError("--all", "does not go with --method", None, remedy)
     usual = compared(None) if choices["every"] else usual_methods(tally, choices["loss"])
     return [method(name) for name in choices["method_names"] or usual]
 
@@ -260,7 +261,7 @@ def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
     if table is None:
         rule, remedy = (
             "is randomised together with other questions",
-            "Choose its mechanisms by --mechanism",
+            "Choose a mechanism for it, such as --mechanism RandomizedResponse",
         )
         raise ArgumentError(name, rule, None, remedy)
     return partial(mechanism_of, name, {k: v for k, v in table.items() if k != "reports"})

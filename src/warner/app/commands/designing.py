@@ -270,7 +270,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         choices["groups"] = _groups_of(draft.study) or choices["groups"]
     if draft.missing and choices["shuffled"]:
         rule = "needs a study, but this draft lacks mechanisms or epsilons"
-        raise ArgumentError("--shuffled", rule, None, "Complete it with --write first")
+        remedy = f"First complete it. Run: warner plan {study} --write complete.toml"
+        raise ArgumentError("--shuffled", rule, None, remedy)
     if draft.missing:
         _refuse_design_effect()
         _propose(draft, output, choices)
@@ -279,7 +280,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         rule = (
             "is only for drafts, and this study is complete: it lacks no mechanism and no epsilon"
         )
-        raise ArgumentError("--write", rule, None, "Leave it out")
+        raise ArgumentError("--write", rule, None, "Leave out --write")
     chosen, people = dict(grouped_mechanisms(draft.study)), dict[str, int]()
     draws = {n: m for n, m in chosen.items() if isinstance(m, OneOf | HiddenQuestion)}
     for question, draw in draws.items():
@@ -397,7 +398,7 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     for name in _NOT_ON_PAPER:
         if is_given(name):
             rule = "is for a study file, and does not go with --design"
-            raise ArgumentError(f"--{name}", rule, None, "Leave it out")
+            raise ArgumentError(f"--{name}", rule, None, f"Leave out --{name}")
     if choices["loss"] == "w1":
         raise ArgumentError("--loss", "must be l1 or l2 with --design", "w1")
     if choices["loss"] is not None and len(texts) > 1:
@@ -441,7 +442,7 @@ def _on_paper(
     has_share, has_sizes = is_given("share"), choices["sizes"] is not None
     if has_share and design.domain.size != 2:
         raise ArgumentError(
-            "--share", "works only for designs with two answers", name, "Leave it out"
+            "--share", "works only for designs with two answers", name, "Leave out --share"
         )
     share = choices["share"] if has_share else 0.5
     sizes = _sizes(
@@ -465,7 +466,7 @@ def _refuse_design_effect() -> None:
     """Refuse an allowance that only plans of designs on paper make."""
     if is_given("design_effect"):
         rule = "works only with --design, or with a study whose questions all have a design"
-        raise ArgumentError("--design-effect", rule, None, "Leave it out")
+        raise ArgumentError("--design-effect", rule, None, "Leave out --design-effect")
 
 
 def _refuse_widths(unused: tuple[str, ...]) -> None:
@@ -711,7 +712,7 @@ def audit(
     if plot_path is not None:
         _draw_odds(file, plot_path, mechanisms)
     if simulated:
-        reason = "the reports are simulated: anyone who knows the seed can undo the noise"
+        reason = "the reports are simulated: anyone who knows the seed can undo the randomising"
         results = {
             attribute: replace(result, holds=False, violation=reason)
             for attribute, result in results.items()

@@ -307,7 +307,7 @@ class EstimateRequest:
                 *([] if self.pool == "none" else ["pool"]),
             ):
                 if is_given(name):
-                    remedy = f"Leave one of the two out, or compare groups by {_COMPARED}"
+                    remedy = f"Leave out {names[name]} or --summary, or compare groups: {_COMPARED}"
                     if name == "plot_paths":
                         remedy = "Leave --summary out: of numbers, mean and median are drawn"
                     rule = "does not go with --by and --summary"
@@ -315,7 +315,8 @@ class EstimateRequest:
         if self.design is not None:
             for name in ("pool", "time", "margins", "background", "forged"):
                 if is_given(name):
-                    raise ArgumentError(str(names[name]), "does not go with a survey design")
+                    rule = f"does not go with a survey design ({self.design.text})"
+                    raise ArgumentError(str(names[name]), rule)
         self.paper.check(is_given("tallies"))
         has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
         if self.group is not None and (self.counts or not has_groups):
@@ -569,7 +570,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
         result = design.estimate(counts, request.method_name or "difference")
     elif request.method_name is not None:
         rule = "does not go with this design, which is always estimated by maximum likelihood"
-        raise ArgumentError("--method", rule, request.method_name, "Leave it out")
+        raise ArgumentError("--method", rule, request.method_name, "Leave out --method")
     else:
         result = design.estimate(counts, trusted=request.allow_implausible)
     level = request.level
@@ -722,10 +723,10 @@ def _estimate_each_group(
         by = ",".join(next(iter(grouped.values()))[0].names)
         rule = "does not go with groups that are each estimated by themselves"
         raise ArgumentError("--plot", rule, None, f"Add --by {by}")
-    if request.background:
-        raise ArgumentError("--background", "does not go with a tally of groups")
     together = "Count all people together: run warner tally without --by"
     rule = "does not go with a tally of groups"
+    if request.background:
+        raise ArgumentError("--background", rule, None, together)
     if request.forged is not None:
         raise ArgumentError("--forged", rule, None, together)
     if request.top is not None:
@@ -802,7 +803,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
     flat_results = [result for result in results.values() if not result.names]
     if request.kind is not None and len(flat_results) < len(results):
         rule = "does not go with groups, whose intervals are always score intervals"
-        raise ArgumentError("--interval", rule, request.kind)
+        raise ArgumentError("--interval", rule, request.kind, "Leave out --interval")
     if request.summaries and len(flat_results) < len(results):
         _write_summaries_of_groups(results, request)
         return
@@ -987,7 +988,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     if request.top is not None:
         if all(result.of != "shares" for result in shown.values()) and not request.plot_paths:
             rule = "needs shares, which are not compared here"
-            raise ArgumentError("--top", rule, None, "Leave it out, or add --of shares")
+            raise ArgumentError("--top", rule, None, "Leave out --top, or add --of shares")
         shown = {name: result.most_common(request.top) for name, result in shown.items()}
     request.draw(shown)
     request.show_sources()

@@ -111,8 +111,8 @@ def invite(
     from warner.collector.survey_document import about_fingerprint
 
     if (count is None) == (earlier is None):
-        rule = "must be given, or --codes with the codes of an earlier round"
-        raise ArgumentError("--number", rule, None, "Give one of them")
+        rule = "must be given, or else --codes with the codes of an earlier round, but not both"
+        raise ArgumentError("--number", rule, None, "For example --number 500")
     plan = Study.load(study)
     if not plan.collect.has_codes:
         rule = "does not invite people"

@@ -184,7 +184,8 @@ def require_drawn(
     """Refuse tallies that are not counted by the columns of a survey design."""
     if not grouped:
         rule = f"must be a tally of groups by {', '.join(design.columns)}"
-        raise ArgumentError(", ".join(tallies), rule, None, "Make it with warner tally --by")
+        remedy = f"Make it with warner tally --by {','.join(design.columns)}"
+        raise ArgumentError(", ".join(tallies), rule, None, remedy)
     for parts in grouped.values():
         design.require_columns(parts[0].names, "the tally")
 

@@ -231,7 +231,7 @@ def regress(
         else:
             if hidden is not None:
                 rule = "needs a hidden answer on the right of FORMULA"
-                raise ArgumentError("--hidden", rule, repr(hidden), "Leave it out")
+                raise ArgumentError("--hidden", rule, repr(hidden), "Leave out --hidden")
             answers, attribute = people.question(left)
             if both := people.hidden_in(left, right):
                 rule = "has hidden answers on both sides"
@@ -347,8 +347,9 @@ def _of_reports(reports: str, plan: Study | None) -> _People:
         warn_of_simulation(reports)
     public = files.read_public(reports)
     if not public:
-        rule = "has no public columns"
-        raise ArgumentError(reports, rule, None, "Declare them in the study: [public.NAME]")
+        rule = "has no public columns, on which answers could depend"
+        remedy = "Declare them in the study, as in [public.ward], before answers are randomised"
+        raise ArgumentError(reports, rule, None, remedy)
     everything = files.read_reports(reports)
     questions: dict[str, tuple[Any, str | None]] = {}
     labels: dict[str, Any] = {}
@@ -547,4 +548,5 @@ def _refuse(what: str, stated: Mapping[str, Any]) -> None:
     given = [name for name, value in stated.items() if value is not None]
     if given:
         verb = "does" if len(given) == 1 else "do"
-        raise ArgumentError(" and ".join(given), f"{verb} not go with {what}", None, "Leave it out")
+        options = " and ".join(given)
+        raise ArgumentError(options, f"{verb} not go with {what}", None, f"Leave out {options}")

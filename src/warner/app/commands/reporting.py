@@ -186,7 +186,7 @@ def report(
     paper.check(bool(tallies))
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
-        remedy = "To print the table of this design, run: warner estimate"
+        remedy = f"To print its table, run: warner estimate --design {on_paper}"
         raise ArgumentError("--design", rule, on_paper, remedy)
     if not tallies and not paper.counts:
         raise click.UsageError("Missing argument 'TALLY...'.")
@@ -294,8 +294,8 @@ def _check_reference(
 ) -> None:
     """Refuse a reference that is no group."""
     if not groups and design is not None:
-        rule = "needs columns of groups besides the columns of the survey design"
-        remedy = f"Name groups: --by {design.strata or 'NAME'}"
+        rule = f"needs groups, and all columns here only say how people were drawn ({design.text})"
+        remedy = f"Name the columns that make groups: --by {design.strata or 'NAME'}"
         raise ArgumentError("--reference", rule, reference, remedy)
     listed = [tally for tallies in groups.values() for tally in tallies]
     names = list(dict.fromkeys(label(key) for tally in listed for key in tally))

@@ -322,7 +322,7 @@ def _take_lan(path: str, choices: dict[str, Any]) -> str:
         source = click.get_current_context().get_parameter_source(option)
         if source is ParameterSource.COMMANDLINE:
             rule = f"chooses --{option} itself"
-            raise ArgumentError("--lan", rule, None, "Leave one of the two out")
+            raise ArgumentError("--lan", rule, None, f"Leave out --lan or --{option}")
     address = local_address()
     file = certificate_file(str(Path(path).with_suffix(".lan.pem")), address)
     choices |= {"host": address, "certificate": file, "key": file}

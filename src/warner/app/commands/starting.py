@@ -258,7 +258,7 @@ def _refuse_unknown(copy: list[str], names: list[str]) -> None:
     """Refuse to copy from a column that is neither secret nor public."""
     for name in copy:
         if name not in names:
-            rule = f"must name columns of --secret or --public, {', '.join(names)}"
+            rule = f"must name columns that --secret or --public name ({', '.join(names)})"
             raise ArgumentError("--copy", rule, repr(name), meant(name, names))
 
 
@@ -271,7 +271,8 @@ def _refuse_no_names(secret: list[str], public: list[str]) -> None:
     both = [name for name in public if name in secret]
     if both:
         rule = f"names {', '.join(both)}, which --secret names too"
-        raise ArgumentError("--public", rule, None, "A column is either secret or public")
+        remedy = f"Leave {', '.join(both)} out of --public, or out of --secret"
+        raise ArgumentError("--public", rule, None, remedy)
 
 
 def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:
@@ -290,9 +291,11 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
             f"WARNING: values of {listed(study.copied)} were copied from {source}. {COPIED}"
         )
     if study.undecided:
+        noun = "column" if {q.name for q in study.public} & {*study.undecided} else "question"
+        noun += "s" * (len(study.undecided) > 1)
         said.append(
-            f"Still to be decided: the values of {listed(study.undecided)}. Write them where "
-            "the study says TO DECIDE; warner audit lists the lines."
+            f"Still to be decided: the values of the {noun} {listed(study.undecided)}. Write them "
+            "where the study says TO DECIDE; warner audit lists the lines."
         )
     if study.untranslated:
         said.append(
@@ -519,8 +522,10 @@ def from_xlsform(
             "for a missing answer."
         )
     names = listed([question.name for question in first.secret])
+    noun = "question" if len(first.secret) == 1 else "questions"
     notes.append(
-        f"Take {names} out of the form, or the form stores the true answers beside the reports."
+        f"Take the {noun} {names} out of the form before you use it. Otherwise the form stores the "
+        "true answers beside the reports."
     )
     tell(first, output, form, notes)
 

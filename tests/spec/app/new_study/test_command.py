@@ -84,7 +84,9 @@ def test_secret_columns_may_be_named_one_by_one(here: Path) -> None:
 
 def test_what_nobody_stated_is_refused_at_its_line_until_it_is_decided(here: Path) -> None:
     said = run("new", "answers.csv", "-o", "study.toml", *ASKED).stderr
-    assert "Still to be decided: the values of smokes, units, condition, hospital." in said
+    assert (
+        "Still to be decided: the values of the columns smokes, units, condition, hospital." in said
+    )
     text = Path("study.toml").read_text()
     lines = [i for i, line in enumerate(text.splitlines(), 1) if '= "TO DECIDE"' in line]
     told = run("audit", "study.toml", ok=False).stderr.splitlines()[1:]
@@ -121,7 +123,7 @@ def test_some_columns_can_be_copied_alone(here: Path) -> None:
     assert 'values = ["North", "South"]' in text and text.count('= "TO DECIDE"') == 3
     refused = run("new", "answers.csv", *ASKED, "--copy", "hospitl", ok=False).stderr
     assert (
-        "--copy: must name columns of --secret or --public, smokes" in refused
+        "--copy: must name columns that --secret or --public name (smokes" in refused
         and "Is 'hospital' meant?" in refused
     )
 

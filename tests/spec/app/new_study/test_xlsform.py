@@ -114,8 +114,8 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out, because it has nothing in the columns warner_epsilon, warner_mechanism or warner_public: remark",
         "Asked of everybody in the study, but not of everybody in the form: weight.",
         "Everybody must answer place: the mechanism has no value for a missing answer.",
-        "Take smokes, age, weight, place, pain, fives, open, many out of the form",
-        "Still to be decided: the values of open.",
+        "Take the questions smokes, age, weight, place, pain, fives, open, many out of the form",
+        "Still to be decided: the values of the question open.",
     ):
         assert part in said, part
     assert "thanks" not in said
