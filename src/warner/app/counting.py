@@ -263,7 +263,8 @@ class DuplicateCheck:
 
 def has_each_twice(path: str, group: str) -> FileError:
     """The error of a file that has a copy of its reports, by the look of the counts of a group."""
-    rule, got = "seems to hold each report twice", f"even numbers for all counts of {group}"
+    rule = "seems to hold each report twice"
+    got = "even numbers for all counts" + ("" if group == "all" else f" of {group}")
     remedy = (
         "Was a file loaded twice? Then delete one copy, and count again. If all is right, add "
         "--allow-equal"

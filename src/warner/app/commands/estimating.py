@@ -316,7 +316,7 @@ class EstimateRequest:
             for name in ("pool", "time", "margins", "background", "forged"):
                 if is_given(name):
                     rule = f"does not go with a survey design ({self.design.text})"
-                    raise ArgumentError(str(names[name]), rule)
+                    raise ArgumentError(str(names[name]), rule, None, f"Leave out {names[name]}")
         self.paper.check(is_given("tallies"))
         has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
         if self.group is not None and (self.counts or not has_groups):

@@ -303,7 +303,8 @@ class _People:
         if name not in self.questions:
             listed = list(self.questions)
             rule = f"must begin with one of {', '.join(listed)}, or have one as a predictor"
-            remedy = meant(name, listed) or "For example smokes ~ ward, or income ~ smokes"
+            example = f"{in_formula(listed[0])} ~ {in_formula(next(iter(self.public), 'ward'))}"
+            remedy = meant(name, listed) or f"For example {example}"
             raise ArgumentError("FORMULA", rule, repr(name), remedy)
         return self.questions[name]
 
