@@ -125,21 +125,26 @@ class OnPaper:
         if self.given is not None and not self.counts and not has_files:
             from warner.designs import from_text
 
-            words = "each word"
+            rule = "needs --counts, the numbers of people of each group who said each word"
+            remedy = "Add --counts once for each group, or name a table such as counts.csv"
             if not self.is_of_groups:
-                words = ", ".join(from_text(self.design).report_words)
-            rule = f"needs --counts, the numbers of people who said {words}"
-            remedy = "Or give a table of these numbers, such as counts.csv"
+                words = from_text(self.design).report_words
+                rule = f"needs --counts, the numbers of people who said {', '.join(words)}"
+                remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
         if self.drop_missing and (self.given is None or self.counts or self.is_of_groups):
-            rule = "needs a design with one card for everybody, and a table of people"
-            raise ArgumentError("--drop-missing", rule, None, "Leave it out")
+            rule = "needs --design and a table with a row for each person"
+            if self.counts:
+                rule = "cannot be given with --counts, which hold only people who answered"
+            elif self.given is not None:
+                rule = f"needs a design with one card for everybody, unlike {self.design}"
+            raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         if len(self.counts) > 1 and not self.is_of_groups:
             rule, got = "must be given once for this design", f"{len(self.counts)} times"
             raise ArgumentError("--counts", rule, got)
         if self.counts and has_files:
-            rule = "cannot be given with --design and --counts"
-            raise ArgumentError("TALLY", rule, None, COUNTS_BY_GROUP)
+            rule = "cannot be given with a file"
+            raise ArgumentError("--counts", rule, None, f"Leave out the file. {COUNTS_BY_GROUP}")
 
     def tallies(
         self,
@@ -187,8 +192,9 @@ class OnPaper:
         if said.repeated is not None:  # also with --quiet
             first, last, again = said.repeated
             click.echo(
-                f"WARNING: {path}: lines {first:,} to {last:,} stand a second time from line "
-                f"{again:,} on. Where people are counted twice, intervals are too short.",
+                f"WARNING: {path}: lines {first:,} to {last:,} are repeated from line {again:,} "
+                "on. If these are the same people, delete one copy, because intervals would be "
+                "too short.",
                 err=True,
             )
         if self.drop_missing:
@@ -240,8 +246,8 @@ class OnPaper:
         if self.counts:
             if len(self.counts) != len(words):
                 rule, got = (
-                    f"must be given once for each of {len(words)} groups",
-                    str(len(self.counts)),
+                    f"must be given once for each of the {len(words)} groups",
+                    f"{len(self.counts)} --counts",
                 )
                 raise ArgumentError("--counts", rule, got)
             return [counts_by_word(text, of) for text, of in zip(self.counts, words, strict=True)]
@@ -269,15 +275,19 @@ def named_groups(group: str) -> tuple[str, list[str]]:
     return column.strip(), entries
 
 
+def _example(words: Sequence[str]) -> str:
+    """What --counts looks like, with invented numbers."""
+    return ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
+
+
 def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     """The numbers of people in ``same=680,different=320``, by the words of reports."""
-    example = ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
     counts: dict[str, int] = {}
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if not equals or not (number.isascii() and number.isdecimal()):
             rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
-            remedy = f"For example {example}"
+            remedy = f"For example {_example(words)}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
                 remedy = "Write a number of people in place of a share"
             raise ArgumentError("--counts", rule, repr(each), remedy)

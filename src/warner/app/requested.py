@@ -202,7 +202,13 @@ def backgrounds(
         tag = tag.removeprefix("@")
         places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
         if not equals or len(places) != 1 or tag in hidden.get(places[0], {}):
-            tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
+            tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags)
+            if not tags:
+                rule, remedy = (
+                    "needs answers with tags, and there are none",
+                    "Leave out --background",
+                )
+                raise ArgumentError("--background", rule, repr(option), remedy)
             rule = f"must be TAG=FILE, with each tag at most once; the tags are {tags}"
             raise ArgumentError("--background", rule, repr(option))
         shares = _shares(path, domains[places[0]].untagged)

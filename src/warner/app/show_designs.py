@@ -729,9 +729,9 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
         Column("difference", "interval of a difference", "number"),
     ]
     note = (
-        "The last column is the interval of the difference in that share between two such groups: "
-        "differences smaller than about half of this interval will not be seen. Each group is "
-        "estimated alone."
+        "The last column is the interval of the difference in the share named above between two "
+        "such groups: differences smaller than about half of this interval will not be seen. Each "
+        "group is estimated alone."
     )
     show(Table(columns, rows, [note]))
 
@@ -803,8 +803,8 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
     if odds.delta:
         out = [
             f"A neighbour who sees {seen}, thought two answers equally likely and guesses between "
-            f"them, is right in at most {sure} of cases. Rare reports (delta = "
-            f"{odds.delta:.3g}) can tell much more."
+            f"them, is right in at most {sure} of all cases. This counts the rare reports that "
+            f"tell much more (delta = {odds.delta:.3g})."
         ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)

@@ -125,8 +125,10 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     listed = list(groups)
     keys = {file_name_key(str(group)): group for group in listed}
     if len(keys) < len(listed):
-        rule = "files are named after them, so names must differ by more than upper and lower case"
-        raise ArgumentError("groups", rule, ", ".join(map(str, listed)))
+        rule = (
+            "names must differ by more than capital letters, because files are named after groups"
+        )
+        raise ArgumentError("groups", rule, ", ".join(map(str, listed)), "Rename one group")
     return {group: of_group(path, group if len(listed) > 1 else None) for group in listed}
 
 
@@ -194,7 +196,7 @@ def _with_same_attributes(
         if chosen[first] and all(of.keys() == chosen[first].keys() for of in chosen.values()):
             return dict(chosen)
     other = next(path for path, of in parts.items() if of.keys() != parts[first].keys())
-    got = f"{', '.join(parts[first])} in {first}, {', '.join(parts[other])} in {other}"
+    got = f"{', '.join(parts[first])} in {first}; {', '.join(parts[other])} in {other}"
     in_all = [name for name in parts[first] if all(name in of for of in parts.values())]
     remedy = "Estimate them in separate runs"
     if in_all:
@@ -345,10 +347,12 @@ def add_tallies(
     """The sum of the tallies of several inputs."""
     parts = _of_one_origin(parts, allow_simulated)
     total: dict[str, Tally] = {}
-    for tallies in steps(parts.values(), "adding tallies"):
+    first = next(iter(parts), "")
+    for path, tallies in steps(parts.items(), "adding tallies"):
         if total and tallies.keys() != total.keys():
             rule = "must have the same attributes"
-            raise MismatchError("tallies", rule, f"{', '.join(total)} and {', '.join(tallies)}")
+            got = f"{', '.join(total)} in {first}; {', '.join(tallies)} in {path}"
+            raise MismatchError("tallies", rule, got)
         try:
             total = {n: merge([total[n], t]) if total else t for n, t in tallies.items()}
         except MismatchError as error:
@@ -398,7 +402,8 @@ def _study_of(file: ReportFile, study: Study) -> Study:
     if group_study is None:
         groups = f"has the groups {', '.join(study.groups)}" if study.groups else "has no groups"
         rule = f"has reports of the group {file.group!r}, but the study {groups}"
-        raise MismatchError(file.path, rule)
+        remedy = "Name the study with which these reports were made"
+        raise MismatchError(file.path, rule, None, remedy)
     return group_study
 
 

@@ -346,10 +346,10 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports do not support values.
         """
         rule = (
-            "cannot be computed from support counts here: these reports do not support some "
-            "values against others"
+            "'supports' does not go with this mechanism: its reports do not support some values "
+            "against others"
         )
-        remedy = "Use the likelihood of the reports"
+        remedy = "Use likelihood='fullest'"
         raise ArgumentError("likelihood", rule, None, remedy)
 
     # Values in cells
@@ -550,7 +550,7 @@ class LikelihoodOperator(ABC):
                 "observed",
                 "this method needs a mechanism with as many different reports as values",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
-                "Use another method",
+                "Use another method, such as ExpectationMaximization()",
             )
         return w.copy()
 
@@ -717,7 +717,7 @@ class LikelihoodOperator(ABC):
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
             rule = "knows only the sum of each bit, not which bits were set together in a report"
-            remedy = "Keep whole reports (keep_reports=True), or use another kind of interval"
+            remedy = "Tally with keep_reports=True, or use another kind of interval"
             raise ArgumentError("channel", rule, None, remedy)
 
     @cached_property

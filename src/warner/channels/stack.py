@@ -463,7 +463,8 @@ class StackChannel(StackedRows, Channel):
         # The members of each group are drawn without replacement, so that its size is kept.
         if people.sum() >= _MOST_DEALT:
             rule = (
-                "'respondents' can be simulated for several mechanisms with fewer than 10^9 people"
+                "'respondents' can be simulated for several mechanisms only with fewer than 10^9 "
+                "people"
             )
             remedy = "Use target='population'"
             raise ArgumentError("target", rule, f"{people.sum():,}", remedy)

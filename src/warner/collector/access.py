@@ -103,7 +103,8 @@ def codes_in(path: str) -> list[str]:
         if len(plain) != CODE_LETTERS or not set(plain) <= letters:
             # The code itself is not repeated: a message may be logged.
             rule = f"row {number} must hold an invitation code"
-            raise ArgumentError("--codes", rule, path)
+            remedy = 'Pass the file that "warner collect invite -o" wrote'
+            raise ArgumentError("--codes", rule, path, remedy)
     if len(set(map(plain_code, codes))) < len(codes):
         raise ArgumentError("--codes", "must have each code only once", path)
     return codes

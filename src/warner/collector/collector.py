@@ -214,7 +214,7 @@ class Collector:
                     "holds the counts of another study: a question, its values or its epsilon "
                     "differ"
                 )
-                remedy = "Serve the study as it was, or choose another store for the new study"
+                remedy = "Serve the study as it was, or choose another store with --store"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
                 rule = "was made with another number --ways, or with the questions in another order"
@@ -223,7 +223,7 @@ class Collector:
                     rule = "is the store of an issuer of tokens, not of a collector"
                     if self._issues:
                         rule = "is the store of a collector, not of an issuer of tokens"
-                    remedy = "Choose another store: codes and reports must never be kept together"
+                    remedy = "Choose another --store: codes and reports must never be kept together"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if self._store.was_copy:
                 self._store.put(self._noted("went on with a copy of the store", ""))

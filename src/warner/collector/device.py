@@ -44,8 +44,8 @@ _ALREADY = {
 }
 """Why nothing is sent, by what is another one than in the report that was sent."""
 _COLUMN = (
-    "name the week in a public column of the study, whose list of values is another one each week: "
-    "each report spends the epsilon again, see docs/recipes/weekly.md"
+    "give the study a public column for the week, with another list of values each week. Each "
+    "report then spends the epsilon again, see docs/recipes/weekly.md"
 )
 
 
@@ -222,7 +222,7 @@ class Device:
         elif self._draw is not None:  # which does not go with [repeat]
             remedy = f"To ask the same people every week, {_COLUMN}"
         else:
-            remedy = f"To ask the same people every week, write [repeat], or {_COLUMN}"
+            remedy = f"To ask the same people every week, add a table [repeat], or {_COLUMN}"
         _LOG.warning(f"Nothing was sent: {changes[0]}. {remedy}")
 
     def _require_code(self, code: str | None) -> None:
@@ -361,9 +361,9 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
         raise ArgumentTypeError(argument, "must be {name: value}", kind(given))
     others = [str(name) for name in given if name not in names]
     if others:
-        rule = (
-            f"must have only names of the study: {', '.join(names) or 'it has no public columns'}"
-        )
+        rule = f"must have only names of the study: {', '.join(names)}"
+        if not names:
+            rule = "must be empty, because the study has no public columns"
         raise ArgumentError(argument, rule, ", ".join(map(repr, others)))
 
 

@@ -82,7 +82,8 @@ def draw_of(study: Study) -> OneOf | None:
     if study.design is not None:
         rule = "cannot be served: the live page assumes a simple random sample of people"
         remedy = (
-            'Serve it without [design], and give "warner estimate --study" a copy with [design]'
+            "Serve a copy of the study without [design], and keep this file for "
+            '"warner estimate --study"'
         )
         raise broken(("design",), rule, None, remedy, "design")
     if isinstance(study.draw, HiddenQuestion):
@@ -148,7 +149,7 @@ def survey_document(study: Study) -> dict[str, Any]:
     problems, texts, collect, draw = ProblemLog(), study.texts, study.collect, draw_of(study)
     if study.rows_per_person > 1:
         rule = "cannot be served: from a survey page, each person sends one row of answers"
-        remedy = 'Remove this key, or write "reports" instead'
+        remedy = "Remove rows_per_person. For several reports on one answer, write reports = 3"
         problems.add(("rows_per_person",), rule, None, remedy)
     if study.rounds > 1 and study.round is None:
         rule = "must be the number of the round that is served"

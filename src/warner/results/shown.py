@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 
 SHRUNK = (
-    "* This share was drawn towards the others so far that it left the interval that the "
-    "reports of this answer alone would give."
+    "* This share was moved towards the others, out of the interval that the reports of this "
+    "answer alone would give."
 )
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (

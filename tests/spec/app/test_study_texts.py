@@ -106,7 +106,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "plain.parquet")
     run("tally", "plain.parquet", "-o", "plain.json")
     assert (
-        "none here"
+        "needs answers with tags"
         in run("estimate", "plain.json", "--background", "home=home.csv", ok=False).output
     )
     for wrong in (["home"], ["home=home.csv", "@home=home.csv"], ["other.home=home.csv"]):

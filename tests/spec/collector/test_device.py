@@ -108,15 +108,19 @@ def test_a_study_with_only_another_title_is_said_to_be_the_same(
     assert send(SERVED) == "sent" and send(SERVED) == "already" and not logged
     assert send(next_week) == "already" and len(bodies) == 1
     (line,) = logged
-    assert "name the week in a public column of the study" in line
+    assert "give the study a public column for the week" in line
     assert send(next_week + WEEK, week="2026-W49") == "sent" and len(bodies) == 2
 
 
 @pytest.mark.parametrize(
     ("text", "answers", "remedy"),
     [
-        (SERVED, ANSWERS, "every week, write [repeat], or name the week in a public column"),
-        (DRAWN_OPEN, {}, "every week, name the week in a public column"),
+        (
+            SERVED,
+            ANSWERS,
+            "every week, add a table [repeat], or give the study a public column for the week",
+        ),
+        (DRAWN_OPEN, {}, "every week, give the study a public column for the week"),
         (ROUND, {"theme": "dark"}, "For the next round, write its number as round in [repeat]"),
     ],
 )

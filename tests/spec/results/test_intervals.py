@@ -350,7 +350,7 @@ def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPa
     unbiased = result.rows()[0]["shrunk_from"]
     shown = CliRunner().invoke(main, ["estimate", str(path)]).output
     assert (
-        "* This share was drawn towards the others" in shown
+        "* This share was moved towards the others" in shown
         and f"j00 {100 * unbiased:.1f}" in shown
     )
     assert f"{100 * result.probabilities[0]:.1f} %  *" in shown

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from warner._core.errors import (
     MissingExtraError,
     StudyError,
 )
-from warner.app.new_study.text import FirstStudy, Question, with_labels, with_range
+from warner.app.new_study.text import FirstStudy, Question, listed, with_labels, with_range
 from warner.studies.schema import TO_DECIDE
 from warner.studies.study import Study
 from warner.studies.texts import DEFAULT_LANGUAGE, is_language
@@ -107,8 +108,12 @@ def _read(path: str) -> dict[str, Any]:
         remedy = 'Run: pip install "warner[xlsform]"'
         raise MissingExtraError("XLSForm", "needs the package pyxform", None, remedy) from None
     if Path(path).suffix.lower() not in SUFFIXES:
-        rule = f"must end in {', '.join(SUFFIXES)}"
-        raise ArgumentError(path, rule, None, "Export the form as an XLSForm")
+        rule = "a file of this kind cannot be read as a form"
+        remedy = (
+            "Open it in a spreadsheet program and save it as .xlsx; renaming is not enough. "
+            f"Files that end in {', '.join(SUFFIXES[1:])} are read too"
+        )
+        raise ArgumentError(path, rule, None, remedy)
     with open(path, "rb") as file:  # the system says why a file cannot be opened
         size = os.fstat(file.fileno()).st_size
     where = ""
@@ -129,7 +134,9 @@ def _read(path: str) -> dict[str, Any]:
     except Exception:  # what pyxform and its readers of spreadsheets raise else, quotes it too
         pass
     rule = f"is not an XLSForm that pyxform can read{where}"
-    raise FileError(path, rule, None, "Check the file with pyxform's command: xls2xform FILE")
+    raise FileError(
+        path, rule, None, f"Check it with pyxform's command: xls2xform {shlex.quote(path)}"
+    )
 
 
 class _Reader:
@@ -155,9 +162,10 @@ class _Reader:
         if not self._form.secret:
             rule = "has no marked question that can be randomised"
             remedy = (
-                'Write a budget, such as 1.0, into a column warner_epsilon of its sheet "survey"'
+                'In the sheet "survey" of the form, add a column warner_epsilon, and write an '
+                "epsilon such as 1.0 into the row of each sensitive question"
             )
-            reasons = [f"{', '.join(names)}: {why}" for why, names in self._form.left.items()]
+            reasons = [f"{listed(names)}: {why}" for why, names in self._form.left.items()]
             raise ArgumentError(self._path, rule, "; ".join(reasons) or None, remedy)
         return self._form
 
@@ -193,9 +201,9 @@ class _Reader:
         if tag == _PLAIN:
             return DEFAULT_LANGUAGE
         if not is_language(tag):
-            rule = "has a language without a tag, such as sw"
-            remedy = f'Add --language "{name}=sw", or write label::{name} (sw) in the form'
-            raise ArgumentError(self._path, rule, show(name), remedy)
+            rule = f"does not say the tag of the language {show(name)}, such as fr or sw"
+            remedy = f'Add --language "{name}=TAG", or write label::{name} (TAG) in the form'
+            raise ArgumentError(self._path, rule, None, remedy)
         return tag
 
     def _title(self, languages: tuple[str, ...]) -> str | dict[str, str]:
@@ -460,10 +468,12 @@ def _ranged(question: Question, parameters: Mapping[str, Any]) -> Question:
             Decimal(str(parameters.get(key, usual)))
             for key, usual in (("start", 1), ("end", 10), ("step", 1))
         )
+        if step == 0:
+            raise _LeftOutError("its step is 0 (write 1 or another step)")
         low, high, step = min(start, end), max(start, end), abs(step)
         count = int((high - low) / step)
     except (ArithmeticError, ValueError):
-        raise _LeftOutError("its start, end and step are not numbers") from None
+        raise _LeftOutError("its start, end or step is not a number") from None
     if count < 1:
         raise _LeftOutError("it has one answer only")
     if all(number % 1 == 0 for number in (low, high, step)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,7 +99,7 @@ def _check_birthdays(questions: list[Question], path: str) -> None:
             "uses the same person's birthday for several questions, so the boxes together "
             "tell more about a person"
         )
-        remedy = f"Use --draw {names[-1]}=spinner, or chances of dice or coins"
+        remedy = f"Use {' '.join(f'--draw {shlex.quote(name)}=spinner' for name in names[1:])}"
         raise ArgumentError(path, rule, " and ".join(names), remedy)
 
 
@@ -228,8 +229,8 @@ def _consent(questions: list[Question]) -> Section:
         where = f" (question {number})" if len(questions) > 1 else ""
         sures.append(f"{certainty(promised.total)}{of}{where}")
     says = (
-        "I have read who ticks which box. I know how sure somebody who sees my box can be of one "
-        f"of two answers that seemed equally likely before: at most {', '.join(sures)}."
+        "I have read who ticks which box. Somebody who thought two answers equally likely, "
+        f"and then sees my box, can be at most this sure of one of them: {', '.join(sures)}."
     )
     if len(questions) > 1:
         together, _ = of_a_person({each.name: each.design for each in questions}, 1, 1)

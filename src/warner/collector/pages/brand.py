@@ -33,8 +33,8 @@ def brand_files(logo: str | None, colours: str | None) -> Mapping[str, tuple[byt
     if logo is not None:
         content, ending = read_whole(logo), Path(logo).suffix.lower()
         if ending not in _TYPES:
-            rule = f"must be a picture whose name ends in {', '.join(_TYPES)}"
-            raise ArgumentError("--logo", rule, logo)
+            rule = f"must be a picture of the type {', '.join(_TYPES)}"
+            raise ArgumentError("--logo", rule, logo, "Save the picture as .png")
         if len(content) > _MOST:
             rule = f"must have at most {_MOST:,} bytes"
             raise ArgumentError("--logo", rule, f"{len(content):,}", "Make the picture smaller")
@@ -64,7 +64,7 @@ def _checked(colours: str) -> tuple[str, str]:
         len(c) == 7 and c[0] == "#" and set(c[1:]) <= set("0123456789abcdef") for c in named
     )
     if not right:
-        remedy = 'Write them as "#0b5c63,#6fd0d0"'
+        remedy = 'For example --colours "#0b5c63,#6fd0d0"'
         raise ArgumentError("--colours", "must be two colours, #RRGGBB each", colours, remedy)
     for name, colour, around in zip(("first", "second"), named, _AROUND, strict=True):
         least = min(contrast(colour, other) for other in around)

@@ -92,7 +92,8 @@ def read_words(path: str) -> tuple[str, WordsFile]:
     except ValueError:  # neither UTF-8 nor JSON
         stated = None
     if not isinstance(stated, dict):
-        raise ArgumentError(path, "must be a JSON object of keys and texts, in UTF-8")
+        rule = "must be a JSON object of keys and texts, in UTF-8"
+        raise ArgumentError(path, rule, None, 'Begin with the file of "warner collect words"')
     base = _written_in(language)
     words = {**({} if base is None else words_of(base)), "read_by": "", **stated}
     for key, rule in word_problems(words):

@@ -168,7 +168,7 @@ def test_languages_without_a_tag_are_asked_for(tmp_path: Path) -> None:
     sheets = _sheets(survey=survey, choices=CHOICES.replace("Deutsch (de)", "Swahili"))
     path = _write(tmp_path / "form.md", sheets)
     done = run("study", "from-xlsform", path, ok=False)
-    assert 'Add --language "Swahili=sw"' in done.stderr
+    assert 'Add --language "Swahili=TAG"' in done.stderr
     done = run("study", "from-xlsform", path, "--language", "Swahili=sw")
     assert 'languages = ["en", "sw"]' in done.stdout
     assert (
@@ -271,7 +271,7 @@ def test_a_missing_file_a_suffix_and_a_missing_package_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "No such file" in run("study", "from-xlsform", "none.xlsx", ok=False).stderr
-    assert "must end in .xlsx" in run("study", "from-xlsform", "form.pdf", ok=False).stderr
+    assert "cannot be read as a form" in run("study", "from-xlsform", "form.pdf", ok=False).stderr
     monkeypatch.setitem(sys.modules, "pyxform.errors", None)
     with pytest.raises(MissingExtraError, match=r"warner\[xlsform\]"):
         read_form(_write(tmp_path / "form.md", _sheets(**PLAIN)))
