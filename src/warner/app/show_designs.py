@@ -132,7 +132,7 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     if meaning["draw"] is not None:
         notes.append(meaning["draw"])
     if meaning["rows_per_person"] > 1:
-        notes.append(f"One person may send {meaning['rows_per_person']:,} rows of answers.")
+        notes.append(f"One person may send up to {meaning['rows_per_person']:,} rows of answers.")
     notes += [f"Public, NOT protected: {name} ({v})." for name, v in meaning["public"].items()]
     who = {
         "open": "everyone with the address",

@@ -59,7 +59,7 @@ def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
     if Path(path).is_file() and not is_tally_file(path):
         if formats.is_report_file(path):
             rule = "is not a tally: its name has the ending of reports or answers"
-            remedy = f"{RANDOMISE_FIRST}. To count reports, run: warner tally"
+            remedy = f"To count reports, run: warner tally {shlex.quote(path)}. {RANDOMISE_FIRST}"
             raise FileError(path, rule, None, remedy)
         with contextlib.suppress(StudyError):
             study_data(study_text(path), path)
@@ -532,8 +532,8 @@ def read_groups(
         return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
     if by:
         names_by = ",".join(by)
-        remedy = f"Count again with warner tally --by {names_by}, or warner collect pull --by"
-        raise ArgumentError("--by", "needs a tally by groups", ", ".join(by), remedy)
+        remedy = f"Count again with --by {names_by}: run warner tally, or warner collect pull"
+        raise ArgumentError("--by", "needs a tally by groups", None, remedy)
     if len(paths) < 2:
         rule = "must be a tally by groups, or at least 2 files, one for each group"
         raise ArgumentError("tallies", rule, None, "To count groups: warner tally --by COLUMN")

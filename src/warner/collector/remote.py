@@ -100,7 +100,7 @@ def checked_url(url: str) -> str:
         raise ArgumentError("URL", rule, None, remedy)
     if not is_right or parts.query or parts.fragment or parts.username is not None:
         rule = "must be a web address such as https://survey.example.org, without ? and #"
-        raise ArgumentError("URL", rule, None, "Give the token with --token-file instead")
+        raise ArgumentError("URL", rule, None, "Give the token with --token-file")
     return url.rstrip("/")
 
 

@@ -392,12 +392,12 @@ class FirstStudy:
 
     def _decisions(self) -> Iterator[str]:
         if self.undecided:
-            yield f"Which answers are possible: {listed(self.undecided)}."
+            yield f"The possible answers of these columns: {listed(self.undecided)}."
         if self.untranslated:
-            yield f"Texts that some language still lacks: {listed(self.untranslated)}."
+            yield f"Texts that some language still lacks, of these columns: {listed(self.untranslated)}."
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
-            yield f"The text of the question (label): {listed(unasked)}."
+            yield f"The text (label) of these questions: {listed(unasked)}."
         if self.is_on_paper:
             yield "Whether everybody can make the draws. To see them, run: warner study sheet"
             return

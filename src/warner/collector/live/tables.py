@@ -252,7 +252,7 @@ def progress(view: LiveView) -> str:
     people = f"{view.n:,} of {view.planned:,}"
     widths = [100 * width for width in half_widths(view)]
     if not widths:
-        return f"{people}."
+        return f"{people} reports."
     least, most = (f"{width:.2g}" for width in (min(widths), max(widths)))
     about = least if least == most else f"{least} to {most}"
     return f"{people} reports; shares are now uncertain by about \N{PLUS-MINUS SIGN}{about} points."

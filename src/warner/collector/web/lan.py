@@ -64,7 +64,9 @@ def checked_address(address: str | None) -> str:
         )
     if ipaddress.ip_address(address).is_global:
         rule = "is for local networks, and this machine has a public internet address"
-        raise ArgumentError("--lan", rule, address, "Use --host, --certificate and --key instead")
+        raise ArgumentError(
+            "--lan", rule, address, "Replace --lan by --host, --certificate and --key"
+        )
     return address
 
 

@@ -473,7 +473,7 @@ def test_hidden_groups_cannot_be_had_by_subtraction() -> None:
 def test_progress_says_why_there_is_no_estimate() -> None:
     assert progress(LiveView(1, 500, 50, "closed")) == "No estimate: no report was counted."
     assert "after 50 reports" in progress(LiveView(1, 500, 50, "open"))
-    assert progress(LiveView(1, 500, 50, "open", step=Step(1, 60, {}))) == "60 of 500."
+    assert progress(LiveView(1, 500, 50, "open", step=Step(1, 60, {}))) == "60 of 500 reports."
 
 
 def test_reasons_of_rejects_are_plain_words() -> None:
