@@ -291,10 +291,12 @@ class Store(ABC, Generic[_Connection]):
 
     def _of_another_version(self, version: int) -> Refused:
         """The refusal of tables of another version of warner."""
-        rule, got = f"must have version {_VERSION} of the tables", str(version)
+        got = f"tables of version {version}, not {_VERSION}"
         if version > _VERSION:
+            rule = "was written by a newer version of warner"
             remedy = "Start the version of warner that wrote the store"
             return Refused("store_too_new", self.name, rule, got, remedy)
+        rule = "was written by an older version of warner"
         remedy = (
             "Finish the survey with the version of warner that wrote the store. Or save its tally "
             'with that version, continue in a new store, and add the tallies with "warner merge"'

@@ -394,7 +394,7 @@ class FirstStudy:
         if self.undecided:
             yield f"The possible answers of these columns: {listed(self.undecided)}."
         if self.untranslated:
-            yield f"Texts that some language still lacks, of these columns: {listed(self.untranslated)}."
+            yield f"Texts in all languages, of these columns: {listed(self.untranslated)}."
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
             yield f"The text (label) of these questions: {listed(unasked)}."
