@@ -538,7 +538,7 @@ class Question:
         if self._keys:
             return "Differences are not tested for keys with values."
         if self.summaries and self.has_nonresponse:
-            return "Numbers are not compared between groups where people may give no answer."
+            return "These numbers are not compared between groups: people could give no answer."
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         try:
