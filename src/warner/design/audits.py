@@ -465,7 +465,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
     some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
     if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
         rule = "cannot be drawn: there are too many sets of reports to find which are protected"
-        remedy = "Audit the mechanism of each report alone"
+        remedy = "Leave samples out, or audit each mechanism of mechanism.parts alone"
         raise ArgumentError("samples", rule, None, remedy)
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
 
@@ -632,9 +632,10 @@ def audit(
     0.1183
     """
     if isinstance(mechanism, Device):
-        if (samples, claim, shuffled) != (None, None, None):
-            rule = "cannot be audited with the arguments samples, claim or shuffled"
-            remedy = "Leave these arguments out, or audit device.mechanism"
+        options = {"samples": samples, "claim": claim, "shuffled": shuffled}
+        if given := " and ".join(name for name, each in options.items() if each is not None):
+            rule = f"cannot be audited with {given}"
+            remedy = f"Leave {given} out, or audit device.mechanism"
             raise ArgumentTypeError("device", rule, None, remedy)
         return audit_device(mechanism)
     if not isinstance(mechanism, Mechanism):
@@ -654,5 +655,5 @@ def audit(
     for name, value in (("samples", samples), ("shuffled", shuffled)):
         if value is not None:
             rule = "cannot be used with a claim, which is checked by listing all reports"
-            raise ArgumentError(name, rule, None, "Pass the claim alone, or leave it out")
+            raise ArgumentError(name, rule, None, f"Leave out {name} or claim")
     return audit_claim(mechanism, claim)

@@ -251,11 +251,11 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
         raise ArgumentTypeError(name, "its function must return a mechanism", kind(made))
     if made.domain != domain:
         rule = "must have the domain of the benchmark"
-        remedy = "Its function gets this domain as the first argument"
+        remedy = "Make it on the domain that its function gets as the first argument"
         raise ArgumentError(name, rule, repr(made.domain), remedy)
     if cell.epsilon * _ROUNDING < made.requested < math.inf:
         rule = f"must have an epsilon of at most {cell.epsilon!r}"
-        remedy = "Its function gets this epsilon as the second argument"
+        remedy = "Make it with the epsilon that its function gets as the second argument"
         raise ArgumentError(name, rule, repr(made.requested), remedy)
 
 

@@ -195,8 +195,8 @@ def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
         shares = distribution(name, floats, domain.size, _SUM)
         return np.asarray(shares / shares.sum())
     if len(given) == domain.size and _are_counts(given):
-        rule = f"has {domain.size} whole numbers, which can be counts of the values or answers"
-        remedy = "Pass shares as floats: counts / sum(counts), or the shares of these answers"
+        rule = f"has {domain.size} whole numbers, which can be answers, or counts of the values"
+        remedy = "Pass shares: counts / sum(counts), or the shares of these answers"
         raise ArgumentError(name, rule, None, remedy)
     return np.bincount(domain.encode(given), minlength=domain.size) / len(given)
 

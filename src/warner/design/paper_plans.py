@@ -165,12 +165,14 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
     """What the picture of the widths shows of designs, beside answers without protection."""
     first = planned[0]
     domain, n = first.design.domain, first.ranking.n
-    if not all(each.has_width for each in planned):
-        rule = (
-            "shows intervals of one share, so all designs must have two answers, and the loss "
-            "must be l2"
+    if first.ranking.loss != "l2":
+        rule = "shows intervals of one share, for which the loss must be l2"
+        raise ArgumentError(
+            "--plot", rule, first.ranking.loss, "Leave out --plot, or add --loss l2"
         )
-        raise ArgumentError("--plot", rule)
+    if other := next((each.design for each in planned if not each.has_width), None):
+        rule = "shows intervals of one share, so all designs must have two answers"
+        raise ArgumentError("--plot", rule, f"{other.text} with {other.domain.size} answers")
     if len(planned) > _MOST_DRAWN:
         rule = f"shows at most {_MOST_DRAWN} designs"
         raise ArgumentError("--plot", rule, f"{len(planned)} designs")

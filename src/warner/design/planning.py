@@ -798,7 +798,7 @@ def _wanted_difference(
         return None
     if error is not None:
         rule = "cannot be used with the argument difference: each sets how many people are needed"
-        raise ArgumentError("error", rule, repr(error), "Leave one of the two arguments out")
+        raise ArgumentError("error", rule, repr(error), "Leave out error or difference")
     if loss == "w1":
         rule, remedy = "needs the loss 'l1' or 'l2'", "Use loss='l2' (--loss l2)"
         raise ArgumentError("difference", rule, repr(loss), remedy)

@@ -141,9 +141,9 @@ def draw_with(chances: Sequence[Fraction], by: str | None = None) -> Draw:
         if draw is None:
             texts = f"chance{'s' * (len(chances) > 1)} {' and '.join(map(str, chances))}"
             able = [name for name, make in makers.items() if make(chances) is not None]
-            near = _near_birthday(chances) if by == "birthday" else "Use "
-            remedy = f"{near}{' or '.join(map(repr, able))}"
-            raise ArgumentError("by", f"must give the {texts}", repr(by), remedy)
+            near = _near_birthday(chances) if by == "birthday" else ""
+            remedy = f"Use {' or '.join(map(repr, able))}{near}"
+            raise ArgumentError("by", f"{by!r} cannot give exactly the {texts}", None, remedy)
         return draw
     return next(draw for make in makers.values() if (draw := make(chances)) is not None)
 
@@ -259,8 +259,8 @@ def _near_birthday(chances: Sequence[Fraction]) -> str:
     when = " and ".join(f"from {_day(first)} to {_day(last)}" for first, last in faces)
     texts = " and ".join(f"{n}/365" for n in days)
     return (
-        f"Write {texts} in the design instead, for a birthday {when}, and use the new design for "
-        "the estimate too. Or use "
+        f". To keep the birthday, write {texts} in the design (a birthday {when}), and use the new "
+        "design for the estimate too"
     )
 
 

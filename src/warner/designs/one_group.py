@@ -328,7 +328,9 @@ class Unrelated(PaperDesign):
             "Tell nobody which question you answer.",
         )
         brings = draw.brings if draw.brings == other.brings else f"{draw.brings} {other.brings}"
-        brings += f" Question B can be any to which {self.q} of all people are known to say yes."
+        brings += (
+            f" Question B can be any question to which {self.q} of all people are known to say yes."
+        )
         boxes = (("yes", ""), ("no", ""))
         return Card("Unrelated question", steps, boxes, self._protects(), brings)
 

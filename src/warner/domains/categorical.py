@@ -67,7 +67,8 @@ class Categorical(Domain):
         categories = getattr(getattr(values, "dtype", values), "categories", None)
         values = list(categories) if isinstance(categories, Iterable) else values
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
-            rule = "must be a list of labels, which has an order"
+            rule = "must be a list of labels"
+            rule += ", whose order is kept" if isinstance(values, Mapping | Set) else ""
             raise ArgumentTypeError("values", rule, kind(values))
         labels = [v.item() if isinstance(v, np.generic) else v for v in values]
         for i, label in enumerate(labels):
@@ -78,7 +79,9 @@ class Categorical(Domain):
                 legible(f"values: label {i}", label)
         self._table = {label: i for i, label in enumerate(labels)}
         if len(self._table) < len(labels):
-            rule = "must have each label only once (1 and True count as the same label)"
+            rule = "must have each label only once"
+            if len(set(zip(map(type, labels), labels, strict=True))) > len(self._table):
+                rule += " (1 and True count as the same label)"
             got = f"{len(labels)} labels, of which {len(self._table)} are different"
             raise ArgumentError("values", rule, got)
         pair = alike(label for label in labels if isinstance(label, str))

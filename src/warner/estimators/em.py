@@ -672,7 +672,7 @@ class ExpectationMaximization(Estimator):
                 "tolerance",
                 "cannot be combined with steps='auto'",
                 None,
-                "Leave one of the two out",
+                "Leave out steps or tolerance",
             )
         require_positive(self, "tolerance")
 

@@ -396,7 +396,7 @@ class RakedJoint(Estimator):
     def __post_init__(self) -> None:
         if self.single is not None and not callable(self.single):
             rule = "must be a function from LikelihoodData to a Fit"
-            remedy = "For example EmpiricalBayes().fit"
+            remedy = "Pass the method fit of an estimator, as in EmpiricalBayes().fit"
             raise ArgumentTypeError("single", rule, kind(self.single), remedy)
 
     def _fit(self, data: LikelihoodData) -> Fit:

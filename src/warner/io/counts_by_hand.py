@@ -108,7 +108,10 @@ class CountsByHand:
         """
         if unknown := [name for name in self.by if name not in public]:
             rule = f"has a column {show(unknown[0])}, which is not a public column of the study"
-            remedy = meant(unknown[0], [ATTRIBUTE, *public]) or f"Declare it: [public.{unknown[0]}]"
+            remedy = (
+                meant(unknown[0], [ATTRIBUTE, *public])
+                or f"Declare it in the study, as [public.{unknown[0]}]"
+            )
             if unknown[0].lower() == PART:
                 remedy = (
                     'If this is a result of "warner sql", name the column of counts "reports" again'
@@ -352,7 +355,7 @@ def read_said(
         if len(questions) > 1 and name not in questions:
             rule, remedy = (
                 "has counts of several questions",
-                "Choose a question: --design NAME=DESIGN",
+                f"Choose a question: --design {show(next(iter(questions)))}=DESIGN",
             )
             raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
         rows = [

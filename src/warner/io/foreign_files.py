@@ -153,12 +153,15 @@ class ForeignFile:
     ) -> dict[str, str]:
         """The columns of the reports of one attribute, as ``report_columns`` finds them."""
         problem, columns = None, {}
-        where = "in its first line, which must have the names" if self.is_text else "in this file"
-        rename = f"ename the column {where}. Or say which column it is: --column {attribute}=COLUMN"
-        remedy = f"R{rename}"
+        where = " in the first line of the file" * self.is_text
+        rename = (
+            f"give the column of reports this name{where}, or say which column it is: --column "
+            f"{attribute}=COLUMN"
+        )
+        remedy = f"G{rename[1:]}"
         # A column that is called after a question holds its answers.
         if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):
-            remedy = f"{RANDOMISE_FIRST}. If another program randomised them, r{rename}"
+            remedy = f"{RANDOMISE_FIRST}. If another program randomised them, {rename}"
         try:
             columns = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:
@@ -556,7 +559,8 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
             folder = None
         if folder is None:
             rule = f"folder {name}={text}: the study does not declare the value {text}"
-            raise ReportError(file.path, f"{rule} for {name}")
+            remedy = f"Declare it in [public.{name}], or rename the folder"
+            raise ReportError(file.path, f"{rule} for {name}", None, remedy)
         if name in file.names and (rows := _rows_elsewhere(file, name, domain, folder)):
             many = "1 row" if rows == 1 else f"{rows:,} rows"
             rule = f"the folder says {name}={text}, but the column says something else in {many}"

@@ -164,7 +164,8 @@ def report_format(path: str) -> FileFormat:
     else:
         usual = f"{RANDOMISE_FIRST}. Save reports in another format as Parquet or CSV"
         remedy = _NO_REPORTS.get(Path(path).suffix, usual)
-        raise ArgumentError(path, f"must end in {suffixes()}", None, remedy)
+        rule = f"must be a file of reports ({suffixes()})"
+        raise ArgumentError(path, rule, None, remedy)
     if Path(path).is_dir():
         remedy = "To count a folder that another program wrote, use 'warner tally --study'"
         raise FileError(path, "is a folder, not a file", None, remedy)

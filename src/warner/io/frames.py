@@ -251,7 +251,7 @@ def report_columns(
         if isinstance(column, str) and not several and not column.endswith(f"_{parts[0]}"):
             listed = f"{column} or {listed}"
         rule = f"must have the {'columns' if several else 'column'} {listed}"
-        there = few(names) if not may_hold_answers else f"the {len(names)} in its first line"
+        there = few(names) if not may_hold_answers else f"the {len(names)} names in its first line"
         got = f"no {few(missing)} among {there}" if names else "no columns"
         cure = (
             "Say which column holds "

@@ -488,12 +488,14 @@ def contents_of(
                 labels[name].update(_distinct(column, name))
                 if len(labels[name]) > most_labels:
                     rule = f"has more than {most_labels} different values, and may be free text"
-                    remedy = "To state its values, add --values"
+                    remedy = f"To state its values, add --values {name}=A,B,C"
                     raise ArgumentError(f"column {name!r}", rule, None, remedy)
     for name in columns:
         if any(isinstance(label, str) and unreadable(label) for label in labels[name]):
             rule = "has values with characters that a screen cannot show"
-            raise ArgumentError(f"column {name!r}", rule, None, "To state its values, add --values")
+            raise ArgumentError(
+                f"column {name!r}", rule, None, f"To state its values, add --values {name}=A,B,C"
+            )
         ends = limits[name]
         # Numbers of Parquet's decimal type are written as floats.
         low, high = (_number(min(ends)), _number(max(ends))) if ends else (None, None)
@@ -702,7 +704,10 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
     elif not pa.types.is_boolean(present.type):
         present = _as_texts(present)
     if present is None:
-        rule, remedy = "has values that are not text", "To state its values, add --values"
+        rule, remedy = (
+            "has values that are not text",
+            f"To state its values, add --values {name}=A,B,C",
+        )
         raise ArgumentError(f"column {name!r}", rule, None, remedy)
     labels: list[str | bool] = present.unique().to_pylist()
     return labels

@@ -129,9 +129,11 @@ class ReportFile:
         """
         if public is not None and list(public.items()) != list(self.public.items()):
             ours, expected = (", ".join(each) or "none" for each in (self.public, public))
-            rule = f"its public columns ({ours}) or their values are not those of the study"
+            rule = f"its public columns ({ours}) are not those of the study ({expected})"
+            if ours == expected:
+                rule = f"the values of its public columns ({ours}) are not those of the study"
             remedy = "Use the study that the reports were made with"
-            raise MismatchError(self.path, f"{rule} ({expected})", None, remedy)
+            raise MismatchError(self.path, rule, None, remedy)
         if self.headers.keys() != mechanisms.keys():
             rule = f"has reports of {', '.join(self.headers)}, not of {', '.join(mechanisms)}"
             remedy = "Use the study that the reports were made with"

@@ -159,8 +159,9 @@ class ReportWriter:
             raise ArgumentError("blocks", rule, path, "Write a Parquet file")
         if self._public:
             rule = "cannot be used with public columns: a block holds the reports of many people"
-            remedy = "Leave out the blocks or the public columns"
-            raise ArgumentError("blocks", rule, ", ".join(self._public), remedy)
+            public = ", ".join(self._public)
+            remedy = f"Leave out blocks (--blocks), or take {public} out of the study"
+            raise ArgumentError("blocks", rule, public, remedy)
 
     def __enter__(self) -> Self:
         self._temporary = self._target.__enter__()

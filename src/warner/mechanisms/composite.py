@@ -464,15 +464,17 @@ def _checked_parts(product: Any, mechanisms: Any) -> tuple[Product, Mapping[str,
         for name, mechanism in mechanisms.items():
             if not isinstance(mechanism, Mechanism):
                 rule = "must be a mechanism, because no Product is given"
-                raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
+                remedy = "For example RandomizedResponse(domain, 1.0)"
+                raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism), remedy)
         product = Product({name: m.domain for name, m in mechanisms.items()})
     if not isinstance(product, Product):
         rule = "must be a Product"
         remedy = "For one question, use its mechanism alone"
         raise ArgumentTypeError("product", rule, kind(product), remedy)
     if not isinstance(mechanisms, Mapping):
-        rule = "must be a dict {attribute: mechanism}"
-        raise ArgumentTypeError("mechanisms", rule, kind(mechanisms))
+        rule, first = "must be a dict {attribute: mechanism}", next(iter(product.attributes))
+        remedy = f"For example {{{first!r}: lambda domain: RandomizedResponse(domain, 1.0)}}"
+        raise ArgumentTypeError("mechanisms", rule, kind(mechanisms), remedy)
     for name in product.attributes:
         if name not in mechanisms:
             rule = f"has no mechanism for {name!r}"
@@ -493,7 +495,8 @@ def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         ready = mechanism(domain)
     if not isinstance(ready, Mechanism):
         rule = "must be a mechanism, or a function that makes one from the domain"
-        raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
+        remedy = "For example lambda domain: RandomizedResponse(domain, 1.0)"
+        raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism), remedy)
     if ready.domain != domain:
         rule = f"must have the domain of its question (attribute), {domain!r}"
         raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain))

@@ -282,9 +282,10 @@ class KeyValue(Mechanism):
         if self.pairs is None and isinstance(values, list | tuple):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
-                    rule = "must be one pair"
+                    rule = f"must be one pair, as {{{_KEY!r}: ..., {_VALUE!r}: ...}}"
                     remedy = (
-                        "For several pairs of a person write KeyValue(..., pairs=largest number)"
+                        "For lists of pairs write KeyValue(..., pairs=3), if 3 is the most of a "
+                        "person"
                     )
                     raise ValuesError(i, rule, kind(row), remedy)
         columns = self.domain.columns(values)

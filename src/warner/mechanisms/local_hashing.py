@@ -330,4 +330,4 @@ def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
     for name, value in (("prime", prime), ("whole_reports", whole_reports)):
         if value is not None:
             rule = "cannot be used together with the argument seeds"
-            raise ArgumentError(name, rule, show(value), "Leave one of the two out")
+            raise ArgumentError(name, rule, show(value), f"Leave out {name} or seeds")

@@ -579,7 +579,8 @@ def _blocks(
         ]
     if not 2 <= len(listed) <= MOST_BLOCKS:
         rule = f"must be 2 to {MOST_BLOCKS:,} blocks"
-        raise ArgumentError("blocks", rule, f"{len(listed):,}", "Take larger or smaller blocks")
+        remedy = f"Take {'smaller' if len(listed) < 2 else 'larger'} blocks"
+        raise ArgumentError("blocks", rule, f"{len(listed):,}", remedy)
     if len({frozenset(block) for block in listed}) < len(listed):
         rule = "must differ: no two blocks may have the same questions"
         raise ArgumentError("blocks", rule, None, "Name each set of questions once")

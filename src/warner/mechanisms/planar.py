@@ -280,7 +280,9 @@ class Planar(Mechanism):
         if cells is None or cells.rows < 2 or cells.columns < 2:
             rule = "must be a Grid of at least 2 rows and 2 columns"
             remedy = "For numbers on a line use the domain Integers and the mechanism Geometric"
-            raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
+            got = type(domain).__name__
+            got += "" if cells is None else f" of {cells.rows} x {cells.columns}"
+            raise ArgumentTypeError("domain", rule, got, remedy)
         if type(truncated) is not bool:
             raise ArgumentTypeError("truncated", "must be True or False", show(truncated))
         whole = integer("number of cells", cells.rows * cells.columns, 4, _MOST_CELLS, _LARGER)

@@ -138,7 +138,7 @@ def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: 
     )
     # The first line of a text file may hold answers by mistake.
     done = run("tally", "one.csv", "--study", "study.toml", ok=False)
-    assert "no setting_report among the 5 in its first line" in done.stderr
+    assert "no setting_report among the 5 names in its first line" in done.stderr
     assert "said" not in done.stderr
 
 

@@ -137,7 +137,7 @@ def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
 
 def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:
     Path("notes.txt").write_text("x")
-    said = "notes.txt: must end in .warner, .parquet or .csv."
+    said = "notes.txt: must be a file of reports (.warner, .parquet or .csv)."
     assert said in tally("notes.txt", ok=False).stderr
     done = run("tally", "lake/a.parquet", ok=False)
     first, second = done.stderr.index("warner randomize STUDY"), done.stderr.index("--study'")

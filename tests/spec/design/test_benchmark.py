@@ -373,7 +373,7 @@ def test_a_store_notices_a_change_in_a_module_that_a_method_imports(
 def test_counts_are_not_taken_for_answers() -> None:
     """Rejects shares of 3, 2, 1 and 1 people out of counts that happen to be values."""
     counted = partial(benchmark, [3, 2, 1, 1], NUMBERS, [RandomizedResponse], ["mle"])
-    refused(ArgumentError, "4 whole numbers, which can be counts", counted)
+    refused(ArgumentError, "4 whole numbers, which can be answers, or counts", counted)
 
 
 def test_a_function_that_fails_is_named() -> None:

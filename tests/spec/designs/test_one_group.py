@@ -203,11 +203,15 @@ def test_draws_have_exactly_their_chances() -> None:
         "from 1 February to 28 February",
     ]
     text = refused(
-        ArgumentError, "must give the chance 1/4", draw_with, [Fraction(1, 4)], "birthday"
+        ArgumentError,
+        "'birthday' cannot give exactly the chance 1/4",
+        draw_with,
+        [Fraction(1, 4)],
+        "birthday",
     )
-    assert "Write 90/365 in the design instead, for a birthday from 1 January to 31 March" in text
+    assert "write 90/365 in the design (a birthday from 1 January to 31 March)" in text
     assert draw_with([Fraction(90, 365)], "birthday").when[0].endswith("from 1 January to 31 March")
-    assert "Or use 'coin' or 'cards' or 'spinner'" in text
+    assert "Use 'coin' or 'cards' or 'spinner'. To keep the birthday" in text
     text = refused(
         ArgumentError,
         "the chances 9/25 and 1/25",

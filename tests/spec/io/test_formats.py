@@ -81,7 +81,7 @@ def test_help_and_errors_name_the_suffixes_of_the_registry(tmp_path: Path) -> No
     assert suffixes(writable=True) in " ".join(run("randomize", "--help").split())
     with pytest.raises(warner.errors.ArgumentError, match=r"\.parquet or \.csv"):
         write_reports(COIN.randomize(["yes"]), str(tmp_path / "r.warner"))
-    with pytest.raises(warner.errors.ArgumentError, match=r": must end in [^;]*$"):
+    with pytest.raises(warner.errors.ArgumentError, match=r": must be a file of reports [^;]*$"):
         tally_file("r.txt")
     assert not is_report_file("t.json") and is_report_file("missing.csv")
 

@@ -133,7 +133,10 @@ def test_the_draw_can_be_chosen_for_each_question(here: Path) -> None:
     page = _page("--draw", "cards", "--draw", "stole=coin")
     assert "is the number 1?" in page and "did both tosses show heads?" in page
     said = run("study", "sheet", "class.toml", "-o", "f.html", "--draw", "die", ok=False).stderr
-    assert "--draw for 'copied': must give the chance 1/4" in said and "Use 'coin' or" in said
+    assert (
+        "--draw for 'copied': 'die' cannot give exactly the chance 1/4" in said
+        and "Use 'coin' or" in said
+    )
     said = run(
         "study", "sheet", "class.toml", "-o", "f.html", "--draw", "stol=die", ok=False
     ).stderr

@@ -35,7 +35,10 @@ def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
     assert (first / (first + last))[likely].max() > 0.9 > said  # of a single report
     (words,) = of_mechanism(mechanism)
     assert "is right in at most 73.4" in words and "rare cases" in words
-    assert "In rare cases, a report can tell much more" in words and "can fail" not in words
+    assert (
+        "This average includes rare cases, in which the guess can be much surer" in words
+        and "can fail" not in words
+    )
 
 
 UNPROTECTED = "Not all answers were randomised"
