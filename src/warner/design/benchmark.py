@@ -211,7 +211,7 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             remedy = meant(given, makers)
             if remedy is None and not home_of(given):
                 remedy = (known_elsewhere(given) or "").removesuffix(".") or meant(given, IN_PAPERS)
-            rule = "must be mechanisms" if remedy else f"must be one of {', '.join(makers)}"
+            rule = "must name mechanisms" if remedy else f"must be one of {', '.join(makers)}"
             raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[here]
     if isinstance(given, functools.partial):

@@ -258,8 +258,8 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
     if promised.delta is not None:
         return [
             f"{before} and guesses one of the two, is right in at most "
-            f"{certainty(total, promised.delta)} of cases on average. This average includes "
-            "rare cases, in which the guess can be much surer."
+            f"{certainty(total, promised.delta)} of all cases. That includes rare cases in "
+            "which the guess can be much surer."
         ]
     return [f"{before} can be at most {sure} sure of {one}."]
 

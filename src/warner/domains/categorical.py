@@ -82,7 +82,7 @@ class Categorical(Domain):
             rule = "must have each label only once"
             if len(set(zip(map(type, labels), labels, strict=True))) > len(self._table):
                 rule += " (1 and True count as the same label)"
-            got = f"{len(labels)} labels, of which {len(self._table)} are different"
+            got = f"{len(labels)} labels, only {len(self._table)} of them different"
             raise ArgumentError("values", rule, got)
         pair = alike(label for label in labels if isinstance(label, str))
         if pair is not None:

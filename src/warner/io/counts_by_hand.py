@@ -199,7 +199,7 @@ def _people(where: str, name: str, text: str) -> int:
     """A number of people in a cell."""
     if _WHOLE.fullmatch(text):
         return int(text.partition(".")[0])
-    rule, remedy = f"{name} must be a whole number of people", "Write it like 1200, without points"
+    rule, remedy = f"{name} must be a whole number of people", "Write only digits, such as 1200"
     if not text:
         remedy = "Write 0 if nobody said it"
     if "%" in text:
@@ -355,7 +355,7 @@ def read_said(
         if len(questions) > 1 and name not in questions:
             rule, remedy = (
                 "has counts of several questions",
-                f"Choose a question: --design {show(next(iter(questions)))}=DESIGN",
+                f"Choose a question: --design {next(iter(questions))}=DESIGN",
             )
             raise FileError(path, rule, ", ".join(map(show, questions)), remedy)
         rows = [

@@ -218,7 +218,8 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     spelt = [name for name in missing if name.strip().casefold() in alike]
     remedy = f"Needed: {', '.join(names)}"
     if spelt:
-        remedy += f". The file has {', '.join(spelt)}, which differs in capital letters or spaces"
+        ours = ", ".join(alike[name.strip().casefold()] for name in spelt)
+        remedy += f". The file has {ours}, which differs in capital letters or spaces"
     elif marks:
         remedy += f'. If each item has its own column, write split = "{marks[0]}" in the study'
     elif len(missing) == len(names):

@@ -151,7 +151,9 @@ class CountsTable:
         spelt = {name.casefold(): name for name in public}
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
             rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
-            raise ArgumentError(self.path, rule, None, "Declare it in the study, as [public.NAME]")
+            raise ArgumentError(
+                self.path, rule, None, f"Declare it in the study, as [public.{unknown[0]}]"
+            )
         counted = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
         counted |= {(a, check_of(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
         for (attribute, name), rows in self._rows.items():

@@ -495,7 +495,9 @@ class MemoDevice:
             )
         if key is not None and (not isinstance(key, bytes) or len(key) != _KEY_BYTES):
             raise ArgumentTypeError(
-                "key", f"must be {_KEY_BYTES} bytes, such as device.key", kind(key)
+                "key",
+                f"must be {_KEY_BYTES} bytes, such as device.key",
+                f"{len(key)} bytes" if isinstance(key, bytes) else kind(key),
             )
         if key is not None and state is None:
             rule = "is missing: without the state, the device would draw new permanent reports"

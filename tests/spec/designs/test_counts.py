@@ -509,7 +509,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         ([*_WIDE, ["alle", 990, 510]], [], "the rows where age is alle are totals of other rows"),
         ([*_WIDE, ["60+", "62%", "38%"]], [], "line 5: same must be a whole number of people"),
         ([*_WIDE, ["60+", 62, ""]], [], "line 5: different must be a whole number of people"),
-        ([*_WIDE, ["60+", "1.200", 3]], [], "Write it like 1200, without points"),
+        ([*_WIDE, ["60+", "1.200", 3]], [], "Write only digits, such as 1200"),
         ([*_LONG, ["60+", "same", 3]], [], "no count of 'different' where age is 60+"),
         ([*_LONG, _LONG[1]], [], "several counts of 'same' where age is 18-29"),
         ([["age", "yes", "no"], ["old", 3, 4]], [], "must have one column with what people said"),

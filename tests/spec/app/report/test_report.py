@@ -339,7 +339,7 @@ def test_the_total_adds_up_over_questions_and_rounds() -> None:
         ),
         (
             Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6),
-            "rare cases, in which the guess can be much surer",
+            "That includes rare cases in which the guess can be much surer",
         ),
     ],
     ids=lambda x: type(x).__name__,

@@ -36,7 +36,7 @@ def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
     (words,) = of_mechanism(mechanism)
     assert "is right in at most 73.4" in words and "rare cases" in words
     assert (
-        "This average includes rare cases, in which the guess can be much surer" in words
+        "That includes rare cases in which the guess can be much surer" in words
         and "can fail" not in words
     )
 
