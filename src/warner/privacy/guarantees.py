@@ -73,8 +73,9 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         rule = f"value {outside} is not one of the {domain.size} values"
         raise ArgumentError("sensitive", rule, repr(values[outside]))
     if len(np.unique(index)) < len(index):
-        rule = "values must be distinct, and in different bins"
-        raise ArgumentError("sensitive", rule, f"{len(index)} values with repetitions")
+        again = next(i for i in range(1, len(index)) if index[i] in index[:i])
+        rule = "must not name a value, or a bin of values, twice"
+        raise ArgumentError("sensitive", rule, repr(values[again]))
     mask = np.zeros(domain.size, dtype=bool)
     mask[index] = True
     return mask
@@ -365,7 +366,8 @@ class MetricLDP(Guarantee):
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         if domain.points is None:
             rule = "metric privacy needs values that are numbers or places"
-            raise ArgumentError("claim", rule, type(domain).__name__)
+            remedy = "Claim LDP(epsilon), which fits all values"
+            raise ArgumentError("claim", rule, type(domain).__name__, remedy)
         worst = worst_slope(table, euclidean_distances(domain.points))
         if not slope_exceeds(worst.epsilon, self.epsilon):
             return Examination(worst.epsilon, None)

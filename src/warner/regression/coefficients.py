@@ -251,7 +251,8 @@ class Coefficients(Tabular):
         of_errors = float(self.degrees[places].min()) - len(places) + 1
         if of_errors < 1:
             rule = "are too many to test together with so few clusters"
-            raise ArgumentError("names", rule, f"{len(places)} coefficients")
+            got = f"{len(places)} coefficients"
+            raise ArgumentError("names", rule, got, "Name fewer covariates")
         fraction = of_errors / (of_errors + len(places) - 1)
         p = float(scipy.special.fdtrc(len(places), of_errors, fraction * statistic / len(places)))
         return WaldTest(statistic, len(places), p, of_errors)

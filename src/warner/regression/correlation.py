@@ -228,9 +228,10 @@ def correlate(
             if numbers[i].groups or numbers[j].groups:
                 pair = (numbers[i], numbers[j]) if numbers[i].groups else (numbers[j], numbers[i])
                 if survey is not None or pair[1].groups:
+                    other = f"the answer {pair[1].name!r}, which does too"
                     rule = (
-                        "comes from a design with two groups, whose correlations can be computed "
-                        "only with columns and designs of one group, without a survey design"
+                        "comes from a design with two groups, so it cannot be correlated with "
+                        f"{other if survey is None else 'a survey design'}"
                     )
                     raise ArgumentError(f"answer {pair[0].name!r}", rule)
                 r, near = _in_groups(*pair, mass)
@@ -286,7 +287,7 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
         if (problems[0].classes.answer < 0).any():
             rule = "comes from a design that says nothing about the answers of some people"
             raise ArgumentError(
-                f"answer {name!r}", rule, None, "Use it as the outcome of a regression"
+                f"answer {name!r}", rule, None, f"Use {name!r} as the outcome of a regression"
             )
         none = np.full(people.total, np.nan)
         return _Numbers(name, none, none, None, problems)

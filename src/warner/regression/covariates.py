@@ -358,8 +358,11 @@ def columns_of(covariates: Any) -> dict[str, Column]:
     else:
         columns = _of_frame(covariates)
     if not columns or len({len(column) for column in columns.values()}) > 1:
-        rule = "must have at least one column, and all columns must be equally long"
-        raise ArgumentError("covariates", rule)
+        lengths = ", ".join(map(str, dict.fromkeys(map(len, columns.values()))))
+        rule = (
+            "must have columns of the same length" if columns else "must have at least one column"
+        )
+        raise ArgumentError("covariates", rule, f"lengths {lengths}" if columns else None)
     return columns
 
 
@@ -409,7 +412,10 @@ def _checked(name: str, values: Any) -> Column:
         array = np.asarray(values)
     except ValueError:
         array = np.asarray(None)
-    if array.ndim != 1 or np.ma.is_masked(values):
+    if np.ma.is_masked(values):
+        rule = f"column {name!r} must have no masked (missing) entries"
+        raise ArgumentError("covariates", rule, None, _MISSING)
+    if array.ndim != 1:
         rule = f"column {name!r} must have one value for each row"
         raise ArgumentError("covariates", rule)
     if array.dtype.kind in "OU":
@@ -429,7 +435,7 @@ def _checked(name: str, values: Any) -> Column:
     if largest and not 1 / _LARGEST <= largest <= _LARGEST:
         # Squares of such numbers are infinite, or 0.
         rule = f"column {name!r} must hold numbers whose largest is between 1e-100 and 1e100"
-        raise ArgumentError("covariates", rule, f"{largest:.3g}", "Choose another unit")
+        raise ArgumentError("covariates", rule, f"{largest:.3g}", "Write it in another unit")
     return column
 
 

@@ -143,7 +143,7 @@ def regress_list(
     columns = columns_of(covariates)
     if len(next(iter(columns.values()))) != count.size:
         rule = f"must have a row for each of the {count.size} people, in their order"
-        raise ArgumentError("covariates", rule)
+        raise ArgumentError("covariates", rule, f"{len(next(iter(columns.values())))} rows")
     design, matrix = design_of(columns, formula)
     width = matrix.shape[1]
     for name, some in (("control group", ~is_treated), ("treated group", is_treated)):

@@ -127,7 +127,8 @@ class Problem:
         """
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
-            rule, got = "have too many different forms for so many values", f"{used.size:,} forms"
+            rule = f"are too many different ones for {self.channel.shape[1]:,} values"
+            got = f"{used.size:,} different reports"
             raise ArgumentError("reports", rule, got, "Merge some values, or use kind='mean'")
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)
@@ -366,8 +367,11 @@ class People:
         if self.formula is None:
             columns = {name: c for name, c in columns.items() if name not in self.set_aside}
             if not columns:
-                rule = "must have a column besides the columns of the survey design and of random="
-                remedy = "Pass formula='1' for a regression without covariates"
+                roles = {} if self.survey is None else self.survey.roles
+                roles = roles | ({} if self.random is None else {"random": self.random})
+                used = " and ".join(f"{name!r} ({role}=)" for role, name in roles.items())
+                rule = f"must have another column besides {used}"
+                remedy = "Add one, or pass formula='1' for a regression without covariates"
                 raise ArgumentError("covariates", rule, None, remedy)
         return design_of(columns, self.formula, self.ordered)
 
@@ -375,7 +379,9 @@ class People:
         """(n,) the number of the group, of those with random intercepts, of each person asked."""
         different, group = np.unique(self.columns[str(self.random)][rows], return_inverse=True)
         if not 2 <= len(different) < len(rows):
-            rule = "must have at least 2 groups, and several people in some group"
-            got = f"{len(different)} groups for {len(rows)} people in all"
+            rule = "must have several people in some group"
+            if len(different) < 2:
+                rule = "must have at least 2 groups"
+            got = f"{len(different)} group{'s' * (len(different) > 1)} for {len(rows)} people"
             raise ArgumentError(f"random {self.random!r}", rule, got)
         return np.asarray(group.ravel(), dtype=np.int64)

@@ -135,9 +135,9 @@ class PredictorRegression(Coefficients):
         answers = " and ".join(self.questions)
         return [
             f"One unit more of a covariate {meaning}, if all other covariates stay equal. "
-            f"Nobody's {answers} is known: the probability of each answer, given the report and "
-            f"the outcome, is used instead. The last rows are the log-odds of {answers} against "
-            f"{self._answered(self.hidden.reference)}.",
+            f"Nobody's answer to {answers} is known: the probability of each answer, given the "
+            "report and the outcome, is used instead. The last rows are the log-odds of "
+            f"{answers} against {self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]
 
@@ -167,7 +167,7 @@ def hidden_predictor_of(
     if reference is not None:
         if len(questions) > 1:
             rule = "can be given for one hidden answer only"
-            raise ArgumentError("reference", rule, f"hidden={hidden!r}", "Leave it out")
+            raise ArgumentError("reference", rule, f"hidden={hidden!r}", "Leave reference= out")
         questions[0] = _with_reference(questions[0], reference)
     classes, rows = _joint(questions)
     n, size = people.total, len(classes.labels)
@@ -275,12 +275,12 @@ class _Outcome:
         if column.dtype.kind == "f" and not np.array_equal(different, [0.0, 1.0]):
             if link != "logit":
                 rule, got = "is only for an outcome with two values", f"numbers in {name!r}"
-                raise ArgumentError(f"link={link!r}", rule, got, "Leave it out")
+                raise ArgumentError(f"link={link!r}", rule, got, "Leave link= out")
             scale = float(np.std(column))
             return cls("normal", name, column / scale, scale)
         if len(different) > 2:
             rule = "must be a number, or have two values"
-            raise ArgumentTypeError(f"outcome {name!r}", rule, f"{len(different)} texts")
+            raise ArgumentTypeError(f"outcome {name!r}", rule, f"{len(different)} different texts")
         label = name if column.dtype.kind == "f" else str(different[1])
         return cls(link, label, (column == different[1]).astype(np.float64), 1.0)
 
@@ -335,7 +335,9 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
             raise ArgumentError("hidden", rule, show(name), meant(name, sorted(words)))
     if tilde:
         if outcome in words_of(given):
-            rule = "must not depend on the outcome, which depends on it"
+            rule = (
+                f"must not depend on {outcome!r}, the outcome, which depends on the hidden answer"
+            )
             raise ArgumentError("hidden", rule, show(hidden))
         return names, given.strip()
     if terms is None:
@@ -360,7 +362,7 @@ def _question(people: People, name: str, among_several: bool, trusted: bool) -> 
     classes = answers.classes
     if (classes.answer < 0).any():
         rule = "must be of a design in which every person has an answer"
-        remedy = "Make it the outcome of the regression, or use another design"
+        remedy = f"Make {name!r} the outcome of the regression, or use another design"
         raise ArgumentError("hidden", rule, f"{name!r}, where some people cheat", remedy)
     return _Question(name, answers, classes, _column_of(classes.labels))
 

@@ -216,7 +216,8 @@ class ProductSchema(ReportSchema):
             f"{name}.{column}" for name, schema in self.parts.items() for column in schema.empty(0)
         ]
         if len(set(names)) < len(names):
-            rule = "must not give two columns the same name"
+            twice = next(name for name in names if names.count(name) > 1)
+            rule = f"must not give two columns the same name, {twice!r}"
             raise ArgumentError("names", rule, ", ".join(self.parts), "Rename one of them")
 
     @property

@@ -38,7 +38,7 @@ SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
 _ORDERED = (str, int, float, bool)
 _RULE = "must be a text, a finite number, a boolean or a date"
-_REMEDY = "Give each person a value, such as 'unknown'"
+_REMEDY = "Give each person such a value, for example 'unknown'"
 
 
 def domain_from_spec(spec: Any) -> Domain:
@@ -203,8 +203,8 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
         elif isinstance(value, np.floating) and np.isfinite(value):
             listed[i] = float(value)
         else:
-            got = "no value" if value is None else kind(value)
-            raise ValuesError(i, _RULE, got, _REMEDY)
+            absent = value is None or (isinstance(value, float | np.floating) and np.isnan(value))
+            raise ValuesError(i, _RULE, "no value" if absent else kind(value), _REMEDY)
     different = list(dict.fromkeys(listed))
     if len({type(value) for value in different}) > 1:
         odd = next(i for i, value in enumerate(listed) if type(value) is not type(listed[0]))
@@ -238,7 +238,7 @@ def require_same_columns(
 ) -> None:
     """Refuse groups by other public columns."""
     if list(ours) != list(theirs):
-        got = f"{', '.join(ours)} and {', '.join(theirs)}"
+        got = f"one by {' and '.join(ours)}, the other by {' and '.join(theirs)}"
         remedy = "Group both by the same columns"
         raise MismatchError("tallies", "are grouped by different columns", got, remedy)
     for name, domain in ours.items():

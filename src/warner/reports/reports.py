@@ -75,7 +75,8 @@ class Reports(Hinting):
     ) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
             rule, remedy = "need a header and columns", "Use mechanism.reports(outputs)"
-            raise ArgumentTypeError("reports", rule, kind(header), remedy)
+            wrong = columns if isinstance(header, Mapping) else header
+            raise ArgumentTypeError("reports", rule, kind(wrong), remedy)
         if type(simulated) is not bool:
             raise ArgumentTypeError("simulated", "must be True or False", kind(simulated))
         self.simulated = simulated

@@ -274,7 +274,9 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
     if not ours.isdisjoint(theirs):
         rule = "must not be added twice"
         got = "a tally and itself" if ours == theirs else "two sums that both hold the same tally"
-        remedy = "Leave one out. If both count different people, add tally.of_others() in its place"
+        remedy = (
+            "Leave one out. If they count different people, add tally.of_others() for one of them"
+        )
         raise ArgumentError("tallies", rule, got, remedy)
     # A stream of a million tallies is not slowed down by the memory of all of them.
     if len(ours) + len(theirs) <= _MOST_SOURCES:

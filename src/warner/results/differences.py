@@ -603,10 +603,10 @@ def compare_groups(
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
         if not a.names:
-            rule = "has no columns of groups besides the columns of the survey design"
-            raise ArgumentError(
-                "tally", rule, None, "Name a column of groups, for example by='region'"
-            )
+            used = " and ".join(map(repr, survey.columns))
+            rule = f"has no column besides {used}, which the survey design uses"
+            remedy = "Count by a column of groups, too, or name one of these by by="
+            raise ArgumentError("tally", rule, None, remedy)
     elif by is not None:
         raise ArgumentError(
             "by", "can be used only with a survey design", show(by), "Leave by= out"
@@ -733,10 +733,11 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
         rule, got = "can be used only to compare two rounds", f"{len(samples)} groups"
         raise ArgumentError("same_people", rule, got, "Compare two estimates at a time")
     if way != "wald" or any(s.data.survey is not None for s in samples):
-        rule = (
-            "can be used only for shares, and means of at most 12 numbers, without a survey design"
-        )
-        raise ArgumentError("same_people", rule, None, "Leave it out: the intervals then hold, too")
+        rule = "can be used only for shares, and means of at most 12 numbers"
+        if any(s.data.survey is not None for s in samples):
+            rule = "cannot be used with a survey design"
+        remedy = "Leave same_people= out: the intervals hold without it, too"
+        raise ArgumentError("same_people", rule, None, remedy)
 
 
 def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
@@ -797,8 +798,8 @@ def _pairs_of_groups(
     everyone = list(samples.values())
     if len(everyone) < 2:
         rule = f"must be two or more, with at least {_LEAST_REPORTS} reports each"
-        got = f"{len(everyone)} such of {len(labels)} groups"
-        raise ArgumentError("groups", rule, got, "The others have too few reports to be compared")
+        got = f"{len(everyone)} such group{'s' * (len(everyone) != 1)} of {len(labels)}"
+        raise ArgumentError("groups", rule, got)
     if reference is not None:
         against = table.place(reference, "reference")
         if against not in samples:

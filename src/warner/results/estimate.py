@@ -1046,7 +1046,7 @@ def estimate(
         if isinstance(tally, Tally) and len(tally.names) > 1 and by in tally.names:
             remedy = f"Estimate the coarser groups: estimate(tally.by({show(by)}))"
         elif is_of_groups(tally):
-            remedy = "Leave it out: the tally is in groups already"
+            remedy = "Leave by= out: the tally is in groups already"
         raise ArgumentTypeError("by", rule, show(by), remedy)
     if is_of_groups(tally):
         if values is not None:
@@ -1136,5 +1136,7 @@ def group_table(groups: Any, attributes: Sequence[str] | None = None) -> GroupTa
         return GroupTable.of(groups, attributes)
     if attributes is not None:
         rule = "cannot be chosen for estimates that are made already"
-        raise ArgumentError("attributes", rule, None, "Pass the tallies of the groups instead")
+        raise ArgumentError(
+            "attributes", rule, None, "Pass the tallies of the groups, not their estimate"
+        )
     return groups.groups.table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._core.checks import kind
+from warner._core.checks import kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -149,17 +149,20 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         rule = "must be a list of values, or 'reported'"
         raise ArgumentTypeError("values", rule, kind(values))
     listed = values if isinstance(values, np.ndarray) else list(values)
-    problem, indices = None, np.zeros(0, dtype=np.int64)
+    problem, got, indices = None, None, np.zeros(0, dtype=np.int64)
     try:
         indices = np.unique(data.domain.encode(listed))
     except EmptyError:
         pass
     except ValuesError as error:
         problem = f"value {error.position} is not one of the {data.domain.size} values"
-    if problem is None and (len(indices) < 2 or len(indices) < len(listed)):
-        problem = "must be at least 2 distinct values"
+        got = show(listed[error.position])
+    if problem is None and len(indices) < len(listed):
+        problem = "must not name a value, or a bin of values, twice"
+    elif problem is None and len(indices) < 2:
+        problem, got = "must be at least 2 values", str(len(listed))
     if problem is not None:
-        raise ArgumentError("values", problem)
+        raise ArgumentError("values", problem, got)
     return indices
 
 
@@ -446,7 +449,8 @@ class SurveyCells:
             tally = sums[0]
             if len(sums) > 1:
                 rule = "must have one mechanism and one epsilon to be weighted together"
-                raise MismatchError("tallies", rule, survey.text, "Estimate each tally on its own")
+                got = f"{len(sums)} kinds of tallies"
+                raise MismatchError("tallies", rule, got, "Estimate each tally on its own")
         if not isinstance(tally, Tally):
             rule = "must be one tally by the public columns of the survey design"
             remedy = "Count the reports by them: mechanism.tally(reports, by={...})"
@@ -456,7 +460,7 @@ class SurveyCells:
         columns = others if by is None else (by,) if isinstance(by, str) else tuple(by)
         needed = list(dict.fromkeys([*columns, *survey.columns]))
         if tally.reports_per_person > 1 and survey.cluster is None:
-            rule = "must name a column that has one value in all reports of a person"
+            rule = "must be given: a column with one value in all reports of a person"
             got = f"up to {tally.reports_per_person} reports of one person"
             raise ArgumentError("cluster", rule, got)
         by_cell = tally.by(*needed)
@@ -553,7 +557,10 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         raise ArgumentError("groups", rule, "keys of several lengths")
     tallies = list(groups.values())
     for tally in tallies:
-        if not isinstance(tally, Tally) or tally.columns:
+        if isinstance(tally, Tally) and tally.columns:
+            rule, got = "must hold tallies without groups", f"a tally by {', '.join(tally.names)}"
+            raise ArgumentTypeError("groups", rule, got, "Use total() of this tally")
+        if not isinstance(tally, Tally):
             rule, remedy = "must hold Tally objects", "Make one with mechanism.tally(reports)"
             raise ArgumentTypeError("groups", rule, kind(tally), remedy)
     first = tallies[0]

@@ -414,7 +414,7 @@ def posterior(
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
         rule = "must be 'population' for intervals of kind 'posterior'"
-        remedy = "Leave target out, or keep it and use kind='bootstrap'"
+        remedy = "Leave target= out, or use kind='bootstrap'"
         raise ArgumentError("target", rule, None, remedy)
     if solution.normal is not None and weights is None:
         return solution.normal.interval(level, solution.probabilities)
@@ -488,7 +488,8 @@ def fisher(
     if (theta <= 0).any():
         rule = "must have no share of 0 for kind='fisher'"
         remedy = "Use kind='score', which holds for shares of 0, too"
-        raise ArgumentError("estimate", rule, f"{np.count_nonzero(theta <= 0)} of them", remedy)
+        zeros = np.count_nonzero(theta <= 0)
+        raise ArgumentError("estimate", rule, f"{zeros} share{'s' * (zeros > 1)} of 0", remedy)
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         rule = "'fisher' needs reports of several mechanisms to come from different people"
@@ -565,7 +566,8 @@ def _vector(value: ArrayLike) -> np.ndarray:
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if array.ndim != 1 or not np.isfinite(array).all():
         rule = "must be a function that returns finite numbers of shape (r,)"
-        raise ArgumentError("weights", rule, f"shape {array.shape}")
+        got = f"shape {array.shape}" if array.ndim != 1 else "NaN or infinity"
+        raise ArgumentError("weights", rule, got)
     return array
 
 
@@ -580,9 +582,9 @@ def _functions(weights: Weights, size: int) -> np.ndarray:
             "weights", f"must be numbers, of shape (r, {size})", kind(weights)
         ) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
-        raise ArgumentError(
-            "weights", f"must be finite numbers of shape (r, {size})", str(matrix.shape)
-        )
+        is_finite = np.isfinite(matrix).all()
+        got = f"shape {matrix.shape}" if is_finite else "NaN or infinity"
+        raise ArgumentError("weights", f"must be finite numbers of shape (r, {size})", got)
     return matrix
 
 

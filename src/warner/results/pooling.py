@@ -536,8 +536,8 @@ class GroupAxis:
             kind = "posterior"
         if kind == "posterior":
             if self.posterior is None or target != "population":
-                rule = "'posterior' needs pooled groups and target='population'"
-                raise ArgumentError("kind", rule, None, "Use kind='score'")
+                needed = "pooled groups" if self.posterior is None else "target='population'"
+                raise ArgumentError("kind", f"'posterior' needs {needed}", None, "Use kind='score'")
             return self.posterior.of_shares.interval(level, self.probabilities)
         bounds = np.tile([0.0, 1.0], (*self.probabilities.shape, 1))
         for g, data in enumerate(steps(self.table.parts, "intervals of groups")):
@@ -637,7 +637,8 @@ def chosen_pool(
             raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
         return "none"
     if pool in ("partial", "path") or time is not None:
-        argument, remedy = "pool" if time is None else "time", "Leave it out: " + _ALONE
+        argument = "pool" if time is None else "time"
+        remedy = f"Leave {argument}= out: {_ALONE}"
         if len(table.mechanisms) > 1:
             rule = "needs reports of one mechanism and one epsilon"
             raise ArgumentError(argument, rule, None, remedy)
@@ -647,7 +648,7 @@ def chosen_pool(
             raise ArgumentError(argument, rule, f"{table.domain.size:,} values", remedy)
     if method is not None and pool in ("partial", "path"):
         rule = "cannot be chosen for pooled groups"
-        raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")
+        raise ArgumentError("method", rule, repr(method), "Pass pool='none', or leave method= out")
     if time is not None and pool in ("partial", "none"):
         rule = "can be used only with pool='path'"
         raise ArgumentError("time", rule, show(pool), "Leave pool= out")

@@ -253,7 +253,8 @@ def _scores(table: GroupTable, scores: Any) -> np.ndarray:
     if isinstance(scores, Mapping):
         places = {table.place(key, "scores"): score for key, score in scores.items()}
         if missing := [label(table.keys[g]) for g in range(count) if g not in places]:
-            raise ArgumentError("scores", "must have one for every group", f"none for {missing[0]}")
+            rule = "must have a score for every group"
+            raise ArgumentError("scores", rule, f"none for {missing[0]}")
         scores = [places[g] for g in range(count)]
     numbers = numbers_of("scores", scores)
     if numbers.shape != (count,):

@@ -253,8 +253,9 @@ def weighted(
     """
     table = group_table(groups, attributes)
     if (margins is None) == (weights is None):
-        rule = "give either margins or weights, not both"
-        raise ArgumentError("margins", rule)
+        rule = "must be given, or weights" if weights is None else "cannot go with weights"
+        remedy = None if weights is None else "Leave margins= or weights= out"
+        raise ArgumentError("margins", rule, None, remedy)
     if weights is not None:
         group_weights = _person_weights(table, weights) * table.sizes
         return WeightedEstimate(
@@ -308,8 +309,11 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
     for value, number in numbers.items():
         key = value if isinstance(value, tuple) else (value,)
         amount = real(f"margin {name}", number)
-        if amount < 0 or len(key) != len(columns):
-            rule = "must have a number of at least 0 for each value of its columns"
+        if amount < 0:
+            got = f"{amount:.10g} for {show(value)}"
+            raise ArgumentError(f"margin {name}", "must have numbers of at least 0", got)
+        if len(key) != len(columns):
+            rule = "must have keys with one value of each of its columns"
             raise ArgumentError(f"margin {name}", rule, show(value))
         if amount > 0 and key not in reported:
             rule = f"has people of {label(key)}, but no group with reports has that value"

@@ -27,7 +27,7 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
     log = ProblemLog()
     protected = {name.casefold() for name in taken}
     if stated and TABLE in protected:
-        rule = f"must not have one with the name {TABLE!r} if there are public columns"
+        rule = f"a question cannot have the name {TABLE!r} in a study with public columns"
         log.add(("attributes", TABLE), rule, None, _RENAME, "attributes")
     for name, spec in stated.items():
         with log.within(TABLE, name):
@@ -35,9 +35,9 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
             if name.casefold() in protected:
                 rule = "repeats a protected question, whose answers would be stored unprotected"
                 raise broken((), rule, None, "Leave the public column out, or rename it", where)
-            if name.casefold() in {other.casefold() for other in columns}:
-                rule = "names must differ by more than upper and lower case"
-                raise broken((), rule, None, None, where)
+            if other := next((n for n in columns if n.casefold() == name.casefold()), None):
+                rule = f"must differ from {other!r} by more than upper and lower case"
+                raise broken((), rule, None, "Rename one of them", where)
             columns[name] = _column(name, spec, where)
             columns[name].is_public = True
             columns[name].remedy = f"declare the value in [{where}], or correct it in the answers"
@@ -148,10 +148,12 @@ def declared(
         return public[name]
     if isinstance(name, str) and name in secret:
         rule = "must be public columns, but the answers to this question are secret"
-        remedy = f"Name public columns of the study: {', '.join(public) or 'it has none'}"
+        remedy = f"Name public columns of the study: {', '.join(public)}"
+        if not public:
+            remedy = "The study has no public columns"
         raise ArgumentError(where, rule, show(name), remedy)
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
-    remedy = "Declare the column in the study: [public.NAME] and its values"
+    remedy = f"Declare the column in the study: [public.{name}] and its values"
     raise ArgumentError(where, rule, show(name), meant(str(name), public) or remedy)
 
 
@@ -214,7 +216,9 @@ def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) ->
                 for key in _COMMON:
                     if key in change:
                         rule = "must be the same for all groups, which are estimated together"
-                        raise broken((key,), rule, None, None, f"{where}.{key}")
+                        raise broken(
+                            (key,), rule, None, "Leave it out of this group", f"{where}.{key}"
+                        )
     log.refuse()
 
 

@@ -166,9 +166,11 @@ class Study(Hinting):
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > stated.get("delta", 0.0):
-            rule = f"is exceeded: the deltas of all questions add up to {self.delta:.6g}"
-            remedy = "Write a delta at least as large where the budget stands"
-            raise broken(("delta",), rule, repr(stated.get("delta")), remedy)
+            rule = f"{{}}: the deltas of all questions add up to {self.delta:.6g}"
+            remedy = f"Write delta = {self.delta!r} or more next to budget"
+            if "delta" not in stated:
+                raise broken(("budget",), rule.format("is needed"), None, remedy, "delta")
+            raise broken(("delta",), rule.format("is exceeded"), repr(stated["delta"]), remedy)
 
     def _built(self, name: str, table: Mapping[str, Any]) -> Mechanism:
         """The mechanism of an attribute, or of attributes that are randomised together."""
@@ -718,7 +720,8 @@ def _check_names(names: list[str], log: ProblemLog) -> None:
         with log.within("attributes", name):
             if name.casefold() in taken:
                 rule = "names must differ by more than upper and lower case"
-                raise broken((), rule, ", ".join(names), None, "attributes")
+                other = next(n for n in names if n.casefold() == name.casefold())
+                raise broken((), rule, f"{other} and {name}", "Rename one of them", "attributes")
             taken.add(name.casefold())
             if not name or "." in name:
                 rule, where = "names must not be empty or contain '.'", f"attributes.{name}"
@@ -781,10 +784,11 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
         raise broken(("repeat", "round"), rule, got, None, "repeat.round")
     if is_drawn(data.get("ask")):
         rule = "cannot be used with [repeat]: all people are asked all questions in each round"
-        raise broken(("ask",), rule, None, "Leave one of them out", "ask")
+        raise broken(("ask",), rule, None, "Leave [ask] or [repeat] out", "ask")
     if data.get("rows_per_person", 1) > 1:
         rule = "cannot be used with [repeat], which says what several rounds of a person spend"
-        raise broken(("rows_per_person",), rule, None, "Leave one of them out", "rows_per_person")
+        remedy = "Leave rows_per_person or [repeat] out"
+        raise broken(("rows_per_person",), rule, None, remedy, "rows_per_person")
     for name, table in data["attributes"].items():
         for key in ("reports", "items", "keys", "tags"):
             if key in table:

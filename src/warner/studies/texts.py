@@ -260,7 +260,9 @@ def _check_only_if(
     if not isinstance(stated, Mapping):
         return
     if len(stated) != 1:
-        log.add(key, "must name one question", None, 'Write only_if = {smokes = ["yes"]}')
+        log.add(
+            key, "must name one question", None, 'Write for example only_if = {smokes = ["yes"]}'
+        )
         return
     if question.get("missing") != "answer":
         rule = "needs a protected answer for the people to whom the question does not apply"
@@ -325,7 +327,9 @@ def _check_languages(languages: list[str], log: ProblemLog) -> None:
                 remedy = 'Write for example languages = ["en", "de", "pt-BR"]'
                 raise broken(("languages", i), rule, show(tag), remedy, "languages")
             if tag.casefold() in {other.casefold() for other in languages[:i]}:
-                raise broken(("languages", i), "must not repeat", show(tag), None, "languages")
+                raise broken(
+                    ("languages", i), "must not name one twice", show(tag), None, "languages"
+                )
 
 
 def _check_text(text: Any, path: Path, languages: tuple[str, ...], log: ProblemLog) -> None:

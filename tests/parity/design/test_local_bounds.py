@@ -144,7 +144,7 @@ def test_refusals() -> None:
     refused(ArgumentError, "epsilon: must be positive", local_bound, five, 0.0, even, 9)
     refused(
         ArgumentError,
-        "theta: must have no share of 0 where some values are not sensitive",
+        "theta: must have no share of 0 for a value that is not sensitive",
         local_bound,
         five,
         1.0,

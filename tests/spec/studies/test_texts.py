@@ -147,7 +147,10 @@ LABEL = '{ en = "Do you smoke?", de = "Rauchen Sie?" }'
         (("unit =", "introduction ="), ["weight.introduction", "above the first table"]),
         (('languages = ["en", "de"]\n', ""), ["line 1: languages: is missing", '["en", "de"]']),
         (('["en", "de"]', '["en", "German"]'), ["line 1: languages: must be language tags"]),
-        (('["en", "de"]', '["en", "en"]'), ["line 1: languages: must not repeat; got 'en'"]),
+        (
+            ('["en", "de"]', '["en", "en"]'),
+            ["line 1: languages: must not name one twice; got 'en'"],
+        ),
         (('["en", "de"]', "[]"), ["line 1: languages: must have 1 or more entries"]),
     ],
 )
