@@ -315,6 +315,9 @@ def _seen(name: str, column: FloatArray) -> _Numbers:
             "Leave it out, or write its values as 0 and 1",
         )
         raise ArgumentTypeError(f"column {name!r}", rule, "text", remedy)
+    if (column == column[0]).all():
+        rule = "must not have the same value in all rows"
+        raise ArgumentError(f"column {name!r}", rule, None, "Leave it out")
     centred = column - column.mean()  # so that squares keep their digits
     return _Numbers(name, centred, centred**2)
 
@@ -331,7 +334,9 @@ def _correlation(one: _Numbers, other: _Numbers, mass: FloatArray) -> tuple[floa
         variance = float(weights @ second) - mean**2
         if variance <= 0:
             rule = "has an estimated variance of 0 or less, so that it has no correlation"
-            remedy = "Use method='likelihood', or ask more people"
+            remedy = "Ask more people"
+            if _are_binary(one, other) and (mass == 1).all():
+                remedy = "Use method='likelihood', or ask more people"
             raise ArgumentError(f"answer {numbers.name!r}", rule, f"{variance:.3g}", remedy)
         spreads.append(variance)
         centred.append(first - mean)

@@ -346,7 +346,8 @@ class Tally(Hinting):
         for tally in tallies[1:]:
             if not first._adds_to(tally):
                 got = f"{first.kind} and {tally.kind}"
-                raise MismatchError("tallies", "must be of one kind to become groups", got)
+                rule, remedy = "must be of one kind to become groups", "Count all in the same way"
+                raise MismatchError("tallies", rule, got, remedy)
         require_same_origin([t.simulated for t in tallies], "tallies")
         if first.rows is None:
             require_room(len(tallies), first.counts.size)
@@ -598,7 +599,8 @@ class Tally(Hinting):
             self, other = _of_one_kind([self, other])
         if not self._adds_to(other):
             got = f"{self.kind} and {other.kind}"
-            raise MismatchError("tallies", "must be of one kind to be added", got)
+            rule, remedy = "must be of one kind to be added", "Count both in the same way"
+            raise MismatchError("tallies", rule, got, remedy)
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
         of_round = other.round if self.round is None else self.round

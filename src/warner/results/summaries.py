@@ -608,7 +608,7 @@ def quantile(estimate: Solution, q: float) -> Quantity:
     _line(estimate.domain, "quantile")
     q = real("q", q)
     if not 0 <= q <= 1:
-        raise ArgumentError("q", "must lie in [0, 1]", show(q))
+        raise ArgumentError("q", "must lie in [0, 1]", show(q), "Write 0.9 for 90 %")
     return _quantity(estimate, Quantile(cumulative_on(estimate.domain), q))
 
 

@@ -186,7 +186,7 @@ def _item_problems(
             for key in ("each", "split")
             if key in spec
         ]
-    rule = 'cannot be used with the key "items": each item is answered by no or yes'
+    rule = 'cannot be used with the key "items": each item is answered with no or yes'
     keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
     return [
         Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))

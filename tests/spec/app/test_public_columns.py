@@ -232,7 +232,7 @@ def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
         (
             "[attributes.smokes]",
             "[attributes.public]",
-            "the name 'public' if there are public columns",
+            "the name 'public' in a study with public columns",
         ),
     ],
 )

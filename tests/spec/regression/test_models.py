@@ -279,7 +279,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"formula": "income ~ smokes", "hidden": "smokes ~ income"},
         ArgumentError,
-        "must not depend on the outcome",
+        "must not depend on '.*', the outcome",
     ),
     (
         {"formula": "income ~ age", "hidden": "age"},
