@@ -238,7 +238,8 @@ def require_same_columns(
 ) -> None:
     """Refuse groups by other public columns."""
     if list(ours) != list(theirs):
-        got = f"one by {' and '.join(ours)}, the other by {' and '.join(theirs)}"
+        by = [" and ".join(names) or "no column" for names in (ours, theirs)]
+        got = f"one by {by[0]}, the other by {by[1]}"
         remedy = "Group both by the same columns"
         raise MismatchError("tallies", "are grouped by different columns", got, remedy)
     for name, domain in ours.items():

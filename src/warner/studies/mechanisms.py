@@ -103,7 +103,7 @@ def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
     rule = 'cannot be used with the key "design", by which people randomise answers themselves'
     others = ("mechanism", "epsilon", "reports", "keys", "tags", "items", "each", "split")
     problems = [
-        Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
+        Problem((key,), message(f"{where}.{key}", rule, None, f"Leave {key} out"))
         for key in (*others, *ATTRIBUTE.options(spec))
         if key in spec
     ]
@@ -181,7 +181,9 @@ def _item_problems(
         return [
             Problem(
                 (key,),
-                message(f"{where}.{key}", 'can be used only with "items"', None, "Leave it out"),
+                message(
+                    f"{where}.{key}", 'can be used only with "items"', None, f"Leave {key} out"
+                ),
             )
             for key in ("each", "split")
             if key in spec
@@ -189,7 +191,7 @@ def _item_problems(
     rule = 'cannot be used with the key "items": each item is answered with no or yes'
     keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
     return [
-        Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
+        Problem((key,), message(f"{where}.{key}", rule, None, f"Leave {key} out"))
         for key in keys
         if key in spec
     ]
@@ -378,7 +380,7 @@ def drawn(
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:
         rule = 'can be used only with each = "one": one answer is true, the others are fakes'
-        raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
+        raise broken(("ask", "hide"), rule, None, "Leave hide out", "ask.hide")
     whole = ask.get("epsilon")
     if whole is not None or not alone:
         with log.within("ask"):
@@ -441,7 +443,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
         options = ("mechanism", "epsilon", "tags", *ATTRIBUTE.options(spec))
         rules |= dict.fromkeys(options, rule)
     problems = [
-        Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
+        Problem((key,), message(f"{where}.{key}", rule, None, f"Leave {key} out"))
         for key, rule in rules.items()
         if key in spec
     ]

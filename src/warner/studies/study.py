@@ -157,9 +157,8 @@ class Study(Hinting):
             spent = add_up(m.of_values().epsilon for m in permanents)
             if spent > self.budget:
                 rule = (
-                    f"is exceeded: all rounds of all values spend up to {spent:.6g} together, if "
-                    "people change all their answers, and return to earlier answers, in the same "
-                    "rounds"
+                    f"is exceeded: all rounds can spend {spent:.6g} together, by people whose "
+                    "answers all change in the same rounds, and change back"
                 )
                 remedy = _of_fewer_rounds(permanents, self.budget)
                 raise broken(("budget",), rule, repr(self.budget), remedy)
@@ -738,7 +737,7 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     if not is_drawn(ask):
         if "epsilon" in ask:
             rule = 'cannot be used with each = "all": every question has an epsilon of its own'
-            remedy = 'Leave it out. The key "budget" limits the sum'
+            remedy = 'Leave epsilon out of [ask]. The key "budget" limits the sum'
             raise broken(("ask", "epsilon"), rule, None, remedy, "ask.epsilon")
         return
     for key, remedy in _NOT_WITH_ASK.items():
@@ -794,7 +793,7 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
             if key in table:
                 rule = "cannot be used with [repeat]: each round sends one report of one value"
                 path = ("attributes", name, key)
-                raise broken(path, rule, None, "Leave it out", f"attributes.{name}.{key}")
+                raise broken(path, rule, None, f"Leave {key} out", f"attributes.{name}.{key}")
 
 
 _NOT_WITH_ASK = {

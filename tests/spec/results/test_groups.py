@@ -436,7 +436,7 @@ def test_tallies_of_one_mechanism_by_groups_are_their_sum() -> None:
 
 def test_what_needs_one_mechanism_says_so() -> None:
     phones, papers = _by_ward(PHONE, ON_PHONES), _by_ward(PAPER, ON_PAPER)
-    needs_one = "needs reports of one mechanism and one epsilon. Leave it out"
+    needs_one = "needs reports of one mechanism and one epsilon. Leave (pool|time)= out"
     refused(ArgumentError, needs_one, estimate, [phones, papers], pool="partial")
     refused(ArgumentError, needs_one, estimate, [phones, papers], time="ward")
     refused(MismatchError, "different columns", estimate, [phones, papers.total()])
@@ -652,7 +652,9 @@ def test_bad_weights_are_refused() -> None:
         ({"x": 1.0}, "must be one of the groups"),
     ):
         refused(ArgumentError, text, weighted, groups, weights=weights)
-    refused(ArgumentError, "not both", weighted, groups)
+    refused(ArgumentError, "margins: must be given, or weights", weighted, groups)
+    both = {"margins": {"column 1": {"a": 1}}, "weights": {"a": 1}}
+    refused(ArgumentError, "Leave margins= or weights= out", weighted, groups, **both)
 
 
 def test_small_groups_have_a_variance() -> None:

@@ -57,7 +57,7 @@ def test_what_a_person_spends_is_said_of_all_rounds(tmp_path: Path) -> None:
 
 def test_the_budget_is_of_all_rounds_and_values() -> None:
     # Three values of one attribute, two of the other: 5 times 2.0.
-    refused(StudyError, "all rounds of all values spend up to 10", _study, 9.9)
+    refused(StudyError, "all rounds can spend 10 together", _study, 9.9)
     # The ways out are named with the numbers that make them fit.
     said = refused(StudyError, r"forever = 1\.98 in \[repeat\]", _study, 9.9)
     assert "a study for each of the 2 questions" in said and 'each = "one"' in said
