@@ -289,7 +289,8 @@ def method(name: str) -> Estimator:
             raise ArgumentError("method", "must say when it stops", show(name), remedy)
         here = known_elsewhere(name) if called_here(name) else None  # "GRR", a mechanism
         remedy = here.removesuffix(".") if here else meant(name, names)
-        raise ArgumentError("method", f"must be one of {', '.join(names)}", show(name), remedy)
+        rule = f"must be one of {', '.join(names)}" if here is None else "must name a method"
+        raise ArgumentError("method", rule, show(name), remedy)
     if detail:
         return METHODS[word](int(detail) if detail.isdecimal() else detail)
     return METHODS[word]()

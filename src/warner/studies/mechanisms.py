@@ -29,11 +29,14 @@ from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, br
 from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
 
 # What can be done where nonresponse is a value and the mechanism does not go with it.
-_GO_WITH_NONRESPONSE = (
-    "For numbers use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range; "
-    "otherwise SubsetSelection, UnaryEncoding or another mechanism of labels. With keys, use "
-    "KeyValue with a key for nonresponse, and any number as its value"
+_KEYS_WITH_NONRESPONSE = (
+    "Write a key for nonresponse among the keys, with any number as its value, and leave missing "
+    "out"
 )
+_NUMBERS_WITH_NONRESPONSE = (
+    "Use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range"
+)
+_LABELS_WITH_NONRESPONSE = "Use SubsetSelection, UnaryEncoding or another mechanism of labels"
 
 
 def built(
@@ -73,7 +76,12 @@ def built(
         rule = (
             f'"answer" cannot be used with {spec["mechanism"]}, which has no value for nonresponse'
         )
-        text = message(f"{where}.missing", rule, None, _GO_WITH_NONRESPONSE)
+        remedy = _LABELS_WITH_NONRESPONSE
+        if "keys" in spec:
+            remedy = _KEYS_WITH_NONRESPONSE
+        elif domain.answered.is_numeric:
+            remedy = _NUMBERS_WITH_NONRESPONSE
+        text = message(f"{where}.missing", rule, None, remedy)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
 
@@ -103,7 +111,7 @@ def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
     rule = 'cannot be used with the key "design", by which people randomise answers themselves'
     others = ("mechanism", "epsilon", "reports", "keys", "tags", "items", "each", "split")
     problems = [
-        Problem((key,), message(f"{where}.{key}", rule, None, f"Leave {key} out"))
+        Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
         for key in (*others, *ATTRIBUTE.options(spec))
         if key in spec
     ]
@@ -153,7 +161,9 @@ def table_problems(
         here = called_here(str(name))
         is_here = here is not None and here.split()[0] in MECHANISMS
         hint = f"In warner it is called {here}" if is_here else meant(name, MECHANISMS)
-        rule = f"must be one of {', '.join(MECHANISMS)}"
+        rule = "must be the name of a mechanism"
+        if not is_here:
+            rule = f"must be one of {', '.join(MECHANISMS)}"
         text = message(f"{where}.mechanism", rule, show(name), hint)
         problems.append(Problem(("mechanism",), text))
     if has_domain:
@@ -182,7 +192,10 @@ def _item_problems(
             Problem(
                 (key,),
                 message(
-                    f"{where}.{key}", 'can be used only with "items"', None, f"Leave {key} out"
+                    f"{where}.{key}",
+                    'can be used only with "items"',
+                    None,
+                    f'Leave out the key "{key}"',
                 ),
             )
             for key in ("each", "split")
@@ -191,7 +204,7 @@ def _item_problems(
     rule = 'cannot be used with the key "items": each item is answered with no or yes'
     keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
     return [
-        Problem((key,), message(f"{where}.{key}", rule, None, f"Leave {key} out"))
+        Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
         for key in keys
         if key in spec
     ]
@@ -380,7 +393,7 @@ def drawn(
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:
         rule = 'can be used only with each = "one": one answer is true, the others are fakes'
-        raise broken(("ask", "hide"), rule, None, "Leave hide out", "ask.hide")
+        raise broken(("ask", "hide"), rule, None, 'Leave out the key "hide"', "ask.hide")
     whole = ask.get("epsilon")
     if whole is not None or not alone:
         with log.within("ask"):
@@ -443,7 +456,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
         options = ("mechanism", "epsilon", "tags", *ATTRIBUTE.options(spec))
         rules |= dict.fromkeys(options, rule)
     problems = [
-        Problem((key,), message(f"{where}.{key}", rule, None, f"Leave {key} out"))
+        Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
         for key, rule in rules.items()
         if key in spec
     ]

@@ -793,7 +793,9 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
             if key in table:
                 rule = "cannot be used with [repeat]: each round sends one report of one value"
                 path = ("attributes", name, key)
-                raise broken(path, rule, None, f"Leave {key} out", f"attributes.{name}.{key}")
+                raise broken(
+                    path, rule, None, f'Leave out the key "{key}"', f"attributes.{name}.{key}"
+                )
 
 
 _NOT_WITH_ASK = {
