@@ -434,5 +434,7 @@ def label_of(domain: Domain, reference: Any) -> Any:
     try:
         return domain.labels[int(domain.encode([reference])[0])]
     except WarnerError:
-        rule, near = "must be a value of the domain", meant(str(reference), map(str, domain.labels))
+        near = meant(str(reference), map(str, domain.labels))
+        shown = ", ".join(map(show, domain.labels[:8])) + ", ..." * (domain.size > 8)
+        rule = f"must be one of the answers {shown}"
         raise ArgumentError("reference", rule, show(reference), near) from None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import distribution, kind, real
+from warner._core.checks import distribution, kind, real, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -81,8 +81,10 @@ class Redistributed:
         losses = {} if background is None else dict(background)
         tags = ", ".join(self.tag_shares)
         for tag, value in losses.items():
-            if tag not in self.tag_shares or not 0 <= real(f"background {tag}", value) <= 2:
-                rule = f"must give an l1 loss from 0 to 2 for each tag, and no tags but {tags}"
+            if tag not in self.tag_shares:
+                raise ArgumentError("background", f"must name only the tags {tags}", show(tag))
+            if not 0 <= real(f"background {tag}", value) <= 2:
+                rule = "must give an l1 loss from 0 to 2 for each tag"
                 raise ArgumentError("background", rule, f"{tag}: {value}")
         return loss + sum(
             abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
