@@ -179,7 +179,7 @@ class Tally(Hinting):
                 rank = np.empty(len(order), dtype=np.int64)
                 rank[order] = np.arange(len(order))
                 places = rank[places]
-        if rows is not None and not are_in_order(places, rows):
+        if rows is not None and places is not None and not are_in_order(places, rows):
             places, rows, counts = count_rows_of_groups(places, rows, counts)
         self._keys: list[Key] = [tuple(key) for key in keys]
         self._place = {key: i for i, key in enumerate(self._keys)}
