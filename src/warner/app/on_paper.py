@@ -224,7 +224,7 @@ class OnPaper:
         """The column of the groups of the design, and what stands there for each."""
         if self.group is None:
             rule = f"needs --group for {self.design}: the column that says who is in which group"
-            raise ArgumentError("--design", rule, None, "Write --group NAME=FIRST,SECOND")
+            raise ArgumentError("--design", rule, None, "For example --group card=red,blue")
         return named_groups(self.group)
 
     def _left_out(self, said: Said, by: Sequence[str]) -> str:
