@@ -183,7 +183,7 @@ def show_plan(
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
         _show_difference(ranking, None if on_paper is None else on_paper.share)
-        if has_bands(chosen.domain):
+        if has_bands(chosen.domain) and can_simulate(chosen.domain):
             show(*_about_mean(chosen, ranking.n, ranking.wanted))
     codes = [_CODES] if may_be_codes(chosen.domain) else []
     show(*_about_ranking(ranking, chosen, on_paper), *table.notes, *codes)
