@@ -69,20 +69,26 @@ def _least_of_one(mechanism: Randomiser) -> float:
     if isinstance(schema, BitVector) and isinstance(law, OneHotBits):
         keep, raised = law.keep / law.whole, law.raised / law.whole
         return min(keep, 1 - keep) * min(raised, 1 - raised) ** (schema.width - 1)
-    if _is_of_subsets(mechanism) and isinstance(law, TwoProbabilities) and law.low:
-        return math.exp(math.log(min(law.high, law.low)) + law.log_scale)
-    return 0.0
+    return math.exp(_log_least_of_subset(mechanism))
 
 
-def _is_of_subsets(mechanism: Randomiser) -> bool:
-    """Whether a report is any set of a number of values, with one of two probabilities."""
-    schema = mechanism.schema
-    return (
-        isinstance(schema, BitVector)
-        and schema.ones is not None
-        and not any(schema.exclusive_mask)
-        and mechanism.n_reports == math.comb(schema.width, schema.ones)
-    )
+def _log_least_of_subset(mechanism: Randomiser) -> float:
+    """The logarithm of the least probability of a set of d values; -inf for other reports."""
+    schema, law = mechanism.schema, mechanism.law
+    is_of_sets = isinstance(schema, BitVector) and isinstance(law, TwoProbabilities)
+    if not is_of_sets or not schema.ones or schema.ones == schema.width or not law.low:
+        return -math.inf
+    # Only where these are the probabilities of all sets of d values do they add up to 1.
+    high, low = (math.log(chance) + law.log_scale for chance in (law.high, law.low))
+    others = schema.width - 1
+    with_value, without = _log_sets(others, schema.ones - 1), _log_sets(others, schema.ones)
+    whole = np.logaddexp(high + with_value, low + without)
+    return min(high, low) if abs(whole) < 1e-6 else -math.inf
+
+
+def _log_sets(values: int, size: int) -> float:
+    """The logarithm of the number of sets of a size."""
+    return math.lgamma(values + 1) - math.lgamma(size + 1) - math.lgamma(values - size + 1)
 
 
 def log_chance_of_even(mechanism: Randomiser, people: np.ndarray) -> np.ndarray:
@@ -106,18 +112,17 @@ def _log_even_of_one(mechanism: Randomiser, people: np.ndarray) -> np.ndarray:
     # probability from q |S| to 1 - q (m - |S|). So each term is at most exp(-2 q n |S|), or that of
     # the reports that are not in S.
     schema, law = mechanism.schema, mechanism.law
-    least = _least_of_one(mechanism)
     if isinstance(schema, BitVector) and isinstance(law, OneHotBits):
         # Of independent bits, each has its own factor.
         widest = max(abs(1 - 2 * chance / law.whole) for chance in (law.keep, law.raised))
         return np.asarray(schema.width * np.log((1 + widest**people) / 2))
-    if _is_of_subsets(mechanism) and schema.ones:
+    if (log_least := _log_least_of_subset(mechanism)) > -math.inf:
         # Of the sets with d of K bits, at least the share min(d, K - d) / K has an odd number of
         # bits in S, and an even one, unless S is empty or has all bits.
         share = min(schema.ones, schema.width - schema.ones) / schema.width
-        mixed = -people * least * math.comb(schema.width, schema.ones) * share
+        mixed = -people * share * math.exp(log_least + _log_sets(schema.width, schema.ones))
         return np.asarray(np.logaddexp((1 - schema.width) * math.log(2), mixed))
-    if not least:
+    if not (least := _least_of_one(mechanism)):
         return np.zeros(len(people))
     odd = np.expm1(-2 * least * people) / 2
     return np.asarray(math.log(2) + schema.n_reports * np.log1p(odd))

@@ -172,8 +172,8 @@ def attribute_names(names: Any, allowed: Sequence[str]) -> list[str]:
     if not names or any(name not in allowed for name in names) or len(set(names)) < len(names):
         rule = f"must be different names among {', '.join(allowed)}"
         hints = [meant(str(name), allowed) for name in names if name not in allowed]
-        remedy = " ".join(filter(None, hints)) or None
-        raise ArgumentError("attributes", rule, ", ".join(map(repr, names)) or "none", remedy)
+        got = ", ".join(map(repr, names)) or "none"
+        raise ArgumentError("attributes", rule, got, " ".join(filter(None, hints)) or None)
     return list(names)
 
 

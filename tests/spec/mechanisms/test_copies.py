@@ -56,6 +56,11 @@ def test_of_seeds_no_least_probability_is_known() -> None:
     assert log_chance_of_even(hashed, np.array([1e6])) == 0.0
 
 
+def test_sets_of_thousands_of_values_are_no_overflow() -> None:
+    subsets = SubsetSelection(Categorical(range(3000)), 1.0)
+    assert log_chance_of_even(subsets, np.array([5000.0]))[0] < -100
+
+
 @pytest.mark.parametrize(
     "mechanism",
     [
