@@ -180,7 +180,10 @@ def test_a_device_that_knows_its_group_needs_no_column(here: Path) -> None:
         "must be one of North, South side"
         in run("randomize", "study.toml", "--group", "East", text=text, ok=False).stderr
     )
-    assert "Name a file with -o" in run("randomize", "study.toml", "answers.csv", ok=False).stderr
+    assert (
+        "Write for example -o reports.csv"
+        in run("randomize", "study.toml", "answers.csv", ok=False).stderr
+    )
     # Reports of devices that came one by one name no group: their headers tell.
     south = Study.parse(STUDY).groups["South side"].mechanisms
     write_reports({n: m.randomize(m.domain.labels[:2]) for n, m in south.items()}, "one.csv")

@@ -173,7 +173,7 @@ def randomize(
         first = next(iter(plan.groups))
         remedy = (
             f"Write for example -o reports.csv, which makes reports.{first}.csv and so on, or "
-            f"choose one group: --group {first}"
+            f"choose one group: --group {show(first)}"
         )
         raise ArgumentError(study, rule, None, remedy)
     for path in paths.values():
