@@ -434,7 +434,5 @@ def label_of(domain: Domain, reference: Any) -> Any:
     try:
         return domain.labels[int(domain.encode([reference])[0])]
     except WarnerError:
-        near = meant(str(reference), map(str, domain.labels))
-        shown = ", ".join(map(show, domain.labels[:8])) + ", ..." * (domain.size > 8)
-        rule = f"must be one of the answers {shown}"
+        rule, near = "must be a value of the domain", meant(str(reference), map(str, domain.labels))
         raise ArgumentError("reference", rule, show(reference), near) from None
