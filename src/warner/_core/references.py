@@ -120,13 +120,18 @@ def bibtex_of(keys: Iterable[str], on: Mapping[str, Sequence[str]] | None = None
     """
     entries = []
     different = list(dict.fromkeys(keys))
-    own = {_own_key(text).casefold(): text for text in different if _own_key(text)}
+    whole_entries = {_own_key(text).casefold(): text for text in different if _own_key(text)}
     for key in different:
         comment = f"% On {', '.join(on[key])}:\n" if on and key in on else ""
-        entry = key.strip() if _own_key(key) else _entry(key, own)
+        entry = key.strip() if _own_key(key) else _entry(key, whole_entries)
         if entry:
             entries.append(comment + entry)
     return "\n\n".join([*entries, SOFTWARE.bibtex("warner")])
+
+
+def _letters(text: str) -> str:
+    """A title without what editors write differently."""
+    return re.sub(r"\W", "", text).casefold()
 
 
 def _own_key(text: str) -> str:
@@ -135,18 +140,18 @@ def _own_key(text: str) -> str:
     return entry[1] if entry else ""
 
 
-def _entry(key: str, own: Mapping[str, str]) -> str:
+def _entry(key: str, whole_entries: Mapping[str, str]) -> str:
     """The BibTeX entry of a reference; the papers of docstrings are named after their authors.
 
-    "" where it is one of the entries ``own``, by their keys.
+    "" where it is one of the whole entries, by their keys.
     """
     reference = references()[key]
     if key in PAPERS:
         author = reference.authors[0].rpartition(" ")[2].lower()
         key = f"{author}{reference.year or ''}"
-    letters = lambda text: re.sub(r"\W", "", text).casefold()
-    while key.casefold() in own:
-        if letters(reference.title) in letters(own[key.casefold()]):
+    title = _letters(reference.title)
+    while key.casefold() in whole_entries:
+        if title in _letters(whole_entries[key.casefold()]):
             return ""
         key += "x"
     return reference.bibtex(key)

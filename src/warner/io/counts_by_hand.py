@@ -600,8 +600,10 @@ def as_one_card(
     Raises:
         FileError: another entry in the column.
     """
-    place = tally.names.index(group)
-    numbers = np.array(_numbers_of_groups(path, group, entries, [str(key[place]) for key in tally]))
+    column = tally.names.index(group)
+    numbers = np.array(
+        _numbers_of_groups(path, group, entries, [str(key[column]) for key in tally])
+    )
     said = [dict(zip(words, tally.counts[numbers == g].sum(axis=0), strict=True)) for g in (0, 1)]
     table = np.where(numbers[:, None] == 0, tally.counts, tally.counts[:, ::-1])
     groups = Groups(tally.columns, list(tally), np.arange(len(tally)))
