@@ -81,9 +81,9 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
     listed = []
     # A sum of epsilons does not tell with which of them each question was asked.
     mechanisms = {
-        name if one is mechanism else part if len(mechanisms) == 1 else f"{name}.{part}": one
+        name if one is mechanism else inner if len(mechanisms) == 1 else f"{name}.{inner}": one
         for name, mechanism in mechanisms.items()
-        for part, one in _questions(mechanism).items()
+        for inner, one in _questions(mechanism).items()
     }
     for name, mechanism in list(mechanisms.items())[:_ATTRIBUTES]:
         domains = mechanism.attribute_domains or {"": mechanism.domain}

@@ -669,7 +669,7 @@ def compare_groups(
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
     listed = tuple(rows)
-    asked = [attributes] if isinstance(attributes, str) else attributes or []
+    questions = [attributes] if isinstance(attributes, str) else attributes or []
     return Differences(
         kind_of_number,
         level,
@@ -682,7 +682,7 @@ def compare_groups(
         first.simulated,
         drawn,
         tells_codes=tells_codes,
-        question=", ".join(asked),
+        question=", ".join(questions),
     )
 
 
