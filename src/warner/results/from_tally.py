@@ -149,7 +149,9 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         rule = "must be a list of values, or 'reported'"
         raise ArgumentTypeError("values", rule, kind(values))
     listed = values if isinstance(values, np.ndarray) else list(values)
-    problem, got, indices = None, None, np.zeros(0, dtype=np.int64)
+    problem: str | None = None
+    got: str | None = None
+    indices = np.zeros(0, dtype=np.int64)
     try:
         indices = np.unique(data.domain.encode(listed))
     except EmptyError:

@@ -488,7 +488,7 @@ def fisher(
     if (theta <= 0).any():
         rule = "must have no share of 0 for kind='fisher'"
         remedy = "Use kind='score', which holds for shares of 0, too"
-        zeros = np.count_nonzero(theta <= 0)
+        zeros = int(np.count_nonzero(theta <= 0))
         raise ArgumentError("estimate", rule, f"{zeros} share{'s' * (zeros > 1)} of 0", remedy)
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
