@@ -150,7 +150,7 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         raise ArgumentTypeError("values", rule, kind(values))
     listed = values if isinstance(values, np.ndarray) else list(values)
     problem: str | None = None
-    got: str | None = None
+    shown: str | None = None
     indices = np.zeros(0, dtype=np.int64)
     try:
         indices = np.unique(data.domain.encode(listed))
@@ -158,13 +158,13 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         pass
     except ValuesError as error:
         problem = f"value {error.position} is not one of the {data.domain.size} values"
-        got = show(listed[error.position])
+        shown = show(listed[error.position])
     if problem is None and len(indices) < len(listed):
         problem = "must not name a value, or a bin of values, twice"
     elif problem is None and len(indices) < 2:
-        problem, got = "must be at least 2 values", str(len(listed))
+        problem, shown = "must be at least 2 values", str(len(listed))
     if problem is not None:
-        raise ArgumentError("values", problem, got)
+        raise ArgumentError("values", problem, shown)
     return indices
 
 
