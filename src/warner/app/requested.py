@@ -39,10 +39,8 @@ _Request = tuple[str, _P, list[str] | None]  # the name of a question, its talli
 def headings(study: Study) -> dict[str, str]:
     """{attribute: the text of its question, with the unit of numbers}, where one is stated."""
     stated = study.labels
-    for name, domain in study.domains.items():
-        for question in domain.attributes or (name,):
-            if unit := study.texts.unit(question):
-                stated[question] = f"{stated.get(question, question)} ({unit})"
+    for name, unit in study.texts.units.items():
+        stated[name] = f"{stated.get(name, name)} ({unit})"
     return stated
 
 

@@ -722,7 +722,13 @@ def in_one_table(results: Mapping[str, Differences], noun: str) -> Differences:
     left_out = dict.fromkeys(each for result in results.values() for each in result.left_out)
     domain = Categorical(names)
     return replace(
-        first, domain=domain, _rows=tuple(rows), left_out=tuple(left_out), test=None, noun=noun
+        first,
+        domain=domain,
+        _rows=tuple(rows),
+        left_out=tuple(left_out),
+        test=None,
+        noun=noun,
+        question="",
     )
 
 

@@ -132,6 +132,11 @@ class Texts:
         """The unit of a number, the same in all languages; "" where there is none."""
         return str(self._part(name).get("unit", ""))
 
+    @property
+    def units(self) -> dict[str, str]:
+        """{question: the unit of its numbers}, where one is stated."""
+        return {name: unit for name in self._parts if (unit := self.unit(name))}
+
     def only_if(self, name: str) -> tuple[str, tuple[Any, ...]] | None:
         """The question that decides whether a question is shown, and its answers that show it."""
         stated = self._part(name).get("only_if")
