@@ -775,7 +775,7 @@ class Tally(Hinting):
 
     def are_even(self) -> np.ndarray:
         """Whether all counts of a group are even, (G,): as where each report was counted twice."""
-        odd = (self._table.reshape(len(self._table), -1) % 2).any(axis=1)
+        odd = (self._table.reshape(len(self._table), -1) & 1).any(axis=1)
         if self._places is None:
             return np.asarray(~odd)
         return np.asarray(np.bincount(self._places, odd, minlength=len(self)) == 0)
