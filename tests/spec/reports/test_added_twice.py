@@ -211,7 +211,7 @@ def test_reports_that_stand_twice_in_one_order_are_warned_of(bits: bool) -> None
         ([june, june, june], "Reports 1 to 600 stand a second time from report 601 on"),
     ):
         twice = Reports(mechanism.header, {name: np.concatenate(parts)})
-        with pytest.warns(FrameWarning, match=f"{said}.* tally.of_others"):
+        with pytest.warns(FrameWarning, match=f"{said}.* second.of_others"):
             mechanism.tally(twice.to_frame())
         if all(part is june for part in parts):
             with pytest.warns(FrameWarning, match=said):
