@@ -358,6 +358,11 @@ class BulkUpload:
         """The number of reports."""
         return self._file.n
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the reports were made with a seed."""
+        return bool(self._file.simulation)
+
     def require_study(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
         """Refuse a collector of another study, or of one with another title."""
         if study.layout != self._form.layout:

@@ -421,8 +421,10 @@ class Proposal:
     @property
     def share_in_words(self) -> str:
         """Of which answers the share is, whose interval is planned."""
-        of = "the largest values, which" if self.domain.answered.is_ordered else "a value that"
-        return f"{of} {100 * self.share:.3g} % of the people have"
+        people = f"{100 * self.share:.3g} % of the people"
+        if self.domain.answered.is_ordered:
+            return f"the highest values, if {people} have one of them"
+        return f"a value, if {people} have it"
 
     def __str__(self) -> str:
         return str(self.table())

@@ -385,10 +385,10 @@ class RakedJoint(Estimator):
     references = ("deming1940", "csiszar1975", "james1961")
 
     summary: ClassVar[str] = (
-        "a table of all combinations, adjusted to separate estimates of each attribute and each "
-        "pair. Where the reports say little about a pair, it is moved towards independence. How "
-        "three or more attributes depend on each other is kept as far as held-out reports support "
-        "it"
+        "one table of all combinations, which fits the estimates of each question (attribute) and "
+        "of each pair. Where the reports say little about a pair, its answers are taken to be "
+        "nearly unrelated. How three or more questions depend on each other is kept as far as "
+        "held-out reports support it"
     )
 
     single: OneAttribute | None = field(default=None, repr=False, compare=False)

@@ -44,7 +44,7 @@ class Rounded(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "sums of the probabilities of the normal noise, rounded up"
+        return "from the probabilities of the noise, rounded to the safe side"
 
     @property
     def reach(self) -> int:

@@ -182,7 +182,7 @@ class HiddenReports(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "exact odds of the sum over the question that is answered"
+        return "exactly, from the sum over the question that is answered"
 
     def _terms(self) -> list[tuple[Fraction, tuple[Fraction, Fraction], Fraction, Fraction]]:
         """Of each part pi, the least and largest F, and the two probabilities of its mechanism."""

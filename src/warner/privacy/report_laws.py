@@ -223,7 +223,7 @@ class ReportDistribution(ABC):
     @property
     def audit_method(self) -> str:
         """How an audit examines the law, in words."""
-        return "exact odds of the law"
+        return "exactly, from the probability of each report"
 
     @abstractmethod
     def ratio(self) -> Fraction:

@@ -90,6 +90,10 @@ _ROUNDS = (
     "The first interval is right whoever changed the answer. The second interval would be right "
     "if everybody had given the same answer both times: the truth lies between these two."
 )
+_APART = (
+    "The column p (Holm) allows for all comparisons of means, of quantiles or of bands, each kind by "
+    "itself."
+)
 _OF_CODES = (
     "If the numbers are codes, which are only names, a mean and bands of them say nothing. Then "
     'compare the shares of single codes: of="shares" (on the command line: --top 10).'
@@ -235,9 +239,9 @@ class Differences(Tabular):
     """Differences of shares, means or quantiles between groups.
 
     Made by :func:`compare_groups`. The interval of a row holds for that row alone. ``p`` is the
-    p-value of that row alone, and ``p_holm`` is corrected by Holm's method for all comparisons:
-    the probability that any row with a true difference of 0 has ``p_holm`` below a level is at most
-    that level. Where there are two values, both rows of their shares are one comparison.
+    p-value of that row alone, and ``p_holm`` is corrected by Holm's method for all comparisons of
+    its kind, which are means, quantiles or shares: the probability that any row of one kind with a
+    true difference of 0 has ``p_holm`` below a level is at most that level. Where there are two values, both rows of their shares are one comparison.
 
     Attributes:
         of: ``"shares"``, ``"numbers"``, ``"mean"`` or the quantile's q.
@@ -364,6 +368,7 @@ class Differences(Tabular):
             ]
         notes = [
             self.chosen,
+            _APART if self.of == "numbers" else "",
             _OF_CODES if self.of == "numbers" and self.tells_codes else "",
             _ROUNDS if of_rounds else "",
             self._about_bounds,
@@ -387,7 +392,7 @@ class Differences(Tabular):
         return [
             f"Each difference and its interval: {made}.",
             f"Column p is of the difference of its row alone: {_P_VALUES[self._way]}. Column "
-            "p (Holm) allows for all comparisons of the table, by Holm's method.",
+            "p (Holm) allows for all comparisons of its kind in the table, by Holm's method.",
             *([] if self.test is None or self.of != "shares" else [self.test.explained]),
         ]
 
@@ -664,7 +669,8 @@ def compare_groups(
             row |= {"low_if_kept": compared.low, "high_if_kept": compared.high}
     # Of two values, one share is 1 less the other: both rows are one comparison.
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
-    _correct(rows, alike)
+    for of_kind in _by_kind(rows):
+        _correct(of_kind, alike)
     test = no_difference(samples)
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
@@ -684,6 +690,17 @@ def compare_groups(
         tells_codes=tells_codes,
         question=", ".join(questions),
     )
+
+
+def _by_kind(rows: Sequence[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
+    """The rows of means, of quantiles and of shares, each in their order."""
+    # Apart, so that a mean has the same corrected p-value as where means alone are compared: a
+    # dozen bands, of which nearly all are empty, do not hide what means show.
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        kind = "shares" if row["is_share"] else str(row["value"]).split(" ")[0]
+        kinds.setdefault(kind if kind in ("shares", "mean") else "quantiles", []).append(row)
+    return kinds.values()
 
 
 def _correct(rows: Sequence[dict[str, Any]], alike: int) -> None:
@@ -1304,7 +1321,7 @@ def sentence(row: Mapping[str, Any], level: float, both_p: bool = True) -> str:
     low, high = outwards(low, high, decimals)
     p = shown_p(row["p"])
     if row["p_holm"] != row["p"]:
-        corrected = f"{shown_p(row['p_holm'])} after correction for all comparisons"
+        corrected = f"{shown_p(row['p_holm'])} after correction for the number of comparisons"
         p = f"{p}, and {corrected}" if both_p else corrected
     return (
         f"The {about} is {d:.{decimals}f}{unit} {way} in {row['group']} than in {row['reference']} "

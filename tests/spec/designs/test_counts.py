@@ -489,7 +489,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
         "14\N{NO-BREAK SPACE}% (8 to 20\N{NO-BREAK SPACE}%)" in written
         and "1,000 people" in written
     )
-    assert "75 tick “different”" in written
+    assert "75 with “yes” and 25 with “no” tick “different”" in written
     _run("report", _table(tmp_path / "c.csv", _LONG), *design, "--by", "age", "-o", page)
     assert "Share of “yes”, by age" in Path(page).read_text(encoding="utf-8")
     for wrong, said in [

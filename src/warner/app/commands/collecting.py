@@ -473,8 +473,8 @@ def tally(
     If the study has groups, one tally file is written for each group: tally.NAME.json for -o
     tally.json. Give all of them to warner estimate together.
 
-    With --by, people are counted in groups: by ward and week, for example. The command "warner
-    merge" adds such tallies group by group.
+    With --by, people are counted separately, for example for each ward and week, in one tally file.
+    The command "warner merge" adds such tallies: ward to ward and week to week.
 
     Parquet and CSV files from other programs, or folders of them, need --study, which says what the
     reports are. Their columns must be called ATTRIBUTE_report, unless --column says otherwise. The

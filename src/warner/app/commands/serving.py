@@ -695,7 +695,8 @@ def restore(backup: str, store: str) -> None:
 @click.option(
     "--allow-simulated",
     is_flag=True,
-    help="Also send simulated reports, which were made with a seed.",
+    help="Also send simulated reports, which were made with a seed. For a trial: the collector "
+    "counts them as those of real people.",
 )
 @click.option(
     "--allow-other-title",
@@ -744,6 +745,8 @@ def push(
             click.echo(_sent(sent, upload.n, isinstance(error, Later)), err=True)
             raise
     accepted = f"{plural(sent - start, 'report was', 'reports were')} accepted"
+    if upload.is_simulated:
+        click.echo(_SIMULATED, err=True)
     if before is None or None in new:
         status = shlex.join(["--server", remote.url, *access.given])
         click.echo(
@@ -769,6 +772,13 @@ def _say_counted(people: int, planned: int | None, is_news: bool = True) -> None
         click.echo(f"WARNING: {counted}. {question}", err=True)
     elif is_news:
         click.echo(f"{counted}.", err=True)
+
+
+_SIMULATED = (
+    "WARNING: A collector counts simulated reports as those of real people: its results do not say "
+    "that they are simulated. Use it for a trial only, and start the real survey with a new store: "
+    "--store NAME."
+)
 
 
 def _sent(sent: int, n: int, can_go_on: bool = True) -> str:

@@ -621,9 +621,11 @@ def _differences(result: Differences, question: Question) -> list[Block]:
             table = table_of_differences(result, of_unit, partial(name_of, domain=domain), caption)
             blocks.append(table)
     blocks += question.whose_differences(result)
+    of_kind = " of means, of quantiles, or of ranges" if result.of == "numbers" else ""
     notes = [
-        "p (Holm) is the probability that chance alone gives a difference at least as large. It is "
-        "corrected by Holm's method for the number of comparisons in this question."
+        "p (Holm) says how easily chance alone gives a difference at least as large: a small p "
+        "speaks for a real difference. It is made larger, by Holm's method, because this question "
+        f"has several comparisons{of_kind}."
     ]
     if result.about_test:
         notes.append(result.about_test)
