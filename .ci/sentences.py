@@ -19,6 +19,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,7 +73,7 @@ def sentences() -> list[Sentence]:
     listed: list[Sentence] = []
     sources = {str(p.relative_to(SOURCES)): p for p in sorted(SOURCES.rglob("*.py"))}
     trees = {name: ast.parse(p.read_text()) for name, p in sources.items() if name != _PAPERS}
-    for node in ast.walk(trees[_NAMES]):
+    for node in ast.walk(trees[_NAMES]):  # the tree is changed, so its nodes are not kept
         if isinstance(node, ast.Dict):
             node.keys = []
     shared: Texts = {}  # of all modules: names in capitals
@@ -86,6 +87,20 @@ def sentences() -> list[Sentence]:
         listed += [Sentence(name, 0, text) for text in _of_words(json.loads(path.read_text()))]
     listed += [s for path in sorted(SOURCES.rglob("*.html")) for s in _of_page(path)]
     return list({s.text: s for s in reversed(listed)}.values())[::-1]
+
+
+@cache
+def _nodes(of: ast.AST) -> list[ast.AST]:
+    """What ast.walk() gives, once for each node that is asked about, without what is no text."""
+    listed = [of]
+    for node in listed:  # grows while it is read
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                listed += [inner for inner in value if isinstance(inner, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                listed.append(value)
+    return listed
 
 
 def _of_words(words: object) -> Iterator[str]:
@@ -113,7 +128,7 @@ def _of_module(tree: ast.Module, shared: Texts) -> Iterator[tuple[int, str]]:
     done: set[int] = set()  # nodes whose text stands in a longer one
     _leave_out_docstrings(tree, done)
     found: list[tuple[int, str]] = []
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [n for n in _nodes(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     known = shared | {f.name: texts for f in functions if (texts := _returned(f))}
     for function in functions:
         if _is_command(function) and (help_text := ast.get_docstring(function)):
@@ -134,7 +149,7 @@ def _of_module(tree: ast.Module, shared: Texts) -> Iterator[tuple[int, str]]:
 
 def _whole_texts(of: ast.AST, reader: _Reader) -> list[tuple[int, str]]:
     """The texts that stand in no other, those that are made of others first."""
-    nodes = [n for n in ast.walk(of) if isinstance(n, ast.expr) and _is_text(n)]
+    nodes = [n for n in _nodes(of) if isinstance(n, ast.expr) and _is_text(n)]
     texts = [(node, reader.text(node)) for node in nodes if id(node) not in reader.done]
     whole = [(node, text) for node, text in texts if id(node) not in reader.done]
     reader.done |= {id(node) for node, _ in whole}
@@ -154,7 +169,7 @@ def _is_text(node: ast.AST | None) -> bool:
 def _assigned(function: ast.AST) -> Texts:
     """The local names that stand for nothing but texts."""
     named: Texts = {}
-    for node in ast.walk(function):
+    for node in _nodes(function):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             named.setdefault(node.targets[0].id, []).append(node.value)
     return {name: texts for name, texts in named.items() if all(map(_is_text, texts))}
@@ -162,7 +177,7 @@ def _assigned(function: ast.AST) -> Texts:
 
 def _returned(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
     """The texts that a function returns, if it returns nothing else."""
-    returns = [n.value for n in ast.walk(function) if isinstance(n, ast.Return)]
+    returns = [n.value for n in _nodes(function) if isinstance(n, ast.Return)]
     return [n for n in returns if n is not None] if all(map(_is_text, returns)) else []
 
 
@@ -173,7 +188,7 @@ def _is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def _leave_out_docstrings(tree: ast.Module, done: set[int]) -> None:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         body = node.body if isinstance(node, kinds) else []
         done |= {id(s.value) for s in body if isinstance(s, ast.Expr)}
 
@@ -184,7 +199,7 @@ def _messages(
     """The texts of rules and remedies of a function, joined as their message joins them."""
     names: dict[str, tuple[int, ast.expr]] = {}
     statements = sorted(
-        (n for n in ast.walk(function) if isinstance(n, ast.Assign | ast.Call)),
+        (n for n in _nodes(function) if isinstance(n, ast.Assign | ast.Call)),
         key=lambda n: (n.lineno, isinstance(n, ast.Call)),
     )
     for node in statements:
