@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ from warner.results.solution import Solution
 _DRAWS = 32  # of the log-spline's posterior
 # Slack is even within at most so many cells of neighbouring values.
 _MOST_CELLS = 32
+_KEPT = 2  # for the variance and the quantiles of one estimate, which are asked for in a row
 _MOST_VALUES = 2048  # beyond, the covariance matrix takes seconds
 _MOST_EDGES = 256  # at which cumulative shares are judged
 _FEWEST_SUMS, _FEWEST_CELLS = 8, 32
@@ -98,15 +99,15 @@ class UnbiasedShares:
         """
         if solution.domain.size > _MOST_VALUES:
             return None
-        smooth, drawn = _smooth(solution)
+        smooth, drawn = solution.smoothed
         return cls._known(solution.data, target, smooth, drawn, None)
 
     @classmethod
-    def on_cells(cls, solution: Solution, target: str) -> UnbiasedShares | None:
+    @lru_cache(maxsize=_KEPT)
+    def on_cells(cls, data: LikelihoodData, target: str) -> UnbiasedShares | None:
         """The unbiased estimates of at most 256 shares, without slack; None where there are
         none.
         """
-        data = solution.data
         size, answered = data.domain.size, data.domain.answered
         none = np.empty((0, size))
         if size <= _MOST_EDGES:
@@ -375,7 +376,7 @@ def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
     return both if both[0] <= both[1] else limits(False)
 
 
-def _smooth(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
+def smoothed(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
     """The log-spline of the reports (K,), and draws (B, K) from its posterior.
 
     None and no draws where no log-spline fits, as to values without an order, or to reports that no

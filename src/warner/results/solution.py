@@ -150,6 +150,13 @@ class Solution(Hinting):
         return RoughPosterior.of(self.data, self.fit)
 
     @cached_property
+    def smoothed(self) -> tuple[np.ndarray | None, np.ndarray]:
+        """The log-spline of the reports (K,) and draws (B, K), which make limits narrower."""
+        from warner.results.linear_limits import smoothed
+
+        return smoothed(self)
+
+    @cached_property
     def has_intervals(self) -> bool:
         """Whether the channel has an inverse that can be formed; intervals need it."""
         return self.data.channel.has_wald_intervals(self.data.weights)

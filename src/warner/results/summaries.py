@@ -216,7 +216,7 @@ class Quantity(BoundedNumber):
             # The quantile at 0 is the least value for any shares.
             return np.repeat(whole[:1], 2)
         unbiased = UnbiasedShares.of(result, target) if isinstance(of, Variance) else None
-        unbiased = unbiased or UnbiasedShares.on_cells(result, target)
+        unbiased = unbiased or UnbiasedShares.on_cells(result.data, target)
         if unbiased is None:
             return whole
         values = np.arange(result.domain.size)[block or slice(None)]

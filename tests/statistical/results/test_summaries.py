@@ -305,7 +305,7 @@ def test_quantiles_hold_where_many_bins_are_empty_and_their_errors_independent()
         data = LikelihoodData(channel, weights, n, mechanism.domain)
         result = Estimate(method.fit(data), data, method)
         limits = result.quantile(0.9)._around(z, "population")
-        known = UnbiasedShares.on_cells(result, "population")
+        known = UnbiasedShares.on_cells(result.data, "population")
         assert limits is not None and known is not None
         first, last = _Near.of(known).reach(about, z)
         held += [limits[0] <= truth <= limits[1], (first - 1) / 128 <= truth <= (last + 1) / 128]
