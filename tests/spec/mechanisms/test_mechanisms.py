@@ -461,7 +461,7 @@ def test_sensitive_values_are_checked(make: type[warner.mechanisms.Mechanism]) -
     for wrong, rule in (
         ([], "sent as they are"),
         ([10], "not one of the"),
-        ([0, 0], "distinct"),
+        ([0, 0], "twice"),
         (3, "list"),
         ("0", "list"),
         ([None], "sensitive|values"),

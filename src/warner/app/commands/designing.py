@@ -93,8 +93,7 @@ from warner.studies.study import Study
     "--people",
     type=click.IntRange(1),
     default=10_000,
-    show_default=True,
-    help="Number of people who will answer.",
+    help="Number of people who will answer. Default: people of [collect] in the study, or 10,000.",
 )
 @click.option(
     "--error",
@@ -266,6 +265,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         _group_attributes(study, output, choices["threshold"], choices["largest"], choices["level"])
         return
     draft = Draft.load(study)
+    if not is_given("people"):
+        choices["people"] = draft.data.get("collect", {}).get("people", choices["people"])
     if not is_given("groups"):
         choices["groups"] = _groups_of(draft.study) or choices["groups"]
     if draft.missing and choices["shuffled"]:
