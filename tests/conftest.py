@@ -20,8 +20,13 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ.pop("COLUMNS", None)
 
 
+# While tests are gathered nearly all that is made lives to the end.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """The tests themselves live to the end, so collections of garbage need not look at them."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
