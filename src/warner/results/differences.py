@@ -91,8 +91,8 @@ _ROUNDS = (
     "if everybody had given the same answer both times: the truth lies between these two."
 )
 _APART = (
-    "The column p (Holm) allows for all comparisons of means, of quantiles or of bands, each kind by "
-    "itself."
+    "The column p (Holm) allows for all comparisons of means, of quantiles or of bands, each kind "
+    "by itself."
 )
 _OF_CODES = (
     "If the numbers are codes, which are only names, a mean and bands of them say nothing. Then "
@@ -241,7 +241,8 @@ class Differences(Tabular):
     Made by :func:`compare_groups`. The interval of a row holds for that row alone. ``p`` is the
     p-value of that row alone, and ``p_holm`` is corrected by Holm's method for all comparisons of
     its kind, which are means, quantiles or shares: the probability that any row of one kind with a
-    true difference of 0 has ``p_holm`` below a level is at most that level. Where there are two values, both rows of their shares are one comparison.
+    true difference of 0 has ``p_holm`` below a level is at most that level. Where there are two
+    values, both rows of their shares are one comparison.
 
     Attributes:
         of: ``"shares"``, ``"numbers"``, ``"mean"`` or the quantile's q.

@@ -1086,7 +1086,7 @@ def _of_one(data: LikelihoodData, method: Estimator | None, values: Any = None) 
     seen = data.for_fit()
     chosen, fit = recommended_fit(seen) if method is None else (method, method.fit(seen))
     if data.survey is not None and fit.probabilities is None:
-        rule = f"cannot be used with {data.survey.text}, which needs estimates of shares"
+        rule = f"cannot be used with {data.survey.drawn.text}, which needs estimates of shares"
         remedy = "Leave the method out, and take the mean of the estimate: estimate(...).mean()"
         raise ArgumentError("method", rule, repr(chosen), remedy)
     return Estimate(fit, data, chosen)

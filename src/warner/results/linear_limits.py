@@ -37,17 +37,15 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleReportError
+from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner._core.extras import scipy
 from warner.channels import DenseChannel, LikelihoodOperator
-from warner.estimators import LogSpline
-from warner.estimators.base import LikelihoodData, threads_for
+from warner.estimators.base import LikelihoodData
 from warner.metrics import ROUNDING, project
 from warner.results.intervals import holding, normal_quantile
 from warner.results.share_noise import covariance_of, most_cells
 from warner.results.solution import Solution
 
-_DRAWS = 32  # of the log-spline's posterior
 # Slack is even within at most so many cells of neighbouring values.
 _MOST_CELLS = 32
 _KEPT = 2  # for the variance and the quantiles of one estimate, which are asked for in a row
@@ -374,27 +372,6 @@ def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
     both = limits(True)
     # Each limit has its own slack: they cross with few reports or at a low level.
     return both if both[0] <= both[1] else limits(False)
-
-
-def smoothed(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
-    """The log-spline of the reports (K,), and draws (B, K) from its posterior.
-
-    None and no draws where no log-spline fits, as to values without an order, or to reports that no
-    people can have sent.
-    """
-    fit, domain = solution.fit, solution.domain
-    if solution.estimator != LogSpline() or fit.posterior is None:
-        if not domain.answered.is_ordered:
-            return None, np.empty((0, domain.size))
-        try:
-            with threads_for(solution.data):
-                fit = LogSpline().fit(solution.data)
-        except (ImpossibleReportError, ArgumentError):
-            return None, np.empty((0, domain.size))
-    assert fit.posterior is not None
-    # The same draws at every call, so that an interval that is made again is the same.
-    drawn = fit.posterior.one_by_one(_DRAWS, np.random.default_rng(0))
-    return fit.shares, np.stack(list(drawn))
 
 
 @dataclass(frozen=True, eq=False)

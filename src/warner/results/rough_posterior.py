@@ -33,14 +33,16 @@ from functools import cached_property
 
 import numpy as np
 
+from warner._core.errors import ArgumentError, ImpossibleReportError
 from warner.channels import NearlyConstantRows
 from warner.domains import Domain
-from warner.estimators.base import MANY_ROWS, Fit, LikelihoodData
+from warner.estimators.base import MANY_ROWS, Fit, LikelihoodData, threads_for
 from warner.estimators.log_spline import (
     CoefficientPrior,
     Draws,
     Expansion,
     Likelihood,
+    LogSpline,
     Model,
     SplineDesign,
     maximize_penalized,
@@ -54,6 +56,7 @@ _POWER = 1.5  # the prior of a scale on the grid is scale^_POWER: rougher than t
 _NEGLIGIBLE = 12.0  # nats below the best model at which scales end
 _FEWEST_BETWEEN = 5  # values from one round number to the next
 _MOST_ROUND, _FEWEST_ROUND = 32, 2
+_DRAWS = 32  # of the log-spline's posterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,3 +208,21 @@ def _round_step(least: float) -> float:
     """
     power = 10.0 ** math.floor(math.log10(least * (1 + 1e-9)))
     return next(s * power for s in (1.0, 2.0, 5.0, 10.0) if s * power >= least * (1 - 1e-9))
+
+
+def smoothed(data: LikelihoodData, fit: Fit | None) -> tuple[np.ndarray | None, np.ndarray]:
+    """The log-spline of the reports (K,), and draws (B, K) from its posterior.
+
+    None and no draws where no log-spline fits, as to reports that no people can have sent. ``fit``
+    is that of :class:`LogSpline`, where it was made.
+    """
+    if fit is None or fit.posterior is None:
+        try:
+            with threads_for(data):
+                fit = LogSpline().fit(data)
+        except (ImpossibleReportError, ArgumentError):
+            return None, np.empty((0, data.domain.size))
+    assert fit.posterior is not None
+    # The same draws at every call, so that an interval that is made again is the same.
+    drawn = fit.posterior.one_by_one(_DRAWS, np.random.default_rng(0))
+    return fit.shares, np.stack(list(drawn))

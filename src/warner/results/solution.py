@@ -151,10 +151,16 @@ class Solution(Hinting):
 
     @cached_property
     def smoothed(self) -> tuple[np.ndarray | None, np.ndarray]:
-        """The log-spline of the reports (K,) and draws (B, K), which make limits narrower."""
-        from warner.results.linear_limits import smoothed
+        """The log-spline of the reports (K,) and draws (B, K), which make limits narrower.
 
-        return smoothed(self)
+        None and no draws where values have no order.
+        """
+        if not self.domain.answered.is_ordered:
+            return None, np.empty((0, self.domain.size))
+        from warner.estimators.log_spline import LogSpline
+        from warner.results.rough_posterior import smoothed
+
+        return smoothed(self.data, self.fit if self.estimator == LogSpline() else None)
 
     @cached_property
     def has_intervals(self) -> bool:

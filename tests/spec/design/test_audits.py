@@ -152,7 +152,7 @@ def test_samples_find_parts_that_say_too_much() -> None:
         {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names},
     )
     assert warner.audit(sensitive_mask).holds
-    with pytest.raises(ArgumentError, match="audit each mechanism of mechanism.parts alone"):
+    with pytest.raises(ArgumentError, match=r"audit each mechanism of mechanism\.parts alone"):
         warner.audit(sensitive_mask, samples=1000)
 
 
