@@ -172,12 +172,12 @@ def test_small_groups_with_equal_counts_are_of_other_people() -> None:
 
 def test_a_frame_that_was_put_together_with_itself_is_warned_of() -> None:
     pd = pytest.importorskip("pandas")
-    reports = COIN.randomize(["no", "yes"] * 100)
-    table = reports.to_frame("pandas").assign(ward=["n", "s"] * 100)
+    reports = COIN.randomize(["no", "yes"] * 500)
+    table = reports.to_frame("pandas").assign(ward=["n", "s"] * 500)
     shuffled = pd.concat([table, table]).sample(frac=1, random_state=1)
     in_order = pd.concat([table, table], ignore_index=True)
     same_label = r"same label .* use frame.reset_index\(drop=True\)"
-    same_order = "Reports 1 to 200 stand a second time from report 201 on"
+    same_order = "Reports 1 to 1,000 stand a second time from report 1,001 on"
     for twice, said in ((shuffled, same_label), (in_order, same_order)):
         twice.attrs.update(table.attrs)
         for doubtful in (
@@ -192,7 +192,7 @@ def test_a_frame_that_was_put_together_with_itself_is_warned_of() -> None:
     mixed = shuffled.reset_index(drop=True)
     for fine in (mixed, pd.concat([table, other]), pd.concat([alike] * 2)):
         fine.attrs.update(table.attrs)
-        assert COIN.tally(fine).n == COIN.tally(COIN.reports(fine)).n == 400
+        assert COIN.tally(fine).n == COIN.tally(COIN.reports(fine)).n == 2000
 
 
 @pytest.mark.parametrize("bits", [False, True])
