@@ -252,8 +252,8 @@ def _are_equal(columns: Mapping[str, np.ndarray], lag: int = 1) -> np.ndarray:
 
 
 def columns_of_frame(by: Any) -> Any:
-    """The columns of a pandas frame, or a column with its name; anything else as it is."""
-    if index_of(by) is not None and hasattr(by, "columns"):
+    """The columns of a frame of pandas or Polars, or a column with its name; others as they are."""
+    if hasattr(by, "columns") and hasattr(by, "to_numpy"):
         return {name: by[name] for name in by.columns}
     name = getattr(by, "name", None)  # of a series of pandas or Polars
     return {name: by} if isinstance(name, str) and name and hasattr(by, "to_numpy") else by

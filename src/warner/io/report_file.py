@@ -55,7 +55,7 @@ from warner.reports.public_columns import (
     Value,
     check_name,
     domain_from_spec,
-    warn_of_small_groups,
+    warn_of_groups,
 )
 from warner.reports.reports import Reports
 from warner.reports.rules import WholeNumbers, smallest_dtype
@@ -514,7 +514,7 @@ def tally_file(
     if not tallies or any(tally.n != file.n for tally in tallies.values()):
         raise file.wrong_number()
     if by:
-        warn_of_small_groups(next(iter(tallies.values())).sizes)
+        warn_of_groups(next(iter(tallies.values())))
     return {
         name: tally.marked(file.simulation).per_person(file.reports_per_person)
         for name, tally in tallies.items()

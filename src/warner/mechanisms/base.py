@@ -41,7 +41,7 @@ from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of, euclidean_distances
-from warner.reports.public_columns import Groups, group_people, warn_of_small_groups
+from warner.reports.public_columns import Groups, group_people, warn_of_groups
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema, Rows, columns_from
 from warner.reports.tally import Tally, require_same
@@ -704,16 +704,16 @@ class Mechanism(Hinting, ABC):
                 {"value": self}, {"value": column}, by, **options
             )
             if by is not None:
-                warn_of_small_groups(tallies["value"].sizes)
+                warn_of_groups(tallies["value"])
             return tallies["value"]
         refuse_column(column)
         self.check(reports)
         repeats = warn_of_repeated(reports.index, reports.columns, reports.index is not None)
         groups = None if by is None else group_people(by, len(reports), reports.index)
         counted = self._counted(Rows(reports.columns, groups), ways, keep_reports)
-        if by is not None:
-            warn_of_small_groups(counted.sizes)
         tally = Tally(self.header, counted, groups, reports.simulated)
+        if by is not None:
+            warn_of_groups(tally)
         if not repeats:
             # Whoever estimates from a file does not need it.
             from warner.mechanisms.copies import warn_of_counted_twice

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +20,14 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
+    FrameWarning,
     MismatchError,
     SmallGroupWarning,
     ValuesError,
     warn,
 )
 from warner._core.foreign_tables import in_order_of
+from warner._core.text import alike
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.base import sequence
 from warner.domains.interval import Dates
@@ -267,7 +269,25 @@ def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GRO
     )
 
 
-def warn_of_small_groups(sizes: np.ndarray) -> None:
-    """Warn of groups, of (G,) reports, that can point at a person."""
-    if text := about_small_groups([sizes]):
+def about_alike_groups(columns: Iterable[str], keys: Sequence[Key]) -> str:
+    """Which groups a reader takes for one, in words; "" for none.
+
+    >>> about_alike_groups(["ward"], [("North",), ("North ",)])[:51]
+    "Public column 'ward' has both 'North' and 'North '."
+    """
+    for i, name in enumerate(columns):
+        values = [key[i] for key in keys]
+        if pair := alike(value for value in values if isinstance(value, str)):
+            return (
+                f"Public column {name!r} has both {pair}. Are they one group? They are counted as "
+                "two. Write the same name in all rows, and count again."
+            )
+    return ""
+
+
+def warn_of_groups(tally: Any) -> None:
+    """Warn of groups of a tally that can point at a person, and of groups that look alike."""
+    if text := about_small_groups([tally.sizes]):
         warn(text, SmallGroupWarning)
+    if text := about_alike_groups(tally.columns, list(tally)):
+        warn(text, FrameWarning)

@@ -29,7 +29,7 @@ from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent
 from warner.mechanisms.composite import PerAttribute
 from warner.privacy.guarantees import LDP, Guarantee, add_up, compose, side_by_side
 from warner.reports.block_schema import block_name
-from warner.reports.public_columns import PublicColumn, warn_of_small_groups
+from warner.reports.public_columns import PublicColumn, warn_of_groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.studies.mechanisms import (
@@ -531,7 +531,7 @@ class Study(Hinting):
             usual = {name: attribute_columns(name, m) for name, m in self.mechanisms.items()}
             tallies = table.tally(self.mechanisms, usual | given, public)
             if by is not None:
-                warn_of_small_groups(next(iter(tallies.values())).sizes)
+                warn_of_groups(next(iter(tallies.values())))
         return {
             name: tally.per_person(self.rows_per_person).of_round(self.round)
             for name, tally in tallies.items()

@@ -206,6 +206,9 @@ def test_files_that_do_not_belong_there_are_not_sent(web: tuple[Site, str]) -> N
     other = run("collect", "push", "other.parquet", url)
     assert other.exit_code == 1 and "another study" in other.stderr
     assert made.collector.n == 0
+    sent = run("collect", "push", "simulated.parquet", url, "--allow-simulated")
+    assert "counts simulated reports as those of real people" in sent.stderr
+    assert made.collector.n > 0
 
 
 def test_a_file_of_another_week_is_not_sent_and_is_noticed_when_it_is_counted(

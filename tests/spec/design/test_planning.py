@@ -335,6 +335,16 @@ def test_a_difference_is_between_the_groups_of_the_only_public_column(tmp_path: 
         assert ("between two of them" in said) is (groups == 3)
 
 
+def test_a_plan_is_for_the_people_whom_the_study_expects(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    text = '[collect]\npeople = 300\n[attributes.smokes]\nvalues = ["no", "yes"]\n'
+    for more in ("", 'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'):
+        study.write_text(text + more)
+        for asked, people in (([], "300"), (["--people", "2000"], "2,000")):
+            shown = CliRunner().invoke(main, ["plan", str(study), *asked])
+            assert f"{people} people" in shown.output
+
+
 NUMBERS, CELLS = warner.Integers(0, 4), warner.Grid(2, 3, 1.0)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -252,6 +253,22 @@ def test_groups_of_few_people_warn_in_python_as_on_the_command_line(tmp_path: Pa
         warnings.simplefilter("error")
         coin.tally(reports, {"ward": ["north"] * 31})
         coin.tally(coin.randomize(["no"]))
+
+
+def test_groups_that_look_alike_are_said_by_arrays_frames_and_files(tmp_path: Path) -> None:
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    wards = (["North", "South"] * 20) + ["North "] * 10
+    reports = coin.randomize(["no"] * 50)
+    words = "Public column 'ward' has both 'North' and 'North '"
+    with pytest.warns(FrameWarning, match=words):
+        coin.tally(reports, pl.DataFrame({"ward": wards}))
+    frame = pa.table({"ward": wards, "said": reports.columns["report"]})
+    with pytest.warns(FrameWarning, match=words):
+        coin.tally(frame, "ward", column="said")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_frame = coin.tally(reports, pl.DataFrame({"ward": ["North", "South"] * 25}))
+        assert by_frame == coin.tally(reports, {"ward": ["North", "South"] * 25})
 
 
 def test_weights_of_a_survey_are_numbers_that_files_keep(tmp_path: Path) -> None:

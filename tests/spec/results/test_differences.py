@@ -335,6 +335,20 @@ def test_numbers_are_compared_by_mean_quantiles_and_bands_as_tables_show_them() 
     refused(ArgumentTypeError, "numbers in bins", compare_groups, drawn(1, [40, 40]), of="numbers")
 
 
+def test_a_mean_is_corrected_for_means_alone_as_where_means_are_compared() -> None:
+    """Rejects one correction for a mean and a dozen bands, which hides what the mean shows."""
+    rng = np.random.default_rng(10)
+    groups = {name: _ages(shift, 500, rng) for name, shift in (("a", 0), ("b", 3), ("c", 1))}
+    both = compare_groups(groups)
+    means = [row["p_holm"] for row in both.rows() if row["value"] == "mean"]
+    assert means == [row["p_holm"] for row in compare_groups(groups, of="mean").rows()]
+    bands = [row for row in both.rows() if row["is_share"]]
+    assert [row["p_holm"] for row in bands] == pytest.approx(
+        holm(np.array([r["p"] for r in bands]))
+    )
+    assert "means, of quantiles or of bands, each kind by itself" in " ".join(str(both).split())
+
+
 def test_the_others_of_a_group_are_the_people_outside_it() -> None:
     rng = np.random.default_rng(9)
     groups = {name: _ages(shift, 600, rng) for name, shift in (("a", 0), ("b", 5), ("c", 9))}

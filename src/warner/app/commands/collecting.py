@@ -50,7 +50,7 @@ from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
-from warner.reports.public_columns import about_small_groups
+from warner.reports.public_columns import about_alike_groups, about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
 from warner.studies.public import declared
 from warner.studies.study import Study
@@ -520,7 +520,7 @@ def tally(
         require_groups([total], expect_groups)
         write_tallies(total, output)
         if next(iter(total.values())).names:
-            _warn_of_small_groups([total], smallest_group)
+            _warn_of_groups([total], smallest_group)
         return
     if not reports:
         rule, remedy = "is missing", "Name files of reports, or a file of counts with --counts"
@@ -565,7 +565,7 @@ def tally(
             _test(total, allow_implausible)
         write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if names is not None:
-        _warn_of_small_groups(totals.values(), smallest_group)
+        _warn_of_groups(totals.values(), smallest_group)
     if plan is not None and plan.design is not None:
         again = "Name the study again when you run: warner estimate TALLY --study STUDY"
         say(f"People were drawn with a design ({plan.design.text}). {again}")
@@ -587,11 +587,14 @@ def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
             click.echo(f"WARNING: {name}: {plausible.note}", err=True)
 
 
-def _warn_of_small_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> None:
-    """Say how many groups are so small that their public values can point at a person."""
-    # All attributes of a file are of the same people.
-    if text := about_small_groups([next(iter(t.values())).sizes for t in totals], smallest):
+def _warn_of_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> None:
+    """Say which groups can point at a person, and which a reader takes for one."""
+    of_people = [next(iter(total.values())) for total in totals]  # the same in all attributes
+    if text := about_small_groups([tally.sizes for tally in of_people], smallest):
         say(text)
+    keys = dict.fromkeys(key for tally in of_people for key in tally)
+    if of_people and (text := about_alike_groups(of_people[0].columns, list(keys))):
+        click.echo(f"WARNING: {text}", err=True)
 
 
 @click.command()
