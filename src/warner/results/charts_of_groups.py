@@ -189,7 +189,9 @@ def _dots_of_groups(
 
 
 def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any, sizes: Any) -> Any:
-    """A line with a band over time, for each path; ``sizes`` is the axis of shares or numbers."""
+    """A line over time for each path, with a band, or with bars where a few paths have bands that
+    would cover each other; ``sizes`` is the axis of shares or numbers.
+    """
     alt = require_altair()
     paths = len({row["path"] for row in data})
     named = any(isinstance(row["when"], str) for row in data)
@@ -197,19 +199,25 @@ def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any, sizes
     # Between two whole numbers of weeks or years there is no tick.
     whole = all(isinstance(row["when"], int) for row in data)
     axis = alt.Axis(labelOverlap=True, **({"tickMinStep": 1, "format": "d"} if whole else {}))
-    if named and not days:  # weeks, which Vega-Lite does not read, and months, each with its name
-        x = alt.X("when:O", title=visible(time), axis=axis).scale(domain=_whole_range(data))
+    by_name, are_few = named and not days, 1 < paths <= _MOST_LINES
+    if by_name:  # weeks, which Vega-Lite does not read, and months, each with its name
+        padding = {"paddingInner": 0.5} if are_few else {}
+        x = alt.X("when:O", title=visible(time), axis=axis)
+        x = x.scale(domain=_whole_range(data), **padding)
     else:
         x = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), axis=axis)
         x = x.scale(zero=False)
     base = alt.Chart(inline_data(data)).encode(x=x)
     if paths > 1:
         base = base.encode(detail="path:N")
-    if 1 < paths <= _MOST_LINES:
+    if are_few:
         base = base.encode(strokeDash=alt.StrokeDash("path:N", title=visible(others)))
-    band = base.mark_area(fill=BAND, fillOpacity=0.7, stroke=QUIET, strokeWidth=0.6).encode(
-        y=alt.Y("low:Q", axis=sizes, scale=scale), y2="high:Q"
-    )
+    if are_few and by_name:  # side by side
+        base = base.encode(xOffset="path:N")
+        band = base.mark_rule(color=QUIET, strokeWidth=1.2)
+    else:
+        band = base.mark_area(fill=BAND, fillOpacity=0.7, stroke=QUIET, strokeWidth=0.6)
+    band = band.encode(y=alt.Y("low:Q", axis=sizes, scale=scale), y2="high:Q")
     line = base.mark_line(color=INK, strokeWidth=1.5).encode(y="estimate:Q")
     dots = base.mark_point(filled=True, size=14, color=INK, opacity=1).encode(y="estimate:Q")
     return alt.layer(band, line, dots).properties(width=_PANEL, height=130)
