@@ -186,7 +186,7 @@ class OnPaper:
         column, tally = said.question, said.tally
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)
-            self._say_test(path, design.text, of_groups)
+            self._say_test(path, design.text, of_groups, *group)
         if said.is_coded:
             say(f"{path}: {listed_codes(design.report_words)}.")
         if said.repeated is not None:  # also with --quiet
@@ -206,16 +206,25 @@ class OnPaper:
                 say(f"{path}: {sentence}")
         return {column or self.name or design.text: tally}
 
-    def _say_test(self, path: str, one_card: str, counts: Sequence[dict[str, int]]) -> None:
-        """Say whether both groups of the design follow the instructions; also with --quiet."""
+    def _say_test(
+        self,
+        path: str,
+        one_card: str,
+        counts: Sequence[dict[str, int]],
+        column: str,
+        entries: Sequence[str],
+    ) -> None:
+        """Say how both groups were read, and whether they follow the instructions; also quietly."""
         from warner.designs import LatentClasses, groups_from_text
 
         design = groups_from_text(self.design)
         assert isinstance(design, LatentClasses)
         shares = design.estimate(counts)
         click.echo(
-            f"{path}: Both groups are counted together, as {one_card}. {shares.about_test} It "
-            f"counts each person once. {design.note}",
+            f"{path}: Both groups are counted together: {column} {entries[0]} as {one_card}, and "
+            f"{column} {entries[1]} as its opposite. If it is the other way round, the estimate has "
+            f"yes and no exchanged: then write --group {column}={entries[1]},{entries[0]}. "
+            f"{shares.about_test} It counts each person once. {design.note}",
             err=True,
         )
 
