@@ -223,7 +223,8 @@ class OnPaper:
         click.echo(
             f"{path}: Both groups are counted together: {column} {entries[0]} as {one_card}, and "
             f"{column} {entries[1]} as its opposite. If it is the other way round, yes and "
-            f"no are exchanged in the estimate: then write --group {column}={entries[1]},{entries[0]}. "
+            f"no are exchanged in the estimate. Then write --group {column}={entries[1]},"
+            f"{entries[0]}. "
             f"{shares.about_test} It counts each person once. {design.note}",
             err=True,
         )
