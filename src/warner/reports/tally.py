@@ -775,9 +775,10 @@ class Tally(Hinting):
 
     def are_even(self) -> np.ndarray:
         """Whether all counts of a group are even, (G,): as where each report was counted twice."""
-        odd = (self._table.reshape(len(self._table), -1) & 1).any(axis=1)
+        # Of all counts together the last bit is 0 where it is 0 in each.
+        odd = np.bitwise_or.reduce(self._table.reshape(len(self._table), -1), axis=1) & 1
         if self._places is None:
-            return np.asarray(~odd)
+            return np.asarray(odd == 0)
         return np.asarray(np.bincount(self._places, odd, minlength=len(self)) == 0)
 
     def contents(self) -> list[bytes]:
