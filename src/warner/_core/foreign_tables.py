@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, FileError, FrameWarning, warn
+from warner._core.errors import ArgumentError, FileError
 
 ColumnNames = str | Mapping[str, str] | None
 """Which columns hold reports: one name, {name in the schema: name in the frame}, or None."""
@@ -124,51 +124,42 @@ def index_of(values: Any) -> Any:
     return index if hasattr(type(index), "get_indexer") else None
 
 
-def warn_of_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool = True) -> bool:
-    """Warn where reports stand in a table twice: in the same order, or with one label of pandas.
+def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool = True) -> str:
+    """Which reports a table holds twice, in the same order or with one label of pandas; else "".
 
     Of arrays that are no frame only whole copies are noticed, for that takes no time.
-
-    Returns:
-        Whether there was something to warn of.
     """
     if (block := repeated_block(columns, is_frame)) is not None:
         first, again, length = block
-        text = (
+        return (
             f"Reports {first + 1:,} to {first + length:,} stand a second time from report "
             f"{again + 1:,} on, in the same order. Was a table put together with itself? Then "
             f"people are counted twice, and intervals are too short. {ONE_COPY} If these are "
             "different people, tally each part by itself, and add them: first + second.of_others()."
         )
-        warn(text, FrameWarning)
-        return True
     if is_frame and _are_in_pairs(columns):
-        text = (
+        return (
             "Equal reports stand next to each other in this data frame, always an even number of "
             "them. Was each row repeated? Then people are counted twice, and intervals are too "
             f"short. {ONE_COPY}"
         )
-        warn(text, FrameWarning)
-        return True
     if index is None or index.is_unique:
-        return False
+        return ""
     labels, _ = index.factorize()
     order = np.argsort(labels, kind="stable")
     pairs = labels[order][1:] == labels[order][:-1]  # of the rows that have one label
     if not _are_equal({name: column[order] for name, column in columns.items()})[pairs].all():
-        return False
+        return ""
     # Rows of different people are as often equal as a row and the one below it in the frame.
     others = labels[1:] != labels[:-1]
     equal = _are_equal(columns)[others]
     if not equal.size or equal.mean() ** pairs.sum() >= _NO_CHANCE:
-        return False
-    text = (
+        return ""
+    return (
         "Rows of this data frame with the same label in its index have the same reports. Was the "
-        f"frame joined with itself? Then people are counted twice, and intervals are too short. "
+        "frame joined with itself? Then people are counted twice, and intervals are too short. "
         f"{ONE_COPY} If these rows are different people, use frame.reset_index(drop=True)."
     )
-    warn(text, FrameWarning)
-    return True
 
 
 def _are_in_pairs(columns: Mapping[str, np.ndarray]) -> bool:

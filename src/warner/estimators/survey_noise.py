@@ -6,7 +6,7 @@ C(t) is the covariance of one report where the shares are t, from people who wer
 Of clusters s is 0, and R has a row for each cluster: the sums of the linearised scores
 w_i (l_i - T) / W, where l_i is the term of a person in the unbiased estimate T, and W the sum of
 the weights. Tallies know the sum of the terms l_i over each cluster, so nothing is known of single
-people. Without clusters the sums of squares over people are those of the channel at the shares
+people. Without clusters the sums of squares over people are the channel's own at the shares
 
     t = sum_i w_i^2 f_i l_i / sum_i w_i^2 f_i,   s = sum_i w_i^2 f_i / W^2
 
@@ -150,7 +150,7 @@ class SurveyNoise:
 def with_sum_one(shares: np.ndarray) -> np.ndarray:
     """Unbiased estimates (K,) moved until they sum to 1, as the moments of reports need it.
 
-    They are not projected: with negative shares too the moments are those of the very reports,
+    They are not projected: with negative shares too the moments are the moments of the reports,
     where every report is a value.
     """
     return np.asarray(shares - (shares.sum() - 1) / shares.size)

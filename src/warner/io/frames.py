@@ -23,9 +23,9 @@ from warner._core.errors import (
 from warner._core.extras import pa, pc
 from warner._core.foreign_tables import (
     ColumnNames,
+    about_repeated,
     header_of,
     index_of,
-    warn_of_repeated,
 )
 from warner.domains import Domain
 from warner.io.parquet_format import StreamedColumns
@@ -684,18 +684,14 @@ class FrameOfReports:
             }
         if self._is_in_memory:
             self._warn_of_dropped(mechanisms, where, list(public or {}))
-        if public is not None and not self._warn_of_repeated(where):
-            from warner.mechanisms.copies import warn_of_counted_twice
+        if public is not None:
+            from warner.mechanisms.copies import warn_of_copies
 
-            warn_of_counted_twice(mechanisms, tallies)
+            # Other rows have no order. One attribute is enough to say it of all.
+            in_order = FrameSource(self._rows, where).reports() if self._is_in_memory else {}
+            repeated = (about_repeated(self._index, of_one) for of_one in in_order.values())
+            warn_of_copies(next(filter(None, repeated), ""), mechanisms, tallies)
         return {name: stated.of(tally) for name, tally in tallies.items()}
-
-    def _warn_of_repeated(self, where: Mapping[str, ReportColumns]) -> bool:
-        """Warn of rows that stand twice, once for all attributes; other rows have no order."""
-        if not self._is_in_memory:
-            return False
-        of_each = FrameSource(self._rows, where).reports().values()
-        return any(warn_of_repeated(self._index, of_one) for of_one in of_each)
 
     def _warn_of_dropped(
         self,

@@ -2,7 +2,7 @@
 
 Its result is a long table with the columns of :data:`COLUMNS` and one more for each public column.
 
-- ``*, study 5f1d.., 0, , 0``: the mark, which says of which study the counts are. See
+- ``*, study 5f1d.., 0, , 0``: the mark, which says which study was counted. See
   :func:`mark_of`.
 - ``*, rows, 0, north, 700``: north has 700 rows.
 - ``smokes, report, 1, north, 312``: 312 reports of smokes in north have the value 1. The part names
@@ -166,7 +166,7 @@ class DbtMacro:
 
 
 def mark_of(study: str, simulated: bool = False) -> str:
-    """The part of the first row of a result, which says of which study the counts are.
+    """The part of the first row of a result, which says which study was counted.
 
     >>> mark_of("5f1d")[:12], mark_of("5f1d", simulated=True)[:22]
     ('study 59be61', 'simulated study 639643')

@@ -27,10 +27,10 @@ from warner._core.errors import (
 from warner._core.exact import check_epsilon, realise
 from warner._core.foreign_tables import (
     ColumnNames,
+    about_repeated,
     columns_of_frame,
     foreign_table,
     index_of,
-    warn_of_repeated,
 )
 from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
@@ -708,17 +708,16 @@ class Mechanism(Hinting, ABC):
             return tallies["value"]
         refuse_column(column)
         self.check(reports)
-        repeats = warn_of_repeated(reports.index, reports.columns, reports.index is not None)
+        repeated = about_repeated(reports.index, reports.columns, reports.index is not None)
         groups = None if by is None else group_people(by, len(reports), reports.index)
         counted = self._counted(Rows(reports.columns, groups), ways, keep_reports)
         tally = Tally(self.header, counted, groups, reports.simulated)
         if by is not None:
             warn_of_groups(tally)
-        if not repeats:
-            # Whoever estimates from a file does not need it.
-            from warner.mechanisms.copies import warn_of_counted_twice
+        # Whoever estimates from a file does not need it.
+        from warner.mechanisms.copies import warn_of_copies
 
-            warn_of_counted_twice({"value": self}, {"value": tally})
+        warn_of_copies(repeated, {"value": self}, {"value": tally})
         return tally
 
     def count(

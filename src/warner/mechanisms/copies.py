@@ -158,15 +158,19 @@ def counted_twice(mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Ta
     return ""
 
 
-def warn_of_counted_twice(
-    mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
+def warn_of_copies(
+    repeated: str, mechanisms: Mapping[str, Randomiser], tallies: Mapping[str, Tally]
 ) -> None:
-    """Warn of people who were counted twice, by the look of the tallies."""
-    if group := counted_twice(mechanisms, tallies):
+    """Warn of people who were counted twice, by the order of rows or else by the counts.
+
+    ``repeated`` is what :func:`warner._core.foreign_tables.about_repeated` says of the rows.
+    """
+    if not repeated and (group := counted_twice(mechanisms, tallies)):
         who = "people" if group == "all" else group
-        text = (
+        repeated = (
             f"All counts of {who} are even, which by chance happens less than once in a billion "
             "times. Was a table joined with itself? Then people are counted twice, and intervals "
             f"are too short. {ONE_COPY}"
         )
-        warn(text, FrameWarning)
+    if repeated:
+        warn(repeated, FrameWarning)

@@ -650,7 +650,7 @@ def refuse_reports(
 
 
 def refuse_others(values: np.ndarray, size: int, what: str) -> None:
-    """Refuse reports of which a number is not in 0..size-1.
+    """Refuse reports that hold a number outside 0..size-1.
 
     Shapes: values (n,) or (n, m).
     """

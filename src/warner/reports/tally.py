@@ -227,8 +227,8 @@ class Tally(Hinting):
             Tally: the same as of these reports one by one.
 
         Raises:
-            ReportError: a word that is none of the mechanism's; or a mechanism whose reports are no
-                single words.
+            ReportError: a word that the mechanism does not have; or a mechanism whose reports are
+                no single words.
             ArgumentError: a word that is missing or there twice, or a negative number.
             ArgumentTypeError: no mapping, or a number of people that is no integer.
             EmptyError: no people.

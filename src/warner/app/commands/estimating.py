@@ -392,7 +392,8 @@ class EstimateRequest:
     "--compare-groups",
     is_flag=True,
     help="Compare the groups of --by, or all groups. Each difference has an interval, a p-value, "
-    "and a p-value that allows for the number of comparisons in the table (Holm's method).",
+    "and a p-value that allows for the number of comparisons in the table (Holm's method), of "
+    "shares, of means and of quantiles apart.",
 )
 @click.option(
     "--reference",
