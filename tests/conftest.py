@@ -5,6 +5,10 @@ from __future__ import annotations
 import gc
 import os
 
+import pytest
+
+from tests.sampling import left_out
+
 # Idle threads of a BLAS library wait by spinning. Two workers with two threads each then spend
 # most of their time waiting for each other. NumPy reads these variables when it is imported.
 for _name in (
@@ -22,6 +26,21 @@ os.environ.pop("COLUMNS", None)
 
 # While tests are gathered nearly all that is made lives to the end.
 gc.disable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "crossed(budget): runs so many of its cells, see sampling.py"
+    )
+
+
+@pytest.hookimpl(trylast=True)  # after -k, so that a sample of what was chosen runs
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of tests that cross everything with everything, a sample runs."""
+    others = left_out(items)
+    config.hook.pytest_deselected(items=others)
+    unused = {id(item) for item in others}
+    items[:] = [item for item in items if id(item) not in unused]
 
 
 def pytest_collection_finish() -> None:
