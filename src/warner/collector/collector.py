@@ -81,6 +81,9 @@ _RECORD = "record "  # the beginning of the names of facts, before the time of w
 _MARK = "mark"  # random, of the tallies of this collector
 _REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _WISH, _DROPPED = "layout", "wish", "dropped"
+_SIMULATED = "simulated"  # a fact of a store whose reports are all simulated
+_OF_STATUS = (_WISH, _DROPPED, _SIMULATED)
+_ANOTHER_STORE = "Start a collector with a store of its own for them: --store NAME"
 _REJECTS = "rejects "  # the beginning of the names of facts, before the number of a shard
 _TRIED = "tried"  # random bytes, which were written to see whether the store can be written
 
@@ -112,6 +115,7 @@ class _Upload:
 
     batch: Batch
     future: Future[Accepted]
+    simulated: bool
 
 
 @dataclass(frozen=True)
@@ -269,11 +273,12 @@ class Collector:
         self._next_read = now + max(_OTHERS, _SHARE * (now - start))
 
     def _take_status(self, facts: Mapping[str, bytes]) -> None:
-        """Take from facts whether the survey is open."""
+        """Take from facts whether the survey is open, and whether it counts simulated reports."""
         self._wish = facts.get(_WISH, b"").decode()
         if self._wish not in ("", OPEN, CLOSED):
             raise self._damaged("does not say whether the survey is open")
         self._dropped = _DROPPED in facts
+        self._simulated = _SIMULATED in facts
 
     def _sync(self) -> None:
         """Have the store open, and know what it holds."""
@@ -298,8 +303,11 @@ class Collector:
 
     # What requests ask for.
 
-    def submit(self, batch: Batch) -> Future[Accepted]:
-        """Count the submissions of a batch, unless they are counted already."""
+    def submit(self, batch: Batch, simulated: bool = False) -> Future[Accepted]:
+        """Count the submissions of a batch, unless they are counted already.
+
+        A store holds either real reports or simulated ones: the first that is counted decides.
+        """
         future: Future[Accepted] = Future()
         future.set_running_or_notify_cancel()  # a request that is dropped is counted
         refused = self._refusal()
@@ -310,7 +318,7 @@ class Collector:
                 rule = "has more submissions waiting than it can take"
                 refused = Refused("busy", "survey", rule, None, "Send again later")
             if refused is None:
-                self._queue.append(_Upload(batch, future))
+                self._queue.append(_Upload(batch, future, simulated))
                 self._waiting += len(batch)
                 self._waiting_bytes += batch.rows.nbytes
                 self._news.notify()
@@ -378,11 +386,20 @@ class Collector:
                 self._ask(self._follow)
         with self._changed:
             tallies, joint, n = self._counts.tallies(), self._counts.joint(), self._counts.n
-            # Two tallies of this collector have people in common, so they are not to be added.
-            tallies = {name: t.of_collectors(self._marks) for name, t in tallies.items()}
-            joint = None if joint is None else joint.of_collectors(self._marks)
+            tallies = {name: self._with_marks(tally) for name, tally in tallies.items()}
+            joint = None if joint is None else self._with_marks(joint)
             rejects = _summed(self._rejects, self._others_rejects)
             return State(self._version, n, tallies, joint, rejects, self.status())
+
+    def _with_marks(self, tally: Tally) -> Tally:
+        """A tally that says of which collector it is, and whether its reports are simulated."""
+        # Two tallies of this collector have people in common, so they are not to be added.
+        return tally.of_collectors(self._marks).marked(self._simulated)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the reports that are counted are simulated."""
+        return self._simulated
 
     @property
     def n(self) -> int:
@@ -545,8 +562,9 @@ class Collector:
             ending = self._stopping and not self._queue
         self._began = time.monotonic()
         idle = not uploads and task is None
-        if uploads:
-            self._write(uploads)
+        for simulated in (False, True):
+            if of_origin := [one for one in uploads if one.simulated is simulated]:
+                self._write(of_origin)
         if task is not None:
             task.do()
         if not ending and self._is_over():
@@ -604,14 +622,15 @@ class Collector:
         return False
 
     def _write(self, uploads: Sequence[_Upload]) -> None:
-        """Commit batches together, and tell their futures."""
+        """Commit batches of one origin together, and tell their futures."""
         try:
             if self._by_code:
                 uploads = _twice(partial(self._invited_of, uploads))
             if not uploads:
                 return
             batches = [upload.batch for upload in uploads]
-            new = _twice(lambda: self._count(batches))
+            simulated = uploads[0].simulated
+            new = _twice(lambda: self._count(batches, simulated))
         except Refused as error:
             if error.name == "too_many_groups" and len(uploads) > 1:
                 fits = self._counts.that_fit(batches)
@@ -658,19 +677,23 @@ class Collector:
                 upload.future.set_exception(error)
         return [one for one, error in zip(uploads, refused, strict=True) if error is None]
 
-    def _count(self, batches: Sequence[Batch]) -> list[int]:
-        """Commit batches together; how many submissions of each are new."""
+    def _count(self, batches: Sequence[Batch], simulated: bool) -> list[int]:
+        """Commit batches of one origin together; how many submissions of each are new."""
         joined = self.format.join(batches)
 
         def counted() -> tuple[np.ndarray, Added | None]:
             self._require_open()
+            self._require_origin(simulated)
             fresh = self._store.claim(SPENT, joined.ids)
             added = self._counts.added(joined.take(fresh)) if fresh.any() else None
             if added is not None:
                 self._store.add(added.stored)
             return fresh, added
 
-        fresh, added = self._commit(counted, joined.rows.nbytes + _DISK_PAGE * len(joined))
+        # The first simulated reports must not come beside the first real ones of another process.
+        size = joined.rows.nbytes + _DISK_PAGE * len(joined)
+        fresh, added = self._commit(counted, size, alone=simulated)
+        self._simulated = simulated
         if added is not None:
             self._fewest = min(self._fewest, int(fresh.sum()))
             with self._changed:
@@ -683,9 +706,20 @@ class Collector:
     def _require_open(self) -> None:
         """Refuse what comes after another process has closed the survey; in a transaction."""
         if self._store.is_shared:
-            self._take_status(self._store.facts(_WISH, _DROPPED))
+            self._take_status(self._store.facts(*_OF_STATUS))
         if (refused := self._refusal()) is not None:
             raise refused
+
+    def _require_origin(self, simulated: bool) -> None:
+        """Refuse real reports among simulated ones, and the other way; in a transaction."""
+        if self._simulated and not simulated:
+            rule = "are real, and this survey is a trial, which counts simulated reports"
+            raise Refused("simulated", "submissions", rule, None, _ANOTHER_STORE)
+        if simulated and _SIMULATED not in self._store.facts(_SIMULATED):
+            if self._store.size(SPENT):
+                rule = "are simulated, and this survey has counted real reports"
+                raise Refused("simulated", "submissions", rule, None, _ANOTHER_STORE)
+            self._store.put({_SIMULATED: b"1"})
 
     def _commit(self, change: Callable[[], _T], size: int | None = None, alone: bool = False) -> _T:
         """What a change gives that is written in one transaction, with the counters of rejects.
@@ -767,7 +801,7 @@ class Collector:
         """Open the survey."""
 
         def opened() -> None:
-            self._take_status(self._store.facts(_WISH, _DROPPED))
+            self._take_status(self._store.facts(*_OF_STATUS))
             if self._dropped:
                 rule = "cannot be opened again: the ids of counted submissions were deleted"
                 remedy = 'In the next survey, write keep_ids = "always" in [collect]'
@@ -806,7 +840,7 @@ class Collector:
         """Keep ids of invitations that are not there yet."""
 
         def invited() -> int:
-            self._take_status(self._store.facts(_WISH, _DROPPED))
+            self._take_status(self._store.facts(*_OF_STATUS))
             if self._dropped:
                 rule = "is closed for good: nobody can answer it any more"
                 raise Refused(CLOSED, "survey", rule)

@@ -58,6 +58,7 @@ NAMES = {
     "no_backup": "the store is a database, which must be backed up with the database's own tools",
     "store_too_old": "an older version of warner wrote the store",
     "store_too_new": "a newer version of warner wrote the store",
+    "simulated": "real reports among simulated ones, or simulated among real ones",
     "ids_dropped": "the ids of counted submissions were dropped",
     "stopped": "the collector is stopping",
 }

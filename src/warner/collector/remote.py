@@ -171,14 +171,15 @@ class Remote:
             "minute"
         )
 
-    def send(self, body: bytes) -> int | None:
+    def send(self, body: bytes, simulated: bool = False) -> int | None:
         """Send a batch of reports until it is accepted; how many are new, None if it is unknown.
 
-        Only with the owner's token is it known.
+        Only with the owner's token is it known, and are simulated reports taken.
         """
         # A reply that is lost does no harm: the same bytes are sent again, and ids are counted
         # once.
-        return self._sent("/reports", body, "accepted").get("new")
+        path = "/reports/simulated" if simulated else "/reports"
+        return self._sent(path, body, "accepted").get("new")
 
     def is_spent(self, head: bytes) -> bool:
         """Whether a report with an id is counted; ``head`` is a body as far as the id."""

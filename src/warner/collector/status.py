@@ -36,6 +36,7 @@ class Status:
     changed: Deed | None  # when it was opened or closed by hand or by its date, the last time
     people: int  # who are counted
     published: int  # of them, in the last published step
+    simulated: bool  # whether a program made their reports
     planned: int | None  # as the study states it; None where it does not
     refused: Mapping[str, int]  # {reason: requests}
     last_report: str | None  # a minute of UTC; None where it is not known
@@ -58,7 +59,8 @@ class Status:
             name: int(data[name]) for name in ("people", "published", "store_bytes", "servers")
         }
         free = None if data["free_bytes"] is None else int(data["free_bytes"])
-        # An older collector does not say what is planned.
+        # An older collector does not say whether reports are simulated, or what is planned.
+        simulated = bool(data.get("simulated", False))
         planned = None if data.get("planned") is None else int(data["planned"])
         deeds = {
             name: None if data[name] is None else Deed(**{k: str(v) for k, v in data[name].items()})
@@ -68,7 +70,7 @@ class Status:
         last = None if data["last_report"] is None else str(data["last_report"])
         texts = {name: str(data[name]) for name in ("survey", "engine", "version")}
         more: dict[str, Any] = {**numbers, **texts, **deeds, "planned": planned}
-        return cls(**more, refused=refused, last_report=last, free_bytes=free)
+        return cls(**more, simulated=simulated, refused=refused, last_report=last, free_bytes=free)
 
     def lines(self) -> Iterator[str]:
         """The state as a person reads it."""
@@ -83,7 +85,8 @@ class Status:
             survey = f"{before}{changed.what} {_said(changed)}"
         yield "Survey", survey
         planned = "" if self.planned is None else f", {self.planned:,} planned"
-        yield "People", f"{self.people:,} counted, {self.published:,} published{planned}"
+        counted = "counted (simulated)" if self.simulated else "counted"
+        yield "People", f"{self.people:,} {counted}, {self.published:,} published{planned}"
         unknown = "not known: no report came since this server started"
         yield "Last report", unknown if self.last_report is None else f"{self.last_report} UTC"
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
@@ -133,6 +136,7 @@ def status_of(study: Study, collector: Collector, live: LivePublisher | None = N
         changed=changed[-1] if changed else None,
         people=people,
         published=published,
+        simulated=collector.is_simulated,
         planned=study.collect.planned,
         refused=dict(refused),
         last_report=last,

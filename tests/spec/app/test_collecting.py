@@ -198,17 +198,64 @@ def test_tallies_of_one_collector_are_never_added(web: tuple[Site, str]) -> None
 
 def test_files_that_do_not_belong_there_are_not_sent(web: tuple[Site, str]) -> None:
     made, url = web
-    report_file("simulated.parquet", seed=3)
-    refused = run("collect", "push", "simulated.parquet", url)
-    assert refused.exit_code == 1 and "--allow-simulated" in refused.stderr
     Path("study.toml").write_text(TEXT.replace("epsilon = 1.0", "epsilon = 1.5"))
     report_file("other.parquet")
     other = run("collect", "push", "other.parquet", url)
     assert other.exit_code == 1 and "another study" in other.stderr
     assert made.collector.n == 0
-    sent = run("collect", "push", "simulated.parquet", url, "--allow-simulated")
-    assert "counts simulated reports as those of real people" in sent.stderr
-    assert made.collector.n > 0
+
+
+def test_a_trial_with_simulated_reports_says_so_to_the_end(
+    web: tuple[Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects simulated reports that a collector hands back as those of people."""
+    made, url = web
+    report_file("simulated.parquet", seed=3)
+    report_file("real.parquet")
+    token, trial = ("--token-file", "token"), ("push", "simulated.parquet", url)
+    refused = run("collect", *trial, *token)
+    assert refused.exit_code == 1 and "--allow-simulated" in refused.stderr
+    refused = run("collect", *trial, "--allow-simulated")
+    assert refused.exit_code == 1 and "needs the owner's token" in refused.stderr
+    assert made.collector.n == 0
+    for new in (PEOPLE, 0):  # the same file again is still the same trial
+        sent = run("collect", *trial, "--allow-simulated", *token)
+        assert sent.exit_code == 0 and f"{new:,} new" in sent.stderr, sent.output
+        assert "start the real survey with a new store" in sent.stderr
+    real = run("collect", "push", "real.parquet", url, *token)
+    assert real.exit_code == 1 and "are real, and this survey is a trial" in real.stderr
+    assert "--store NAME" in real.stderr and made.collector.n == PEOPLE
+    status = run("collect", "status", "study.toml", "--server", url, *token)
+    assert "0 counted (simulated)" in status.stdout, status.output
+    made.live.look()
+    notes = [note for section in made.live.view().sections for note in section.notes]
+    assert "These reports are simulated: a program made them, nobody sent them." in notes
+    pulled = run("collect", "pull", url, *token, "-o", "tally.json")
+    assert f"{url}: these are reports of a simulation" in pulled.stderr
+    assert all(tally.simulated for tally in load_tallies("tally.json").values())
+    assert "smokes: 2,300 simulated reports" in " ".join(
+        run("estimate", "tally.json").stdout.split()
+    )
+    run("tally", "real.parquet", "-o", "real.json")
+    mixed = run("merge", "tally.json", "real.json")
+    assert mixed.exit_code == 1 and "--allow-simulated" in mixed.stderr
+    Path("served.toml").write_text(SERVED)
+    made.live.stop()
+    made.collector.stop()
+    monkeypatch.setattr(server, "run", lambda application, listen, ready, stop: ready(8000))
+    again = run("collect", "serve", "served.toml", "--port", "0", "--store", "a.sqlite")
+    assert "WARNING: This collector counts simulated reports." in again.stderr, again.output
+
+
+def test_simulated_reports_are_not_sent_to_a_survey_of_people(web: tuple[Site, str]) -> None:
+    made, url = web
+    made.collector.submit(made.collector.format.parse(made.body(7))).result()
+    report_file("simulated.parquet", seed=3)
+    options = "--allow-simulated", "--token-file", "token"
+    refused = run("collect", "push", "simulated.parquet", url, *options)
+    assert refused.exit_code == 1 and "are simulated, and this survey has counted" in refused.stderr
+    assert made.collector.n == 7 and not made.collector.is_simulated
+    assert not any(tally.simulated for tally in made.collector.state().tallies.values())
 
 
 def test_a_file_of_another_week_is_not_sent_and_is_noticed_when_it_is_counted(

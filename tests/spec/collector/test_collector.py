@@ -111,6 +111,20 @@ def test_a_repeat_has_the_same_reply_and_is_counted_once(make: Make) -> None:
     assert collector.n == collector.state().tallies["smokes"].n == 3
 
 
+def test_a_store_holds_real_or_simulated_reports(make: Make) -> None:
+    """Rejects a mark that a restart loses, and one that is not of the commit of the reports."""
+    first = make()
+    batches = [first.format.parse(body(first, 2)) for _ in range(3)]
+    assert first.submit(batches[0], simulated=True).result(10) == Accepted(2, 2)
+    first.stop()
+    second = make()
+    assert second.is_simulated and second.state().tallies["smokes"].simulated
+    # Both wait at one moment, and each origin has an answer of its own.
+    waiting = second.submit(batches[1]), second.submit(batches[2], simulated=True)
+    assert refusal(waiting[0]).name == "simulated" and waiting[1].result(10) == Accepted(2, 2)
+    assert second.n == 4
+
+
 def test_the_state_outlives_the_process(make: Make) -> None:
     first = make()
     text = body(first, 3)
@@ -433,6 +447,8 @@ def test_processes_of_one_database_count_and_close_together(
         collector.reject("malformed")
         collector.remember("a", b"b")
     assert first.state().rejects == second.state().rejects == {"malformed": 2}
+    simulated = first.submit(first.format.parse(body(first)), simulated=True)
+    assert refusal(simulated).name == "simulated"
     assert first.replace("step", None, b"1")
     assert not second.replace("step", None, b"2")
     assert second.remembered("step") == b"1"

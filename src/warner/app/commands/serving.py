@@ -45,7 +45,12 @@ from warner.app.commands.inviting import invite, issue, make_keys, unused
 from warner.app.commands.options import options, tally_output
 from warner.app.running import Interrupted
 from warner.app.terminal import events_as_json, plural, show
-from warner.app.what_files_hold import refuse_overwriting, write_tallies, write_text
+from warner.app.what_files_hold import (
+    refuse_overwriting,
+    warn_of_simulation,
+    write_tallies,
+    write_text,
+)
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import parse_tallies
 from warner.studies.study import Study
@@ -257,6 +262,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 logging.getLogger("warner.collector").setLevel(logging.INFO)
             live.start()
             _say_ready(served_at, tokens, collector, study)
+            if collector.is_simulated:
+                click.echo(f"WARNING: {_ABOUT_TRIAL}", err=True)
             if preview:
                 click.echo(
                     "Preview: no report is counted, and everything is deleted at the end.", err=True
@@ -540,6 +547,8 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
     if output != "-" and Path(output).exists():
         click.echo(f"Replaced: {in_one_line(output)}", err=True)
     write_tallies(tallies, output)
+    if any(tally.simulated for tally in tallies.values()):
+        warn_of_simulation(remote.url)
     people = max(tally.n for tally in everybody.values())
     _say_counted(people, remote.status().planned, is_news=False)
     in_groups = {name: tally.n for name, tally in tallies.items()}
@@ -695,8 +704,9 @@ def restore(backup: str, store: str) -> None:
 @click.option(
     "--allow-simulated",
     is_flag=True,
-    help="Also send simulated reports, which were made with a seed. For a trial: the collector "
-    "counts them as those of real people.",
+    help="Also send simulated reports, which were made with a seed. For a trial, with the owner's "
+    "token and a store of its own: the collector then refuses real reports, and all that it "
+    "publishes says that the reports are simulated.",
 )
 @click.option(
     "--allow-other-title",
@@ -728,7 +738,7 @@ def push(
     from warner.collector.remote import BulkUpload, Later
 
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
-    remote = access.remote(url)
+    remote = access.as_owner(_OF_TRIAL, url) if upload.is_simulated else access.remote(url)
     upload.require_study(remote.study(), remote.url, allow_other_title)
     before = None if remote.token is None else remote.status()
     sent = start
@@ -736,7 +746,7 @@ def push(
     with stage("sending", upload.n) as tell:
         try:
             for body, end in upload.bodies(start):
-                new.append(remote.send(body))
+                new.append(remote.send(body, upload.is_simulated))
                 sent = end
                 tell(sent)
         except KeyboardInterrupt:
@@ -746,7 +756,7 @@ def push(
             raise
     accepted = f"{plural(sent - start, 'report was', 'reports were')} accepted"
     if upload.is_simulated:
-        click.echo(_SIMULATED, err=True)
+        click.echo(_ABOUT_TRIAL, err=True)
     if before is None or None in new:
         status = shlex.join(["--server", remote.url, *access.given])
         click.echo(
@@ -774,10 +784,10 @@ def _say_counted(people: int, planned: int | None, is_news: bool = True) -> None
         click.echo(f"{counted}.", err=True)
 
 
-_SIMULATED = (
-    "WARNING: A collector counts simulated reports as those of real people: its results do not say "
-    "that they are simulated. Use it for a trial only, and start the real survey with a new store: "
-    "--store NAME."
+_OF_TRIAL = "collect push of simulated reports"
+_ABOUT_TRIAL = (
+    "This collector counts simulated reports. It refuses real ones: start the real survey with a "
+    "new store, --store NAME."
 )
 
 

@@ -161,7 +161,7 @@ class Wording:
             moved = f"by {points:,.2g} points, or more" if points < _ALL else "to anything"
             yield f"Somebody who sends {_FORGED} forged reports can move a share {moved}."
         if result.data.simulated:
-            yield "Some of these reports are simulated: a program made them, nobody sent them."
+            yield "These reports are simulated: a program made them, nobody sent them."
         yield f"Computed by {result.method}."
         if result.status not in (Status.EXACT, Status.CONVERGED, Status.COMPLETED):
             yield f"Note on the calculation: {result.status.value}."

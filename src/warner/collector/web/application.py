@@ -28,7 +28,7 @@ from warner.collector.pages.survey import chosen_language, survey_page
 from warner.collector.pages.wording import WordsFile
 from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
-from warner.collector.web.intake import Answered, Endpoint, Headers, Intake
+from warner.collector.web.intake import SIMULATED, Answered, Endpoint, Headers, Intake
 from warner.collector.web.limits import Limits, Tokens
 from warner.collector.web.owner import LIVE, OwnerPages
 from warner.collector.web.responses import (
@@ -168,7 +168,7 @@ class Application(Site):
             *(Route(f"/{name}", file.answer) for name, file in files.items()),
             *OwnerPages(tokens, collector, live, self._intake.times).routes(),
         ]
-        endpoints = {"/reports": self._intake, "/spent": self._intake}
+        endpoints = dict.fromkeys(("/reports", SIMULATED, "/spent"), self._intake)
         super().__init__(routes, endpoints, self._settings.hosts, study.collect.origins)
 
     def check_plain(self, raw: RawHeaders) -> None:

@@ -1,4 +1,4 @@
-"""POST /reports and POST /spent: from the bytes of a request to its answer.
+"""POST /reports, /reports/simulated and /spent: from the bytes of a request to its answer.
 
 The answer to reports comes after they are stored. A device asks first whether its invitation was
 used already, because two reports with one id tell more about a person than one. It asks with a
@@ -30,6 +30,7 @@ from warner.collector.web.limits import Buckets, Held, Limits, Tokens
 from warner.collector.web.metrics import Times
 from warner.collector.web.responses import HttpRefused, RawHeaders, accepted, raw_json, send_raw
 
+SIMULATED = "/reports/simulated"  # where the owner sends reports that a program made
 CONTENT_TYPE = "application/octet-stream"
 DRAINED_SECONDS = 2.0
 _DRAINED_BYTES = 16 << 20
@@ -409,7 +410,8 @@ class Intake(Endpoint):
             # The owner sends many at once, and is told how many of them are new. Who has their ids
             # could ask for each. A device is told nothing: all its answers are alike.
             began = time.perf_counter()
-            taken = await asyncio.wrap_future(self._collector.submit(self._form.parse(content)))
+            batch, simulated = self._form.parse(content), scope["path"].endswith(SIMULATED)
+            taken = await asyncio.wrap_future(self._collector.submit(batch, simulated))
             self.times.add(time.perf_counter() - began)
             return 202, raw_json({"accepted": count, "new": taken.new})
         if asks:
@@ -424,6 +426,9 @@ class Intake(Endpoint):
     def _address(self, scope: Scope, headers: Headers) -> str | None:
         """Whose bucket the reports are taken from; None for the owner, who has no limit."""
         if (token := headers.bearer) is None:
+            if scope["path"].endswith(SIMULATED):
+                # Who could make a survey one of simulated reports would close it to people.
+                raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
             return sender(scope)
         self._tokens.check(token, sender(scope))
         return None

@@ -71,6 +71,9 @@ REASONS: Mapping[str, Reason] = {
     "wrong_method": Reason(405, "has a method that this address does not take"),
     "slow": Reason(408, "took too long to arrive", "Send the request again", True),
     "other_study": Reason(409, "holds reports of another study", "Reload the page", True),
+    "simulated": Reason(
+        409, "would mix real and simulated reports, which need stores of their own", None, True
+    ),
     "ids_dropped": Reason(409, "opens a survey that was closed for good"),
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
     "codes_of_issuer": Reason(
@@ -107,7 +110,7 @@ _SENT_AS: Mapping[str, str] = {
 }
 # What is wrong with the reports, or with the owner's wish, is said in the collector's words. Other
 # refusals can name files, which are no business of senders: they have the sentence of their name.
-_OF_CONTENTS = ("malformed", "other_study", "no_token", "ids_dropped")
+_OF_CONTENTS = ("malformed", "other_study", "no_token", "simulated", "ids_dropped")
 
 
 class HttpRefused(Refused):

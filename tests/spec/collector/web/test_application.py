@@ -109,6 +109,17 @@ def test_reports_are_counted_once_and_a_repeat_gets_the_same_answer(
     assert more == {"accepted": 2, "new": 2} and web.collector.n == 5
 
 
+def test_simulated_reports_come_from_the_owner_alone(web: Site, client: Client) -> None:
+    """Rejects a stranger who makes a survey a trial, which takes no reports of people."""
+    path, body = "/reports/simulated", web.body(3)
+    refused(client.post(path, content=body, headers=KIND), "no_owner")
+    assert web.collector.n == 0
+    counted = client.post(path, content=body, headers=KIND | web.bearer)
+    assert counted.json() == {"accepted": 3, "new": 3} and web.collector.is_simulated
+    refused(client.post("/reports", content=web.body(), headers=KIND), "simulated")
+    assert web.collector.n == 3
+
+
 @pytest.mark.parametrize("path", EVERY)
 def test_wrong_methods_are_refused_and_overriding_headers_are_ignored(
     web: Site, client: Client, path: str
@@ -365,7 +376,7 @@ def test_every_name_of_the_collector_is_answered_with_a_status(web: Site) -> Non
 
     for name in NAMES:
         sent = HttpRefused.of(Refused(name, CANARY, CANARY))
-        if name not in ("malformed", "other_study", "ids_dropped"):
+        if name not in ("malformed", "other_study", "simulated", "ids_dropped"):
             assert CANARY not in json.dumps(sent.content)
         assert 400 <= sent.reason.status < 600
     import pickle
