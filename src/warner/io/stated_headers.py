@@ -66,7 +66,8 @@ class StatedHeader:
             text = (
                 "The frame does not say which mechanism made its reports, or whether they are "
                 f"simulated. They are counted as {codes_in_words(of)}. If that is right, write "
-                f"mechanism.tally(mechanism.reports(frame){groups}), which does not warn."
+                f"mechanism.tally(mechanism.reports(frame){groups}), which does not warn. If they "
+                "are simulated, write mechanism.reports(frame, simulated=True)."
             )
             warn(text, FrameWarning)
 

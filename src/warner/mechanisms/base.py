@@ -562,7 +562,7 @@ class Mechanism(Hinting, ABC):
     def channel(self) -> Channel:
         """The channel from K values to the rows of counts of this mechanism's tallies."""
 
-    def reports(self, outputs: Any, column: ColumnNames = None) -> Reports:
+    def reports(self, outputs: Any, column: ColumnNames = None, simulated: bool = False) -> Reports:
         """Check reports that were made elsewhere, and give them this mechanism's header.
 
         Args:
@@ -571,6 +571,8 @@ class Mechanism(Hinting, ABC):
             column: of a frame, the column of a report of one number; the beginning of the names of
                 several columns; or {name in the schema: name in the frame}. None looks for the
                 names of the schema and of report files.
+            simulated: whether a program made the reports with a seed. Frames of Polars and of
+                databases cannot say it. A frame that says it is believed.
 
         Returns:
             Reports: the checked reports, with this mechanism's header.
@@ -588,14 +590,18 @@ class Mechanism(Hinting, ABC):
         Reports(RandomizedResponse, n=3)
         """
         table = foreign_table(outputs)
+        made: Reports
         if table is not None:
-            of_table: Reports = table.reports({"value": self}, {"value": column})["value"]
-            return of_table
-        refuse_column(column)
-        if isinstance(outputs, Reports):
-            self.check(outputs)
-            return outputs
-        return Reports(self.header, columns_from(self.schema, outputs), index=index_of(outputs))
+            made = table.reports({"value": self}, {"value": column})["value"]
+        else:
+            refuse_column(column)
+            if isinstance(outputs, Reports):
+                self.check(outputs)
+                made = outputs
+            else:
+                columns = columns_from(self.schema, outputs)
+                made = Reports(self.header, columns, index=index_of(outputs))
+        return made.marked(simulated)
 
     def check(self, reports: Reports) -> None:
         """Refuse reports of another mechanism, or reports that this mechanism cannot have sent.

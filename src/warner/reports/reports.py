@@ -23,9 +23,16 @@ import numpy as np
 
 from warner._core.atomic_files import read_whole, require_ending, write_whole
 from warner._core.checks import kind
-from warner._core.errors import MOST_POSITIONS, ArgumentTypeError, FileError, ReportError
+from warner._core.errors import (
+    MOST_POSITIONS,
+    ArgumentTypeError,
+    FileError,
+    FrameWarning,
+    ReportError,
+    warn,
+)
 from warner._core.extras import pa
-from warner._core.foreign_tables import index_of, with_header
+from warner._core.foreign_tables import header_of, index_of, with_header
 from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
 from warner._core.text import canonical
@@ -87,6 +94,12 @@ class Reports(Hinting):
             raise ReportError("reports", rule)
         # Rows of a frame may hold several reports.
         self.index = index if index is not None and len(index) == len(self) else None
+
+    def marked(self, simulated: bool = True) -> Reports:
+        """The same reports, marked as simulated; False returns them as they are."""
+        if not simulated or self.simulated:
+            return self
+        return Reports(self.header, self.columns, True, self.index)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -158,7 +171,8 @@ class Reports(Hinting):
         """The reports as a data frame that says which mechanism made them.
 
         Counting compares that, and keeps the mark of a simulation. It stands in the metadata of
-        PyArrow, in ``attrs`` of pandas, and in Parquet that these write. Frames of Polars lose it.
+        PyArrow, in ``attrs`` of pandas, and in Parquet that these write. Frames of Polars cannot
+        hold it: ``mechanism.reports(frame, simulated=True)`` marks simulated reports again.
 
         Args:
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
@@ -171,6 +185,7 @@ class Reports(Hinting):
 
         Raises:
             ArgumentError: no such library is installed.
+            FrameWarning: the frame cannot say that the reports are simulated.
 
         >>> from warner import Categorical, RandomizedResponse
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -184,7 +199,14 @@ class Reports(Hinting):
         made = frame(columns_for_files(start, self.columns), backend)
         if self.index is not None and index_of(made) is not None:
             made.index = self.index
-        return with_header(made, file_header({attribute: self.header}, self.simulated))
+        made = with_header(made, file_header({attribute: self.header}, self.simulated))
+        if self.simulated and header_of(made) is None:
+            text = (
+                f"A data frame of {backend} cannot say that its reports are simulated. Count it "
+                "with mechanism.tally(mechanism.reports(frame, simulated=True))."
+            )
+            warn(text, FrameWarning)
+        return made
 
     def record_array(self) -> np.ndarray:
         """Every report as bytes: the bytes of its columns, little endian, and nothing else.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,26 @@ def test_simulated_reports_keep_their_mark_wherever_they_go(here: Path) -> None:
             assert ("simulated" in tally.to_json()) is mark
             assert warner.estimate([loaded, tally]).to_json().get("simulated", False) is mark
     assert "simulated" in repr(simulated) and "simulated" not in repr(real)
+
+
+def test_a_frame_that_cannot_hold_the_mark_says_so_and_takes_it_back() -> None:
+    """Rejects simulated reports that a frame of Polars makes real without a word."""
+    simulated, real = _simulated(), COIN.randomize([0, 1, 2, 1] * 50)
+    with pytest.warns(warner.errors.FrameWarning, match="of polars cannot say .* are simulated"):
+        frame = simulated.to_frame("polars")
+    with pytest.warns(warner.errors.FrameWarning, match=r"reports\(frame, simulated=True\)"):
+        COIN.tally(frame)
+    assert COIN.reports(frame, simulated=True) == simulated
+    assert COIN.tally(COIN.reports(frame, simulated=True)).simulated
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        real.to_frame("polars")
+        held = [simulated.to_frame(backend) for backend in ("pandas", "pyarrow")]
+    assert all(COIN.reports(frame).simulated for frame in held)  # what a frame says holds
+    codes = simulated.columns["report"]
+    for given in (codes, real, simulated):
+        assert COIN.reports(given, simulated=True).simulated
+    assert not COIN.reports(codes).simulated and not COIN.reports(real).simulated
 
 
 def test_every_mechanism_marks_what_a_generator_made() -> None:
