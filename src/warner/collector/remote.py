@@ -13,7 +13,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import Message
@@ -22,7 +22,9 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
+from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError
+from warner._core.text import meant, visible
 from warner.collector.access import ID_BYTES, MOST_INVITED, invitations_body
 from warner.collector.refusals import Refused
 from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
@@ -41,8 +43,7 @@ _LONGEST_WAIT = 60.0
 _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
-    "not_found": "Give the web address of the survey page: an issuer of tokens has no counts. "
-    "With the option --by, name a public column of the study",
+    "not_found": "Give the web address of the survey page: an issuer of tokens has no counts",
     "no_estimate_yet": "The live page says when the first result comes. At the closing, all "
     "reports are published",
     "groups_after_closing": "There are too many groups for the planned number of people. Close "
@@ -120,10 +121,11 @@ def trusting(path: str) -> ssl.SSLContext:
 
 
 class CollectedStudy(NamedTuple):
-    """The study of a collector, as far as files of reports are compared with it."""
+    """What programs elsewhere need to know of the study of a collector."""
 
     layout: str  # see :attr:`warner.Study.layout`
     titles: Mapping[str, str]  # by language, "" for none
+    public: Sequence[str]  # the names of the public columns
 
 
 @dataclass(frozen=True)
@@ -146,12 +148,14 @@ class Remote:
         return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
     def study(self) -> CollectedStudy:
-        """What a file of reports must agree with, of the study that is collected there."""
+        """The study that is collected there."""
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             document = json.loads(self._ask("/study.json"))
             layout, titles = document["layout"], document["title"]
+            public = [str(column["name"]) for column in document["public"]]
             if isinstance(layout, str):
-                return CollectedStudy(layout, {tag: str(text) for tag, text in titles.items()})
+                titles = {tag: str(text) for tag, text in titles.items()}
+                return CollectedStudy(layout, titles, public)
         rule = "is not the web address of a collector of warner"
         raise FileError(self.url, rule, None, "Give the web address of the survey page")
 
@@ -162,6 +166,8 @@ class Remote:
             try:
                 return self._ask(path)
             except Refused as refused:
+                if refused.name == "not_found" and by is not None:
+                    self._require_public(by)
                 if refused.name != "no_estimate_yet" or self.status().survey != "closed":
                     raise
                 unfinished = refused
@@ -170,6 +176,19 @@ class Remote:
             "The survey is closed, and its result is being computed. Run the command again in a "
             "minute"
         )
+
+    def _require_public(self, by: str) -> None:
+        """Refuse a column that is no public column of the study that is collected there."""
+        public = self.study().public
+        if by in public:
+            return
+        if not public:
+            raise ArgumentError(
+                "--by", "needs a public column, and this study has none", show(by), "Leave out --by"
+            )
+        # A stranger's server may have written the names.
+        rule = f"must be a public column of the study: {', '.join(map(visible, public))}"
+        raise ArgumentError("--by", rule, show(by), meant(by, public) or "Name one of these")
 
     def send(self, body: bytes, simulated: bool = False) -> int | None:
         """Send a batch of reports until it is accepted; how many are new, None if it is unknown.

@@ -128,6 +128,11 @@ def test_a_pulled_tally_of_groups_says_who_is_left_out(
         assert "Left out: 43 people" in by_ward.stderr
         whole = run("collect", "pull", url, "--token-file", "token", "-o", "all.json")
         assert load_tallies("all.json")["smokes"].n == 103 and "Left out" not in whole.stderr
+        wrong = {"wards": "Is 'ward' meant?", "age": "Name one of these."}
+        for name, remedy in wrong.items():
+            refused = run("collect", "pull", url, "--token-file", "token", "--by", name)
+            rule = f"--by: must be a public column of the study: ward; got '{name}'. {remedy}"
+            assert refused.exit_code == 1 and rule in " ".join(refused.stderr.split())
 
 
 def test_the_owner_closes_the_survey(web: tuple[Site, str]) -> None:
@@ -360,7 +365,7 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
-        ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "name a public column",
+        ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "this study has none",
         ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
         ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "without ? and #",
         ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",

@@ -360,7 +360,8 @@ def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, A
             err=True,
         )
         if public := Study.load(path).public:
-            click.echo(f"To fetch a tally of groups, add --by {','.join(public)}.", err=True)
+            columns = " or ".join(f"--by {name}" for name in public)
+            click.echo(f"To fetch a tally of groups, add {columns}.", err=True)
     else:
         click.echo(f"To go on where it stopped, run: {again}", err=True)
 
