@@ -27,7 +27,7 @@ from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
-from warner.reports.public_columns import require_same_columns
+from warner.reports.public_columns import require_same_columns, secret_column
 from warner.reports.tally import (
     TalliesOfGroups,
     Tally,
@@ -238,6 +238,15 @@ def apart(
             require_same_columns(grouped[name][0].columns, later.columns)
     is_flat = any(flat.values())
     return (flat, {}) if is_flat else ({}, grouped)
+
+
+def refuse_questions(by: Sequence[str], tallies: Mapping[str, Sequence[Tally]]) -> None:
+    """Refuse questions that are named where public columns are."""
+    for name in by:
+        for question, (tally, *_) in tallies.items():
+            attributes = from_header(tally.header).domain.attributes
+            if name not in tally.names and name in (question, *attributes):
+                raise secret_column("--by", name, tally.names)
 
 
 def one_or_all(parts: Sequence[Tally]) -> Tally | Sequence[Tally]:
@@ -524,6 +533,7 @@ def read_groups(
     # reports, but not where they are added.
     together = tallies_together(files, read, len(files) > 1, simulated, implausible, only)
     flat, grouped = apart(together)
+    refuse_questions(by, together)
     if grouped:
         of_files = [
             dict(zip(grouped, of, strict=True)) for of in zip(*grouped.values(), strict=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ from warner.reports.public_columns import (
     Value,
     check_name,
     domain_from_spec,
+    secret_column,
     warn_of_groups,
 )
 from warner.reports.reports import Reports
@@ -581,6 +582,9 @@ def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
         raise ArgumentError("by", rule, ", ".join(map(show, by)))
     for name in by:
         if name not in file.public:
+            attributes = (m.domain.attributes for m in file.mechanisms.values())
+            if name in {*file.mechanisms, *chain.from_iterable(attributes)}:
+                raise secret_column("by", name, file.public)
             declared = ", ".join(file.public) or "none"
             rule = f"must be public columns of {file.path}: {declared}"
             remedy = "Declare them in the study before the answers are randomised"

@@ -217,6 +217,20 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
     return ordered, np.fromiter(map(table.__getitem__, listed), np.int64, len(listed))
 
 
+def secret_column(where: str, name: str, public: Iterable[str]) -> ArgumentError:
+    """The error of a question that is named where public columns are.
+
+    >>> str(secret_column("by", "smokes", ["ward"]))[:72]
+    'by: must be public columns, but the answers to this question are secret;'
+    """
+    columns = ", ".join(public)
+    there = f"The public columns are: {columns}. " if columns else ""
+    joint = f"warner tally --ways 2, and warner estimate --joint {name},OTHER"
+    remedy = f"{there}To learn how answers to two questions go together, run: {joint}"
+    rule = "must be public columns, but the answers to this question are secret"
+    return ArgumentError(where, rule, show(name), remedy)
+
+
 def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.ndarray:
     """The order (G,) in which groups are kept: by their first column, then by the next."""
     if not keys:

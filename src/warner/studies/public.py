@@ -14,7 +14,7 @@ from warner._core.survey_design import ROLES, SurveyDesign
 from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.interval import Dates
-from warner.reports.public_columns import check_name
+from warner.reports.public_columns import check_name, secret_column
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken
 from warner.studies.schema import BY_KEY, SHOWN
 
@@ -147,11 +147,7 @@ def declared(
     if isinstance(name, str) and name in public:
         return public[name]
     if isinstance(name, str) and name in secret:
-        rule = "must be public columns, but the answers to this question are secret"
-        remedy = f"Name public columns of the study: {', '.join(public)}"
-        if not public:
-            remedy = "The study has no public columns"
-        raise ArgumentError(where, rule, show(name), remedy)
+        raise secret_column(where, name, public)
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = f"Declare the column in the study: [public.{name}] and its values"
     raise ArgumentError(where, rule, show(name), meant(str(name), public) or remedy)

@@ -501,6 +501,24 @@ def test_a_job_names_the_weeks_and_wards_that_it_expects() -> None:
             require_groups(both, expected)
 
 
+def test_a_question_is_no_public_column_of_reports_and_tallies(here: Path) -> None:
+    """Rejects the advice to declare a secret question as a public column."""
+    run("randomize", "study.toml", "answers.csv", "-o", "reports.parquet")
+    run("tally", "reports.parquet", "-o", "all.json")
+    run("tally", "reports.parquet", "--by", "ward", "-o", "groups.json")
+    for command in (
+        ("tally", "reports.parquet", "--by", "smokes", "-o", "x.json"),
+        ("estimate", "groups.json", "--by", "smokes"),
+        ("estimate", "groups.json", "--by", "smokes", "--compare-groups"),
+        ("estimate", "all.json", "--by", "smokes"),
+        ("report", "groups.json", "--by", "smokes", "-o", "x.html"),
+    ):
+        said = " ".join(run(*command, ok=False).stderr.split())
+        assert "the answers to this question are secret; got 'smokes'." in said, said
+        assert "run: warner tally --ways 2, and warner estimate --joint smokes,OTHER." in said
+        assert ("The public columns are: ward" in said) is (command[1] != "all.json")
+
+
 def test_a_question_is_no_public_column(here: Path) -> None:
     said = run(
         "sql", "study.toml", "--dialect", "duckdb", "--table", "t", "--by", "smokes", ok=False

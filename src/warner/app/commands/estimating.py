@@ -60,6 +60,7 @@ from warner.app.what_files_hold import (
     one_or_all,
     read_groups,
     read_margins,
+    refuse_questions,
     refuse_shared_outputs,
     say_written,
     warn_of_design,
@@ -256,6 +257,7 @@ class EstimateRequest:
         """The tallies of all files by attribute, or that of the counts on the command line."""
         allowed = self.allow_equal, self.allow_simulated, self.allow_implausible
         together = self.paper.tallies(self.tallies, self.columns, *allowed, self.only)
+        refuse_questions(names_in(self.by), together)
         if self.design is None:
             warn_of_design([tally for parts in together.values() for tally in parts])
         return together

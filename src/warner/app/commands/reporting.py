@@ -45,6 +45,7 @@ from warner.app.what_files_hold import (
     attributes_of,
     chosen_tallies,
     refuse_overwriting,
+    refuse_questions,
     say_written,
     warn_of_design,
     warn_of_simulation,
@@ -198,6 +199,7 @@ def report(
     refuse_overwriting(output, *tallies, *([study] if study else []))
     allowed = allow_equal, allow_simulated, allow_implausible
     together = paper.tallies(tallies, [*columns, *drawn] or None, *allowed, only)
+    refuse_questions(columns, together)
     stated = None if loaded is None else _stated(loaded, together, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))
