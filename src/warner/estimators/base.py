@@ -670,10 +670,15 @@ class Estimator(Hinting, ABC):
             The fit, with its ``seconds``.
 
         Raises:
-            ArgumentTypeError: ``_fit`` of an estimator of your own returned no fit.
+            ArgumentTypeError: not such data; or ``_fit`` of an estimator of yours returned no fit.
             ArgumentError: the method does not apply; or ``_fit`` returned a wrong number of shares,
                 shares that are not finite, or no distribution where the status says so.
         """
+        if not isinstance(data, LikelihoodData):
+            name = type(self).__name__
+            rule = "must be LikelihoodData, which warner.estimate makes of a tally"
+            remedy = f"Write warner.estimate(tally, {name}(...)), and not {name}(...).fit(tally)"
+            raise ArgumentTypeError("data", rule, kind(data), remedy)
         start = perf_counter()
         with threads_for(data):
             fit = self._fit(data)

@@ -34,6 +34,18 @@ def _tally(name: str) -> warner.Tally:
     return mechanism.tally(mechanism.randomize(rng.choice(4, 20_000, p=TRUTH), rng))
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_what_is_no_data_is_refused_with_the_way_to_estimate(estimator: Estimator) -> None:
+    """Rejects an error about an attribute that an integer, or a tally, does not have."""
+    for wrong in (5, None, "tally.json", _tally("RandomizedResponse"), [0.5, 0.5]):
+        refused(
+            ArgumentTypeError,
+            rf"data: must be LikelihoodData.*Write warner.estimate\(tally, {type(estimator).__name__}",
+            estimator.fit,
+            wrong,
+        )
+
+
 @pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
