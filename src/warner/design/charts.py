@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol
 
 from warner._core.table import Column, Table
@@ -24,6 +24,7 @@ from warner.results.drawing import (
     page,
     require_altair,
     save,
+    spread,
     step,
     titled,
 )
@@ -32,7 +33,10 @@ from warner.theory.inversion import MAX_PEOPLE
 _HEIGHT = 260
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])  # of lines of several epsilons
 _TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # of the number of people, in a picture of widths
-_APART_TIMES = 1.4  # of widths whose lines have their names beside them
+_SAME = 0.01  # relative, of widths whose lines lie on each other
+_MARGIN = 1.15  # of the axis of widths, above the widest and below the narrowest
+_NAME = 15  # pixels of the name of a line
+_LEADER = 22  # pixels from the end of a line to its name
 _LEAST_DRAWN = 20  # people in that picture
 _ROW = 20  # people in a row of the picture of odds
 _APART = 11  # pixels between two of them
@@ -140,55 +144,84 @@ class DrawnWidths:
 def widths(drawn: DrawnWidths, title: str) -> Any:
     """The panel of one question: the width by the number of people, with a line for each epsilon.
 
-    Dashed lines mark the planned number of people and the wanted width.
+    Dashed lines mark the planned number of people and the wanted width. Each line has its name
+    beside its end; lines that lie on each other are one line with all their names.
     """
     alt = require_altair()
-    names = [line.replace("epsilon", "\N{GREEK SMALL LETTER EPSILON}") for line in drawn.lines]
+    lines = _told_apart(drawn)
     data = [
-        {
-            "people": row["people"],
-            "points": 100 * row["width"],
-            "line": names[drawn.lines.index(row["line"])],
-        }
-        for row in drawn.rows
+        {"people": people, "points": points, "line": name}
+        for name, line in lines.items()
+        for people, points in line.items()
     ]
+    # The axis is set here, because the places of the names are computed from it.
+    shown = [row["points"] for row in data] + [100 * drawn.width]
+    low, high = min(shown) / _MARGIN, max(shown) * _MARGIN
     x = alt.X("people:Q", title=["people who answer the question", "(logarithmic scale)"])
     x = x.scale(type="log", nice=False).axis(
         format="~s", grid=True, labelOverlap="greedy", labelSeparation=8
     )
     y = alt.Y("points:Q", title=["width of the interval,", "percentage points (logarithmic)"])
-    y = y.scale(type="log", nice=False, padding=14).axis(format="~g", grid=True)
-    # Each line has its name where it begins: all begin at the same number of people. Names that
-    # would stand on each other stand in a legend.
-    first = [next(row for row in data if row["line"] == name) for name in names]
-    points = sorted(row["points"] for row in first)
-    is_dense = any(high < _APART_TIMES * low for low, high in pairwise(points))
-    legend = (
-        alt.Legend(symbolSize=1200, labelLimit=0, orient="bottom", columns=2) if is_dense else None
-    )
-    look = {
-        "strokeDash": alt.StrokeDash("line:N", title=None, sort=names, legend=legend).scale(
-            domain=names, range=[_DASHES[i % len(_DASHES)] for i in range(len(names))]
-        )
-    }
+    y = y.scale(type="log", nice=False, domain=[low, high])
+    y = y.axis(format="~g", grid=True, labelOverlap="greedy")
+    dashes = [_DASHES[i % len(_DASHES)] for i in range(len(lines))]
+    look = alt.StrokeDash("line:N", legend=None).scale(domain=[*lines], range=dashes)
+    ends = {name: line[max(line)] for name, line in lines.items()}
+    pixels = math.log(high / low) / _HEIGHT
+    places = spread([math.log(high / end) / pixels for end in ends.values()], _NAME, _HEIGHT)
+    named = [
+        {"line": name, "points": end, "name": high / math.exp(place * pixels)}
+        for (name, end), place in zip(ends.items(), places, strict=True)
+    ]
     base = alt.Chart(inline_data(data)).encode(x=x, y=y)
-    lines = base.mark_line(color=INK, strokeWidth=1.6).encode(**look)
-    dots = base.mark_point(filled=True, size=22, color=INK, opacity=1)
-    named = alt.Chart(inline_data([] if is_dense else first)).encode(x=x, y=y, text="line:N")
-    named = named.mark_text(align="left", dx=6, dy=-6, fontWeight="bold", color=INK)
+    layers = [
+        base.mark_line(color=INK, strokeWidth=1.6).encode(strokeDash=look),
+        base.mark_point(filled=True, size=22, color=INK, opacity=1),
+    ]
+    beside = alt.Chart(inline_data(named)).encode(x=alt.value("width"))
+    leader = beside.mark_rule(color=INK, strokeWidth=1.6, xOffset=3, x2Offset=_LEADER)
+    layers += [
+        leader.encode(y="points:Q", y2="name:Q", x2=alt.value("width"), strokeDash=look),
+        beside.mark_text(align="left", dx=_LEADER + 5, color=INK).encode(y="name:Q", text="line:N"),
+    ]
     marks = [
         alt.Chart(inline_data([{"people": drawn.n}])).encode(x="people:Q"),
         alt.Chart(inline_data([{"points": 100 * drawn.width}])).encode(y="points:Q"),
     ]
     rules = [mark.mark_rule(color=TRUTH, strokeDash=[5, 3], strokeWidth=1.5) for mark in marks]
-    return alt.layer(*rules, lines, dots, named).properties(
+    return alt.layer(*rules, *layers).properties(
         title=titled(title, [drawn.about]), width=WIDTH, height=_HEIGHT
     )
+
+
+def _told_apart(drawn: DrawnWidths) -> dict[str, dict[int, float]]:
+    """{name: {people: points}} of the lines that are drawn.
+
+    Lines that would lie on each other are one line, which has all their names.
+    """
+    lines: dict[str, dict[int, float]] = {}
+    for row in drawn.rows:
+        name = row["line"].replace("epsilon", "\N{GREEK SMALL LETTER EPSILON}")
+        lines.setdefault(name, {})[row["people"]] = 100 * row["width"]
+    names: dict[str, list[str]] = {}  # of each line that is drawn, by the first of its names
+    for name, line in lines.items():
+        same = (other for other in names if _is_on(line, lines[other]))
+        names.setdefault(next(same, name), []).append(name)
+    return {" and ".join(each): lines[first] for first, each in names.items()}
+
+
+def _is_on(line: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    """Whether two lines of widths cannot be told apart in a picture."""
+    if line.keys() != other.keys():
+        return False
+    return all(math.isclose(line[people], other[people], rel_tol=_SAME) for people in line)
 
 
 def draw_widths(panels: Mapping[str, DrawnWidths], path: str | None = None) -> Any:
     """The picture of widths with a panel for each question, by its text."""
     picture = page([widths(each, title) for title, each in panels.items()])
+    # The names beside the lines say which is which, in each panel by itself.
+    picture = picture.resolve_scale(strokeDash="independent")
     if path is not None:
         save(picture, path, [each.table(title) for title, each in panels.items()])
     return picture

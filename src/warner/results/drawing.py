@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,25 @@ def step(shown: Sequence[str], least: float = 20) -> Any:
     lines = max((label.count("\n") for label in shown), default=0) + 1
     # ``for``, because a row may have two bars side by side.
     return require_altair().Step(max(least, 12 * lines + 8 * (lines > 1)), **{"for": "position"})
+
+
+def spread(places: Sequence[float], least: float, most: float) -> list[float]:
+    """Places of texts between 0 and ``most``, as near to theirs as ``least`` between two allows.
+
+    >>> spread([50, 10, 52], 15, 100)
+    [50, 10, 65]
+    >>> spread([95, 99], 15, 100)
+    [85, 100]
+    """
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = list(places)
+    for before, i in pairwise(order):
+        moved[i] = max(moved[i], moved[before] + least)
+    end = most
+    for i in reversed(order):
+        moved[i] = min(moved[i], end)
+        end = moved[i] - least
+    return moved
 
 
 def shares(title: str = "share of people", **options: Any) -> Any:

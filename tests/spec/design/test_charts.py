@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from warner import (
     audit,
 )
 from warner.design import propose
+from warner.design.charts import DrawnWidths, draw_widths
 from warner.design.privacy_words import example_of
 from warner.designs import from_text
 from warner.errors import ArgumentError
@@ -57,6 +59,39 @@ def test_the_picture_of_widths_has_a_line_for_each_epsilon_and_both_aims(tmp_pat
     page = path.read_text()
     assert page.count("<table") == 1 and all(f"epsilon {e}" in page for e in ("0.5", "1", "2"))
     assert all(f"{row['points']:.3g}" in page for row in lines)
+
+
+def _drawn(lines: dict[str, float]) -> DrawnWidths:
+    """Widths that halve from 100 people to 400, of lines by their width with 100."""
+    rows = [
+        {"line": line, "people": people, "width": width / math.sqrt(people / 100)}
+        for line, width in lines.items()
+        for people in (100, 200, 400)
+    ]
+    return DrawnWidths(rows, "", 200, 0.1)
+
+
+def test_each_line_of_widths_has_its_name_beside_it_and_equal_lines_have_one_together() -> None:
+    """Rejects a line that hides another one, names that stand on each other, and one legend of
+    several panels, in which two epsilons have the same dashes.
+    """
+    first = _drawn({"warner:3/4": 0.4, "crosswise:1/4": 0.4, "b": 0.3, "c": 0.29, "d": 0.28})
+    picture = draw_widths({"first": first, "second": _drawn({"epsilon 1": 0.2})}).to_dict()
+    panel = picture["vconcat"][0]
+    rules, points, _, leader, text = panel["layer"][1:]
+    assert rules["mark"]["type"] == "rule" and points["mark"]["type"] == "line"
+    names = ["warner:3/4 and crosswise:1/4", "b", "c", "d"]
+    assert list(dict.fromkeys(row["line"] for row in _rows(points, panel, picture))) == names
+    low, high = points["encoding"]["y"]["scale"]["domain"]
+    named = _rows(text, panel, picture)
+    assert [row["line"] for row in named] == names
+    assert [row["points"] for row in named] == pytest.approx([20, 15, 14.5, 14])
+    places = [math.log(high / row["name"]) * 260 / math.log(high / low) for row in named]
+    assert all(after - before > 14.9 for before, after in pairwise(places))
+    assert places[0] >= 0 and places[-1] <= 260.1
+    assert leader["encoding"]["strokeDash"] == points["encoding"]["strokeDash"]
+    assert points["encoding"]["strokeDash"]["legend"] is None
+    assert picture["resolve"]["scale"]["strokeDash"] == "independent"
 
 
 def test_of_numbers_widths_are_of_the_largest_ones() -> None:
