@@ -235,8 +235,9 @@ def _share_widths(
 ) -> Callable[[int], float | None]:
     """The width of the interval of the share, as a function of the number of people.
 
-    A posterior's width is scaled, so that it is the expected one with n people. Widths that are
-    neither of a posterior nor of score intervals are simulated.
+    A posterior's width is scaled, so that it is the expected one with n people, and is at most 1,
+    as that of any share. Widths that are neither of a posterior nor of score intervals are
+    simulated.
     """
     if expectation.kind == "score":
         return lambda people: score_width(mechanism.channel(), scenario, people)
@@ -249,7 +250,7 @@ def _share_widths(
     if not unscaled or not expectation.share:
         return lambda people: expected(mechanism, scenario, people, _FEWER).share
     scale = expectation.share / unscaled
-    return lambda people: None if (width := at_once(people)) is None else scale * width
+    return lambda people: None if (width := at_once(people)) is None else min(scale * width, 1.0)
 
 
 def score_width(channel: LikelihoodOperator, scenario: Scenario, n: int) -> float | None:

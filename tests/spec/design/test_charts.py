@@ -94,6 +94,12 @@ def test_each_line_of_widths_has_its_name_beside_it_and_equal_lines_have_one_tog
     assert picture["resolve"]["scale"]["strokeDash"] == "independent"
 
 
+def test_no_width_of_a_share_is_drawn_above_100_points() -> None:
+    """Rejects 140 points of few people, where a posterior's width was scaled."""
+    widths = [row["width"] for row in propose(Integers(0, 180), 500, 1.0).width_rows()]
+    assert max(widths) == 1 and min(widths) < 0.9
+
+
 def test_of_numbers_widths_are_of_the_largest_ones() -> None:
     picture = propose(Integers(0, 20), 400, 1.0, among={"SquareWave": SquareWave}).plot()
     assert "share of 10 %" in " ".join(picture.to_dict()["vconcat"][0]["title"]["subtitle"])
