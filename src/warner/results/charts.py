@@ -11,6 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,12 +30,15 @@ from warner.results.drawing import (
     QUIET,
     TRUTH,
     WIDTH,
+    Undrawn,
     apart,
+    drawn_together,
     inline_data,
     labels as folded_labels,
     page,
     require_altair,
     require_each,
+    scale_of_shares,
     shares as axis_of_shares,
     step,
     titled,
@@ -76,6 +80,8 @@ def chart(
 ) -> Any:
     """A chart of shares with intervals, with one panel for each estimate; truth (K,).
 
+    Panels of dots have one scale.
+
     With ``reports``, the share of the reports that name each value stands beside what is concluded
     from them. ``labels`` (K,) are the texts of the values that people read, of each estimate.
 
@@ -115,7 +121,7 @@ def chart(
                 None if labels is None else labels[i],
             )
         )
-    return page(panels, None if single else title)
+    return page(drawn_together(panels), None if single else title)
 
 
 def received(estimate: Solution) -> np.ndarray:
@@ -168,7 +174,10 @@ def pictured(
     reports: bool,
     labels: Sequence[str] | None,
 ) -> tuple[Any, Callable[[], Table]]:
-    """The chart of one estimate, also of groups, and what makes the table of its numbers."""
+    """The chart of one estimate, and what makes the table of its numbers.
+
+    The chart of groups is drawn together with those that stand on one page with it.
+    """
     named = estimate if title is None else replace(estimate, attribute=title)
     is_of_values = any(each is not None for each in (top, values, labels))
     summaries = None if is_of_values else numbers_of_groups(named, level, target)
@@ -202,7 +211,7 @@ def _panel(
     reports: np.ndarray | None,
     labels: Sequence[str] | None,
 ) -> Any:
-    """The panel of one estimate."""
+    """The panel of one estimate; of dots, to be drawn together with the others."""
     domain = estimate.domain
     drawn_as_labels = domain.raster is None and not domain.is_numeric
     if top is None and drawn_as_labels and domain.size > _MOST_LABELS:
@@ -230,7 +239,7 @@ def _panel(
 
 def _panel_of_questions(
     questions: Questions, options: IntervalOptions, top: int | None, reports: bool
-) -> Any:
+) -> Undrawn:
     """The panel of several questions, with the share of "yes" of each, or of the last answer."""
     data = []
     for name, estimate in questions.estimates.items():
@@ -295,7 +304,7 @@ def _dots(
     options: IntervalOptions,
     top: int | None,
     about_each: str = "",
-) -> Any:
+) -> Undrawn:
     """A row for each value with a dot, its interval, and a tick for the truth.
 
     Values without an order are sorted by their shares.
@@ -317,15 +326,29 @@ def _dots(
         sort = alt.SortField("order")
     else:
         sort = alt.SortField("estimate", order="descending")
-    is_against = "reports" in rows[0]
     y = alt.Y("value:N", title=_value_title(estimate), sort=sort, axis=folded_labels())
+    is_against = "reports" in rows[0]
+    caption = "dots: estimate"
+    if is_against:
+        caption = "dashed bars: reports that name the value; grey bars with dots: estimate"
+    if "truth" in rows[0]:
+        caption += ", upright ticks: truth"
+    title = _title(estimate, caption, options, "lines" if is_against else "bars", more, about_each)
+    keys = ["estimate", *_SERIES, *(("low", "high") if is_bounded else ())]
+    ends = [row[key] for row in data for key in keys if row.get(key) is not None]
+    return Undrawn(ends, partial(_drawn_dots, data, y, title, is_bounded))
+
+
+def _drawn_dots(
+    data: list[dict[str, Any]], y: Any, title: Any, is_bounded: bool, ends: Sequence[float]
+) -> Any:
+    """The panel of dots, whose axis of shares reaches some ends."""
+    alt = require_altair()
+    is_against = "reports" in data[0]
     y = y.scale(paddingInner=0.3, paddingOuter=0.15) if is_against else y
     base = alt.Chart(inline_data(data)).encode(y=y)
-    # An axis that ends just before 100 % looks cut off.
-    whole = {"scale": alt.Scale(domain=[0, 1])} if any(_reaches(row) for row in data) else {}
-    share = alt.X("estimate:Q", axis=axis_of_shares(), **whole)
+    share = alt.X("estimate:Q", axis=axis_of_shares(), scale=scale_of_shares(ends))
     layers: list[Any] = []
-    caption = "dots: estimate"
     if is_against:  # two bars for each value, the hollow one above the filled one
         side = alt.Scale(domain=["reports", "estimate"])
         above, base = (
@@ -337,30 +360,17 @@ def _dots(
             )
         )
         layers.append(base.mark_bar(fill=BAND, stroke=QUIET, strokeWidth=1).encode(x=share))
-        caption = "dashed bars: reports that name the value; grey bars with dots: estimate"
     if is_bounded:
         layers.append(
             base.mark_rule(strokeWidth=2, color=QUIET).encode(x=alt.X("low:Q"), x2="high:Q")
         )
     layers.append(base.mark_point(filled=True, size=45, color=INK, opacity=1).encode(x=share))
-    if "truth" in rows[0]:
+    if "truth" in data[0]:
         layers.append(
             base.mark_tick(thickness=2, height=11, color=TRUTH, opacity=1).encode(x="truth:Q")
         )
-        caption += ", upright ticks: truth"
     height = step([row["value"] for row in data], 34 if is_against else 20)
-    return alt.layer(*layers).properties(
-        title=_title(
-            estimate, caption, options, "lines" if is_against else "bars", more, about_each
-        ),
-        width=WIDTH,
-        height=height,
-    )
-
-
-def _reaches(row: Mapping[str, Any]) -> bool:
-    """Whether a row comes near 100 %."""
-    return any((row.get(key) or 0) > 0.8 for key in ("estimate", "high", "reports", "truth"))
+    return alt.layer(*layers).properties(title=title, width=WIDTH, height=height)
 
 
 def _largest(data: list[dict[str, Any]], top: int) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from warner.results.drawing import (
     PLAIN,
     QUIET,
     WIDTH,
+    Undrawn,
     apart,
     folded,
     inline_data,
@@ -26,6 +27,7 @@ from warner.results.drawing import (
     page,
     require_altair,
     require_each,
+    scale_of_shares,
     shares as axis_of_shares,
     step,
     titled,
@@ -51,7 +53,7 @@ def chart_of_groups(
     values: Sequence[Any] | None = None,
     title: str | None = None,
     labels: Sequence[str] | None = None,
-) -> Any:
+) -> Undrawn:
     """A chart of an estimate of groups, with a panel for each value."""
     names, time = estimate.names, estimate.groups.time
     most = MOST_PANELS if top is None else integer("top", top, 1)
@@ -77,7 +79,7 @@ def chart_of_groups(
 
 def chart_of_numbers(
     estimate: Any, rows: Sequence[Mapping[str, Any]], level: float, title: str | None = None
-) -> Any:
+) -> Undrawn:
     """A chart of the mean and the median of each group, by the rows of their table."""
     alt = require_altair()
     data = [
@@ -115,10 +117,10 @@ def _facets(
     caption: str,
     most: int,
     axis: Any = None,
-) -> Any:
+) -> Undrawn:
     """A panel for each value of the rows; of many, for those with the largest shares.
 
-    Numbers that are no shares have an ``axis`` of their own.
+    Numbers that are no shares have an ``axis`` and a scale of their own.
     """
     values = list(dict.fromkeys(_shown_value(row["value"]) for row in rows))
     groups = list(dict.fromkeys(_group(row, names) for row in rows))
@@ -142,31 +144,36 @@ def _facets(
         caption += f"; the {most} of {len(values)} values with the largest shares"
     order = {label: i for i, label in enumerate(labels.values())}
     data = [{**row, "order": order[row["label"]]} for row in data if row["value"] in shown]
-    # Three panels in a line, or two where one would be left for the last line.
-    columns = 2 if len(shown) % 3 == 1 and len(shown) % 2 == 0 else min(3, len(shown))
     # All panels have one axis, so that they can be compared.
     ends = [row[key] for row in data for key in ("estimate", "low", "high") if row[key] is not None]
-    alt = require_altair()
-    start = min(0.0, *ends) if axis is None else min(ends)
-    scale = alt.Scale(domain=[start, max(ends)], nice=True, zero=axis is None)
-    axis = axis_of_shares(tickCount=4) if axis is None else axis
-    panels = []
-    for i, value in enumerate(shown):
-        rows_of_value = [row for row in data if row["value"] == value]
-        if time is not None:
-            others = ", ".join(name for name in names if name != time)
-            drawn = _lines(rows_of_value, time, others, scale, axis)
+
+    def draw(shares: Sequence[float]) -> Any:
+        alt = require_altair()
+        if axis is None:
+            scale, sizes = scale_of_shares(shares), axis_of_shares(tickCount=4)
         else:
-            drawn = _dots_of_groups(
-                rows_of_value, [*labels.values()], scale, axis, is_named=i % columns == 0
+            scale, sizes = alt.Scale(domain=[min(ends), max(ends)], nice=True, zero=False), axis
+        # Three panels in a line, or two where one would be left for the last line.
+        columns = 2 if len(shown) % 3 == 1 and len(shown) % 2 == 0 else min(3, len(shown))
+        panels = []
+        for i, value in enumerate(shown):
+            rows_of_value = [row for row in data if row["value"] == value]
+            if time is not None:
+                others = ", ".join(name for name in names if name != time)
+                drawn = _lines(rows_of_value, time, others, scale, sizes)
+            else:
+                drawn = _dots_of_groups(
+                    rows_of_value, [*labels.values()], scale, sizes, is_named=i % columns == 0
+                )
+            panels.append(
+                drawn.properties(
+                    title=alt.TitleParams(folded(value).split("\n"), fontSize=12),
+                    width=WIDTH if columns == 1 else _PANEL,
+                )
             )
-        panels.append(
-            drawn.properties(
-                title=alt.TitleParams(folded(value).split("\n"), fontSize=12),
-                width=WIDTH if columns == 1 else _PANEL,
-            )
-        )
-    return page(panels, titled(heading, [caption]), columns)
+        return page(panels, titled(heading, [caption]), columns)
+
+    return Undrawn(ends if axis is None else [], draw)
 
 
 def _dots_of_groups(
@@ -262,7 +269,7 @@ def forest(
     title: str | None = None,
     largest_first: bool = True,
     labels: Sequence[str] | None = None,
-) -> Any:
+) -> Undrawn:
     """A chart of differences between groups, with a line at 0.
 
     There is a panel for each value or number, with a row for each pair of groups. Of a single pair
@@ -307,13 +314,21 @@ def forest(
     about += [f"people are {differences.drawn}"] if differences.drawn else []
     if differences.simulated:
         about.append("The reports are simulated.")
-    scale = _around_0(row for panel in panels.values() for row in panel if row["is_share"])
-    drawn = []
-    for name, panel_rows in panels.items():
+    for panel_rows in panels.values():
         if largest_first:
             panel_rows.sort(key=_size, reverse=True)
-        drawn.append(_of_differences(name, panel_rows, differences.level, scale))
-    return page(drawn, titled(title or "Differences between groups", about))
+    listed = [row for panel_rows in panels.values() for row in panel_rows]
+    numbers = _ends([row for row in listed if not row["is_share"]])  # all in one unit
+
+    def draw(shares: Sequence[float]) -> Any:
+        scales = {True: _around_0(100 * end for end in shares), False: _around_0(numbers)}
+        drawn = [
+            _of_differences(name, panel_rows, differences.level, scales[panel_rows[0]["is_share"]])
+            for name, panel_rows in panels.items()
+        ]
+        return page(drawn, titled(title or "Differences between groups", about))
+
+    return Undrawn(_ends([row for row in listed if row["is_share"]]), draw)
 
 
 def _chosen(
@@ -340,11 +355,14 @@ def _size(row: dict[str, Any]) -> float:
     return abs(float(row["difference"]))
 
 
-def _around_0(rows: Iterable[dict[str, Any]]) -> Any:
-    """The scale of points of all panels of shares, with 0 on it; numbers have their own."""
-    ends = [100 * end for row in rows for end in (row["low"], row["high"])]
-    alt = require_altair()
-    return alt.Scale(domain=[min(0.0, *ends), max(0.0, *ends)], nice=True) if ends else alt.Scale()
+def _ends(rows: Sequence[dict[str, Any]]) -> list[float]:
+    return [row[key] for row in rows for key in ("low", "high")]
+
+
+def _around_0(ends: Iterable[float]) -> Any:
+    """The scale of differences that reaches some ends, with 0 on it."""
+    reached = [0.0, *ends]
+    return require_altair().Scale(domain=[min(reached), max(reached)], nice=True)
 
 
 def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, scale: Any) -> Any:
@@ -364,7 +382,7 @@ def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, sca
     group = groups.pop() if len(groups) == 1 else "group"
     measured = f"{unit} ({group} minus {references.pop()})" if len(references) == 1 else unit
     x = alt.X("difference:Q", title=folded(visible(measured), 2 * _PANEL // 6).split("\n"))
-    x = x.axis(grid=True).scale(scale if is_share else alt.Scale())
+    x = x.axis(grid=True).scale(scale)
     base = alt.Chart(inline_data(data)).encode(y=y)
     zero = alt.Chart(inline_data([{"at": 0}])).mark_rule(color=INK, strokeWidth=1)
     layers = [

@@ -467,9 +467,9 @@ class Differences(Tabular):
             MissingExtraError: the extra 'plot' is not installed.
         """
         from warner.results.charts_of_groups import forest
-        from warner.results.drawing import save
+        from warner.results.drawing import drawn_together, save
 
-        picture = forest(self, top, title, largest_first, labels)
+        (picture,) = drawn_together([forest(self, top, title, largest_first, labels)])
         if path is not None:
             save(picture, path, [self.table()])
         return picture

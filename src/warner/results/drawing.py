@@ -14,8 +14,8 @@ import json
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -159,6 +159,30 @@ def spread(places: Sequence[float], least: float, most: float) -> list[float]:
 def shares(title: str = "share of people", **options: Any) -> Any:
     """The axis of shares."""
     return require_altair().Axis(format="~%", grid=True, title=title, **options)
+
+
+@dataclass(frozen=True)
+class Undrawn:
+    """A picture with an axis of shares, which is drawn when the pictures beside it are known."""
+
+    ends: Sequence[float]  # the shares, or the differences of shares, that its axis must reach
+    draw: Callable[[Sequence[float]], Any]  # the picture whose axis reaches some ends
+
+
+def drawn_together(pictures: Sequence[Any]) -> list[Any]:
+    """The charts of pictures of one page, with one scale of shares, so that they can be compared.
+
+    Pictures without such an axis are charts already.
+    """
+    ends = [end for each in pictures if isinstance(each, Undrawn) for end in each.ends]
+    return [each.draw(ends) if isinstance(each, Undrawn) else each for each in pictures]
+
+
+def scale_of_shares(ends: Sequence[float]) -> Any:
+    """The scale of an axis of shares that reaches some ends."""
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    # An axis that ends just before 100 % looks cut off.
+    return require_altair().Scale(domain=[low, max(1.0, high) if high > 0.8 else high], nice=True)
 
 
 def page(panels: Sequence[Any], title: str | None = None, columns: int = 1) -> Any:

@@ -917,10 +917,11 @@ class Estimate(Solution):
             MissingExtraError: the extra 'plot' is not installed.
         """
         from warner.results.charts import pictured
-        from warner.results.drawing import save
+        from warner.results.drawing import drawn_together, save
 
         options = truth, level, target, top, title, values, reports, labels
-        picture, table = pictured(self, *options)
+        undrawn, table = pictured(self, *options)
+        (picture,) = drawn_together([undrawn])
         if path is not None:
             save(picture, path, [table()])
         return picture

@@ -19,8 +19,19 @@ from warner import Categorical, Estimate, Grid, Integers, Interval, Product
 from warner.collector.pages.brand import contrast
 from warner.domains import Tagged
 from warner.errors import ArgumentError
-from warner.results.charts import _SHADES, chart
-from warner.results.drawing import BAND, INK, PALETTE, PAPER, QUIET, SERIES, TRUTH, apart
+from warner.results.charts import _SHADES, chart, pictured
+from warner.results.charts_of_groups import forest
+from warner.results.drawing import (
+    BAND,
+    INK,
+    PALETTE,
+    PAPER,
+    QUIET,
+    SERIES,
+    TRUTH,
+    apart,
+    drawn_together,
+)
 
 
 @pytest.fixture(scope="module")
@@ -565,3 +576,50 @@ def test_months_and_weeks_have_their_names_on_the_axis_of_time(
     assert drawn and all(x["field"] == "when" and x["title"] == "when" for x in drawn)
     assert all(x["type"] == ("temporal" if axis is None else "ordinal") for x in drawn)
     assert axis is None or all(x["scale"]["domain"] == axis for x in drawn)
+
+
+def _domains(picture: Any, channel: str = "x") -> list[list[float]]:
+    """The domains of the scales of numbers, of all panels in their order."""
+    axes = [each for each in _axes(picture.to_json(), channel) if each["type"] == "quantitative"]
+    return [each["scale"]["domain"] for each in axes]
+
+
+def test_panels_of_shares_on_one_page_have_one_scale() -> None:
+    """Rejects scales that end at 35 % and at 80 % below each other."""
+    few = warner.estimate(_tally([100] * 10, list("abcdefghij"), 4.0))
+    many = warner.estimate(_tally([700, 300]))
+    assert _domains(few.plot()) != _domains(many.plot())
+    assert _domains(chart([few, many])) == 2 * _domains(many.plot())
+    assert _domains(warner.estimate(_tally([900, 100])).plot()) == [[0, 1]]
+
+
+def test_differences_and_groups_on_one_page_have_one_scale() -> None:
+    near, far = (
+        {name: _tally([1000 - n, n]) for name, n in zip("ab", (300, more), strict=True)}
+        for more in (330, 700)
+    )
+    of_groups = None, 0.95, "population", None, None, None, False, None
+    for one, other in (
+        [forest(warner.compare_groups(groups)) for groups in (near, far)],
+        [pictured(warner.estimate(groups), *of_groups)[0] for groups in (near, far)],
+    ):
+        assert _domains(one.draw(one.ends)) != _domains(other.draw(other.ends))
+        first, second = (_domains(each) for each in drawn_together([one, other]))
+        assert first == second
+        ((low, high),) = first
+        assert low <= min(one.ends) and high >= max(other.ends)
+
+
+def test_mean_median_and_quartiles_have_one_scale_and_bands_another() -> None:
+    """Rejects a scale of each panel, on which the same length is another number of minutes."""
+    mechanism, rng = warner.SquareWave(Integers(0, 40), 2.0), np.random.default_rng(0)
+    groups = {
+        name: mechanism.tally(mechanism.randomize(rng.binomial(40, p, 3000), rng))
+        for name, p in (("town", 0.3), ("village", 0.5))
+    }
+    differences = warner.compare_groups(groups)
+    numbers = [row for row in differences.rows() if not row["is_share"]]
+    scales = [tuple(domain) for domain in _domains(differences.plot())]
+    assert len(set(scales)) == 2
+    low, high = min(0, *(r["low"] for r in numbers)), max(0, *(r["high"] for r in numbers))
+    assert scales[0] == pytest.approx((low, high))

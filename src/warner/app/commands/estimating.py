@@ -203,7 +203,8 @@ class EstimateRequest:
         if not self.plot_paths:
             return
         from warner.results.charts import pictured
-        from warner.results.drawing import page, save
+        from warner.results.charts_of_groups import forest
+        from warner.results.drawing import drawn_together, page, save
 
         title = self.title if len(results) == 1 else None
         pictures, tables = [], []
@@ -217,13 +218,14 @@ class EstimateRequest:
                 table = table_of()
             else:
                 labels = None if result.test is None else labels  # without, of several questions
-                picture = result.plot(None, self.top, title or named, labels=labels)
+                picture = forest(result, self.top, title or named, labels=labels)
                 table = result.table()
                 if len(results) > 1:
                     table = replace(table, title=f"{named}: {table.title}")
             pictures.append(picture)
             tables.append(table)
-        whole = pictures[0] if len(pictures) == 1 else page(pictures, self.title)
+        charts = drawn_together(pictures)
+        whole = charts[0] if len(charts) == 1 else page(charts, self.title)
         for path in self.plot_paths:
             save(whole, path, tables)
             say_written(path)
