@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files as resources
 from pathlib import Path
@@ -65,7 +66,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     estimated = time.perf_counter()
 
     truths = [counts[str(result.attribute)] / result.n for result in estimates]
-    _save(estimates, truths, folder)
+    _save(estimates, truths, study.labels, folder)
     show(
         f"{estimates[0].n:,} people of the US census answer two questions. Their answers are "
         "randomised with epsilon 1 each before anybody counts them. The true answers are known "
@@ -137,7 +138,9 @@ def _randomize(
     return counts
 
 
-def _save(estimates: list[Estimate], truths: list[np.ndarray], folder: Path) -> None:
+def _save(
+    estimates: list[Estimate], truths: list[np.ndarray], labels: Mapping[str, str], folder: Path
+) -> None:
     """Write the estimates as JSON, CSV and a picture."""
     data = json.dumps([result.to_json(LEVEL, TARGET) for result in estimates], indent=1)
     write_whole(folder / "estimate.json", f"{data}\n".encode())
@@ -145,7 +148,8 @@ def _save(estimates: list[Estimate], truths: list[np.ndarray], folder: Path) -> 
         folder / "estimate.csv", table_of_estimates(estimates, LEVEL, TARGET).csv().encode()
     )
     with contextlib.suppress(ImportError):  # the picture needs the extra 'plot'
-        save(chart(estimates, truth=truths, target=TARGET), str(folder / "shares.png"))
+        questions = [replace(each, attribute=labels[str(each.attribute)]) for each in estimates]
+        save(chart(questions, truth=truths, target=TARGET), str(folder / "shares.png"))
 
 
 def held(result: Estimate, truth: np.ndarray) -> int:

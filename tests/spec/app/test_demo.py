@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 import warner
 from tests.spec.app._command import run
 from warner import Categorical
+from warner.app import demo
 from warner.app.demo import held
 from warner.reports.tally import load_tallies
 from warner.results import intervals
+from warner.studies.study import Study
 
 
 def test_the_demo_leaves_what_it_says(here: Path) -> None:
@@ -31,6 +35,18 @@ def test_the_demo_leaves_what_it_says(here: Path) -> None:
     assert re.search(r"Married-civ-spouse +46\.0 % +4[3-9]\.\d %", text)
     assert load_tallies("d/tally.json")["education"].n == 32_561
     run("estimate", "d/reports.parquet")
+
+
+def test_the_picture_of_the_demo_has_the_texts_of_the_questions(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects the names of columns, such as marital_status, above the panels."""
+    pictures: list[Any] = []
+    monkeypatch.setattr(demo, "save", lambda picture, path: pictures.append(picture.to_dict()))
+    run("demo", "-o", "d", "--seed", "4")
+    titles = [" ".join(panel["title"]["text"]) for panel in pictures[0]["vconcat"]]
+    assert titles == [*Study.load("d/study.toml").labels.values()]
+    assert titles[1] == "What is your marital status?"
 
 
 def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
