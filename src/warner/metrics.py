@@ -23,12 +23,8 @@ from warner._core.checks import (
     real,
     show,
 )
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    MissingExtraError,
-)
-from warner._core.extras import scipy
+from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.extras import not_installed, scipy
 
 __all__ = [
     "ROUNDING",
@@ -204,8 +200,7 @@ def wasserstein1(p: Any, q: Any, spacing: float = 1.0) -> float:
     2.0
     """
     p, q = _pair(p, q)
-    if real("spacing", spacing) <= 0:
-        raise ArgumentError("spacing", "must be positive", repr(spacing))
+    real("spacing", spacing, above=0)
     return float(np.abs(np.cumsum(p - q)[:-1]).sum() * spacing)
 
 
@@ -253,12 +248,7 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
             warnings.simplefilter("ignore")
             import ot
     except ImportError:
-        raise MissingExtraError(
-            "earth_movers",
-            "needs the package POT for points that are not on a line",
-            None,
-            "Install warner[emd]",
-        ) from None
+        raise not_installed("ot", "earth_movers of points that are not on a line") from None
     rows, columns = supply > 0, demand > 0
     distance = np.sqrt(((where[rows][:, None, :] - where[columns][None, :, :]) ** 2).sum(axis=2))
     cost, log = ot.emd2(
@@ -457,9 +447,9 @@ def shares(name: str, value: Any) -> np.ndarray:
     try:
         array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ArgumentTypeError(name, "must be numbers in [0, 1]", kind(value)) from None
+        raise ArgumentTypeError(name, "must be numbers from 0 to 1", kind(value)) from None
     if array.ndim != 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
-        raise ArgumentError(name, "must lie in [0, 1]", show(value))
+        raise ArgumentError(name, "must be numbers from 0 to 1", show(value))
     return array
 
 

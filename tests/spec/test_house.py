@@ -229,7 +229,7 @@ except w.errors.MissingExtraError as error:
 """
     lines = _fresh(BLOCK + code).splitlines()
     assert lines == ["True True 2000"] * 12 + [
-        f"{lacking}: is not installed. Run pip install {lacking}."
+        f"{lacking}: is not installed. Run: pip install {lacking}."
         for lacking in ("scipy", "narwhals")
     ]
 

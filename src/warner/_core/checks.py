@@ -45,18 +45,32 @@ def integer(
         )
     number = int(value)
     if number < low or (high is not None and number > high):
-        rule = f"must be at least {low}" if high is None else f"must lie in {low}..{high}"
+        rule = f"must be at least {low}" if high is None else f"must be from {low} to {high}"
         raise ArgumentError(name, rule, show(number), remedy)
     return number
 
 
-def real(name: str, value: Any, remedy: str | None = None) -> float:
-    """Return ``value`` as a finite float; booleans, strings and NaN are refused."""
+def real(
+    name: str,
+    value: Any,
+    remedy: str | None = None,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    below: float = math.inf,
+    most: float = math.inf,
+) -> float:
+    """Return ``value`` as a finite float within limits; booleans, strings and NaN are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
     number = as_float(value)
     if not math.isfinite(number):
         raise ArgumentError(name, "must be finite", show(number), remedy)
+    if not (above < number < below and least <= number <= most):
+        limits = {"above": above, "at least": least, "below": below, "at most": most}
+        words = [f"{word} {limit:g}" for word, limit in limits.items() if math.isfinite(limit)]
+        rule = f"must be {' and '.join(words)}"
+        raise ArgumentError(name, rule, repr(number).removesuffix(".0"), remedy)
     return number
 
 
@@ -71,10 +85,8 @@ def as_float(value: Any) -> float:
 def probability(name: str, value: Any) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
     number = real(name, value)
-    if not 0 < number < 1:
-        remedy = f"Pass {number / 100:g} for {number:g} %" if 1 < number < 100 else None
-        raise ArgumentError(name, "must lie strictly between 0 and 1", show(number), remedy)
-    return number
+    remedy = f"Write {number / 100:g} for {number:g} %" if 1 < number < 100 else None
+    return real(name, value, remedy, above=0, below=1)
 
 
 def confidence_level(value: Any) -> float:
@@ -103,7 +115,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     number = as_float(value)
     if math.isnan(number) or number <= 0:
         raise BudgetError(
-            name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"
+            name, "must be above 0", show(number), "Pass a positive number such as 1.0"
         )
     # An integer beyond the range of floats does not mean infinity.
     if math.isinf(number) and value != number:
@@ -180,6 +192,17 @@ def distribution(
         rule = "must be a distribution: numbers >= 0 that sum to 1"
         raise ArgumentError(name, rule, f"the sum {array.sum():.6g}{least}")
     return array
+
+
+def same_length(
+    name: str, columns: Mapping[str, Any], error: type[WarnerError] = ArgumentError
+) -> None:
+    """Refuse columns of which one has more rows than another."""
+    lengths = {column: len(values) for column, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        first = {length: column for column, length in reversed(lengths.items())}
+        got = " and ".join(f"{n:,} in {first[n]!r}" for n in dict.fromkeys(lengths.values()))
+        raise error(name, "must have the same number of rows in all columns", got)
 
 
 def kind(value: Any) -> str:

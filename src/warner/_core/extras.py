@@ -13,21 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.errors import MissingExtraError
 
-__all__ = ["arrow_csv", "duckdb", "feather", "imported", "pa", "pc", "pq", "scipy"]
+__all__ = ["arrow_csv", "duckdb", "feather", "imported", "not_installed", "pa", "pc", "pq", "scipy"]
 
 _EXTRAS = {
     "altair": "plot",
+    "babel": "serve",
     "click": "cli",
+    "cryptography": "serve",
     "duckdb": "files",
     "formulaic": "formula",
     "httptools": "serve",
     "jinja2": "serve",
     "openpyxl": "excel",
     "ot": "emd",
+    "playwright": "verify",
     "psycopg": "postgres",
     "pyarrow": "files",
     "pyxform": "xlsform",
     "rich": "cli",
+    "segno": "serve",
     "sqlglot": "sql",
     "starlette": "serve",
     "typst": "report",
@@ -44,10 +48,20 @@ def imported(name: str, purpose: str | None = None) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or package).partition(".")[0] != package:
             raise
-    rule = "is not installed" if purpose is None else f"needs {package}, which is not installed"
+    raise not_installed(package, purpose)
+
+
+def not_installed(
+    package: str, purpose: str | None = None, otherwise: str = ""
+) -> MissingExtraError:
+    """The error that a package is missing; ``otherwise`` says what else can be done."""
+    rule = "is not installed"
+    if purpose is not None:
+        rule = f"needs the package {package}, which is not installed"
     extra = _EXTRAS.get(package)  # None for what comes with every ordinary installation
-    remedy = f"Run pip install {package}" if extra is None else f'Run pip install "warner[{extra}]"'
-    raise MissingExtraError(purpose or package, rule, None, remedy)
+    command = package if extra is None else f'"warner[{extra}]"'
+    remedy = f"Run: pip install {command}{otherwise}"
+    return MissingExtraError(purpose or package, rule, None, remedy)
 
 
 class _Extra:

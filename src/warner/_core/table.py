@@ -771,9 +771,8 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
     try:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
-        rule = "must name an installed data frame library"
-        remedy = 'For example pyarrow, which pip install "warner[files]" installs'
-        error = ArgumentError("backend", rule, repr(backend), remedy)
+        rule = "must name a library of data frames that is installed here, such as 'pyarrow'"
+        error = ArgumentError("backend", rule, repr(backend))
     raise error
 
 

@@ -47,6 +47,12 @@ RANDOMISE_FIRST = (
     "crosswise:1/4. With a study that names the design, run: warner tally FILE --study STUDY"
 )
 
+# The advice on a file, or on data in it, that is not as warner wrote it.
+AS_WRITTEN = (
+    "The file may be damaged, or another program may have changed it. Use the file as warner wrote "
+    "it"
+)
+
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 # Several in a chain, such as simplecache::https://host/a.csv.
 _NEXT = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:://|::))")

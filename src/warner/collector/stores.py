@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from warner._core.atomic_files import require_new, temporary_file, to_disk
-from warner._core.errors import ArgumentError, MissingExtraError
+from warner._core.errors import ArgumentError
+from warner._core.extras import not_installed
 from warner.collector.access import ID_BYTES
 from warner.collector.refusals import Refused
 
@@ -792,8 +793,7 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         try:
             import psycopg
         except ImportError:
-            rule, remedy = "is not installed", 'Run: pip install "warner[postgres]"'
-            missing = MissingExtraError("psycopg", rule, None, remedy)
+            missing = not_installed("psycopg", "a store in PostgreSQL")
         else:
             self._connect_to, self._errors, self._address = psycopg.connect, psycopg.Error, address
             return

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from warner._core.errors import FileError, MissingExtraError
-from warner._core.extras import scipy
+from warner._core.extras import not_installed, scipy
 from warner.collector.access import new_codes
 from warner.collector.deployment_card import software_version
 from warner.collector.remote import trusting
@@ -134,15 +134,15 @@ def _browsers(trust: str | None) -> Iterator[Any]:
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
-        remedy = 'Install it: pip install "warner[verify]"'
-        raise MissingExtraError("verify", "needs Playwright", None, remedy) from None
+        raise not_installed("playwright", "warner collect verify") from None
     names = ("chromium", "chromium-browser", "google-chrome")
     chromium = os.environ.get("WARNER_CHROMIUM") or next(
         filter(None, map(shutil.which, names)), None
     )
     if chromium is None:
-        remedy = "Install Chromium, or name its program in WARNER_CHROMIUM"
-        raise MissingExtraError("verify", "needs Chromium", None, remedy)
+        rule = "needs the browser Chromium, which was not found"
+        remedy = "Install it, or put the path of its program into the variable WARNER_CHROMIUM"
+        raise MissingExtraError("warner collect verify", rule, None, remedy)
     # Playwright's driver loads all that the page asks for, and reads the variable when it starts.
     with _environment("NODE_EXTRA_CA_CERTS", trust), sync_playwright() as playwright:
         # The administrator of a container has no sandbox: Chromium would not start.
@@ -153,7 +153,7 @@ def _browsers(trust: str | None) -> Iterator[Any]:
             browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
         except Error as error:
             rule = f"could not start Chromium ({error.message.splitlines()[0]})"
-            raise MissingExtraError("verify", rule) from None
+            raise MissingExtraError("warner collect verify", rule) from None
         try:
             # Workers are compared as scripts; requests that they make could not be taken.
             yield lambda: browser.new_context(service_workers="block", locale="en")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, distribution, integer, kind, real
+from warner._core.checks import choice, distribution, integer, kind, probability, real
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -696,8 +696,8 @@ def plan(
         loss = loss_of(domain, difference)
     choice("loss", loss, tuple(LOSS_NAMES), LOSSES_ELSEWHERE)
     integer("runs", runs, 2)
-    if error is not None and real("error", error) <= 0:
-        raise ArgumentError("error", "must be positive", repr(error))
+    if error is not None:
+        real("error", error, above=0)
     _check_guarantee(domain, loss, delta, distance)
     difference_wanted = _wanted_difference(difference, groups, power, error, loss)
     guess = None if theta is None else distribution("theta", theta, domain.size)
@@ -826,10 +826,10 @@ def _check_guarantee(
         raise ArgumentError("loss", rule, type(domain).__name__, remedy)
     remedy = "Use larger bins or cells, or the loss 'l2'"
     integer("number of values", domain.size, 2, MOST_SIMULATED, remedy)
-    if delta is not None and not 0 < real("delta", delta) < 1:
-        raise ArgumentError("delta", "must lie in (0, 1)", repr(delta))
-    if distance is not None and real("distance", distance) <= 0:
-        raise ArgumentError("distance", "must be positive", repr(distance))
+    if delta is not None:
+        probability("delta", delta)
+    if distance is not None:
+        real("distance", distance, above=0)
 
 
 def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import confidence_level, distribution, integer, kind, real
+from warner._core.checks import confidence_level, distribution, integer, kind, probability
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -550,8 +550,7 @@ def propose(
     integer("n", n, 1, MAX_PEOPLE)
     confidence_level(level)
     for name, given in (("share", share), ("width", width)):
-        if not 0 < real(name, given) < 1:
-            raise ArgumentError(name, "must lie in (0, 1)", repr(given))
+        probability(name, given)
     guess = None if theta is None else distribution("theta", theta, domain.size)
     near = bool(measured(domain).dimension)
     makers = dict(candidates(domain, sensitive, None, None, near))

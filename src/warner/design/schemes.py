@@ -35,7 +35,6 @@ from warner._core.checks import (
     integer,
     kind,
     real,
-    show,
 )
 from warner._core.errors import (
     ArgumentError,
@@ -150,8 +149,7 @@ def grouped(
     largest: int,
 ) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes that are merged pair by pair, the strongest dependence first."""
-    if not 0 <= real("threshold", threshold) <= 1:
-        raise ArgumentError("threshold", "must lie in [0, 1]", show(threshold))
+    real("threshold", threshold, least=0, most=1)
     integer("largest", largest, 1)
     places = [(i, j) for i in range(len(names)) for j in range(i)]
     pairs = [(dependence(i, j), i, j) for i, j in steps(places, "comparing pairs of attributes")]

@@ -641,7 +641,7 @@ class Domain(Hinting, ABC):
             rule = "must be an array of integers"
             raise ArgumentTypeError("index", rule, str(array.dtype))
         if array.size and (array.min() < 0 or array.max() >= self.size):
-            raise ArgumentError("index", f"must lie in 0..{self.size - 1}")
+            raise ArgumentError("index", f"must be from 0 to {self.size - 1}")
         return array.astype(np.int64)
 
     def _refuse(self, outside: np.ndarray, got: str, remedy: str | None = None) -> None:

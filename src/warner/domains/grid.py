@@ -76,9 +76,7 @@ class Grid(Domain):
         self.rows = integer("rows", rows, 1, LARGEST_SIZE)
         self.columns = integer("columns", columns, 1, LARGEST_SIZE)
         self.size = integer("rows * columns", self.rows * self.columns, 2, LARGEST_SIZE)
-        self.side = real("side", side)
-        if self.side <= 0:
-            raise ArgumentError("side", "must be positive", show(side))
+        self.side = real("side", side, above=0)
         self._places = self._left(without)
         if self._places is not None:
             self.size = integer("number of cells that are left", len(self._places), 2, LARGEST_SIZE)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import integer, kind, legible
+from warner._core.checks import integer, kind, legible, same_length
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -89,11 +89,9 @@ class Product(Domain):
             raise ArgumentError(
                 "domain", rule, magnitude(self.size), f"{remedy}, or fewer questions"
             )
-        index = [domain.encode(columns[name]) for name, domain in self.attributes.items()]
-        lengths = [column.size for column in index]
-        if len(set(lengths)) != 1:
-            raise ArgumentError("values", "all columns must have the same length", str(lengths))
-        return np.ravel_multi_index(index, self.shape).astype(np.int64)
+        index = {name: domain.encode(columns[name]) for name, domain in self.attributes.items()}
+        same_length("values", index)
+        return np.ravel_multi_index(list(index.values()), self.shape).astype(np.int64)
 
     def columns(self, values: Any) -> Any:
         """Return answers as an object that maps the name of each attribute to its column.

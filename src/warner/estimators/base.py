@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import kind, numbers_of, real, show
+from warner._core.checks import kind, numbers_of, real
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -760,10 +760,11 @@ def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
 def require_positive(estimator: Estimator, *names: str, zero: bool = False) -> None:
     """Refuse options that are not numbers above 0; with ``zero``, 0 is allowed too."""
     for name in names:
-        value = real(name, getattr(estimator, name))
-        if value < 0 or (value == 0 and not zero):
-            rule = "must not be negative" if zero else "must be positive"
-            raise ArgumentError(name, rule, show(value))
+        value = getattr(estimator, name)
+        if zero:
+            real(name, value, least=0)
+        else:
+            real(name, value, above=0)
 
 
 def require_order(domain: Domain, name: str) -> None:

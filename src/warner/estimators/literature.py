@@ -400,15 +400,9 @@ class BiasCorrection(Estimator):
         choice("formula", self.formula, tuple(_CURVATURE))
         if isinstance(self.alpha, str):
             choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
-        elif (
-            real(
-                "alpha",
-                self.alpha,
-                "Or pass 'published', 'uniform' or 'bootstrap', which choose a number",
-            )
-            < 0
-        ):
-            raise ArgumentError("alpha", "must not be negative", show(self.alpha))
+        else:
+            remedy = "Or pass 'published', 'uniform' or 'bootstrap', which choose a number"
+            real("alpha", self.alpha, remedy, least=0)
         require_positive(self, "ridge", "tolerance")
 
     def _fit(self, data: LikelihoodData) -> Fit:

@@ -26,7 +26,7 @@ _MOST_BYTES = 2**29  # of a file that is read whole, and of all that an Excel fi
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*(["\[{\]0-9-]|null|true|false))')
 _FEATHER = (b"ARROW1", b"FEA1")
 _PRINTED = re.compile(r"\S")
-_AGAIN = "Copy the file here again, or save it again"
+AGAIN = "The file may be damaged or cut off. Copy it here again, or save it again"
 
 
 def answer_table(begin: bytes, rest: Any, shown: str, names: Sequence[str]) -> AnswerTable | None:
@@ -96,7 +96,7 @@ def _feather(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
     with contextlib.suppress(pa.ArrowException, OSError, KeyError):
         table = feather.read_table(pa.BufferReader(data))
         return _table(table.column_names, names, lambda: map(table.column, names))
-    raise FileError(shown, "is not readable as Feather, or is cut off", None, _AGAIN)
+    raise FileError(shown, "cannot be read as Feather", None, AGAIN)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def _json(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
     except (ValueError, RecursionError):
         problem = ""
     if problem is not None:
-        raise FileError(shown, f"is not readable as JSON{problem}, or is cut off", None, _AGAIN)
+        raise FileError(shown, f"cannot be read as JSON{problem}", None, AGAIN)
     if len(people) == 1:
         people = _people(people[0], shown) if isinstance(people[0], dict) else people[0]
     for row, person in enumerate(people, 1):
@@ -146,7 +146,7 @@ def _people(whole: dict[str, Any], shown: str) -> list[dict[str, Any]]:
         return [whole]
     rows = {tuple(c) if isinstance(c, dict) else range(len(c)) for c in whole.values()}
     if len(rows) > 1:
-        raise FileError(shown, "has columns with different numbers or names of rows", None, _AGAIN)
+        raise FileError(shown, "has columns with different numbers or names of rows", None, AGAIN)
     columns = [list(c.values()) if isinstance(c, dict) else c for c in whole.values()]
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]
 

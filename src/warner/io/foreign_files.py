@@ -33,6 +33,7 @@ from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST
 from warner.domains import Domain
+from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
 from warner.io.formats import report_format
@@ -85,7 +86,7 @@ def require_content(path: str, suffix: str) -> None:
     is_parquet = begin.startswith(_PARQUET)
     rename = "Rename it: its ending must say what it is"
     if not begin:
-        raise FileError(path, "is empty", None, "Fetch it again, or remove it")
+        raise FileError(path, "is empty", None, "Copy it here again, or remove it")
     for first, how in _PACKED.items():
         if begin.startswith(first):
             raise FileError(path, f"is compressed by {how}", None, "Unpack it")
@@ -114,7 +115,7 @@ def refuse_ragged(path: str) -> None:
     if wrong is not None and width > 1:
         fields = "1 field" if wrong[1] == 1 else f"{wrong[1]} fields"
         rule = f"row {wrong[0]:,} has {fields}, but the first line has {width}"
-        raise FileError(path, rule, None, "Is the file cut off, or damaged?")
+        raise FileError(path, rule, None, AGAIN)
 
 
 def no_number(cells: Mapping[str, str | None]) -> str | None:
@@ -325,7 +326,7 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     except duckdb.Error:
         pass
     file.refuse_damage()
-    rule, remedy = "cannot be read as a table of reports", "Is the file complete? Copy it again"
+    rule, remedy = "cannot be read as a table of reports", AGAIN
     if file.is_text:
         remedy = "Is this file CSV in UTF-8, with the names of the columns in the first line?"
     raise FileError(redacted_address(file.path), rule, None, remedy)

@@ -22,6 +22,7 @@ from warner._core.foreign_tables import metadata_of
 from warner._core.progress import stage
 from warner._core.text import without_secrets
 from warner.domains import Domain
+from warner.io.answer_tables import AGAIN
 from warner.io.file_format import (
     NO_PUBLIC,
     ROWS_PER_BATCH,
@@ -329,8 +330,7 @@ def _query(path: str, sql: str) -> list[Any]:
                 return database.execute(sql).fetchall()
         except duckdb.Error:
             pass
-    rule = "is not readable as Parquet, or is cut off"
-    raise FileError(path, rule, None, "Fetch the file again")
+    raise FileError(path, "cannot be read as Parquet", None, AGAIN)
 
 
 def relation_in_sql(path: str) -> str:

@@ -21,6 +21,7 @@ from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, meant, unreadable
 from warner.domains import Categorical, Domain, Items
 from warner.io.answer_column import DECIMAL_COMMA, EMPTY, AnswerColumn, as_whole
+from warner.io.answer_tables import AGAIN
 from warner.io.file_format import ROWS_PER_BATCH, shown_as
 from warner.io.formats import answer_batches, answers_in
 from warner.mechanisms import Mechanism
@@ -319,8 +320,7 @@ def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
         rule = f"data row {row - (not bare):,} has {counted}, but the first line has {width}"
         remedy = "Is the file cut off? A cell that contains the separator must be in quotes"
         return FileError(shown, rule, None, remedy)
-    rule = "is not readable as CSV (UTF-8) or Parquet, or is cut off"
-    return FileError(shown, rule, None, "Fetch the file again, or save it again")
+    return FileError(shown, "cannot be read as CSV in UTF-8 or as Parquet", None, AGAIN)
 
 
 def encoded_batch(

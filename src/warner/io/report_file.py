@@ -30,7 +30,7 @@ from warner._core.errors import (
 )
 from warner._core.extras import duckdb, pa
 from warner._core.sampling import rows_at_a_time
-from warner._core.text import RANDOMISE_FIRST, can_name_a_file, meant, unreadable
+from warner._core.text import AS_WRITTEN, RANDOMISE_FIRST, can_name_a_file, meant, unreadable
 from warner.domains import Domain
 from warner.io.file_format import (
     ROWS_PER_BATCH,
@@ -207,7 +207,7 @@ class ReportFile:
         first = ", ".join(map(repr, islice(stored, 4))) + ", ..." * (len(stored) > 4)
         rule = f"must have the {width} columns of its header, in that order"
         got = f"{len(stored)} ({first})"
-        return FileError(self.path, rule, got, "Was the file written by warner?")
+        return FileError(self.path, rule, got, AS_WRITTEN)
 
     def _check_types(self, stored: Mapping[str, str], sizes: Mapping[str, int]) -> None:
         """Refuse typed columns whose type is not the smallest that holds the column's values."""
@@ -216,8 +216,7 @@ class ReportFile:
         for name, dtype in types.items():
             if stored[name] not in ("", dtype):
                 rule = f"column {name!r} must be of type {dtype}"
-                remedy = "Was the file written by warner?"
-                raise ReportError(self.path, rule, stored[name], remedy)
+                raise ReportError(self.path, rule, stored[name], AS_WRITTEN)
 
     def batches(self) -> Iterator[dict[str, np.ndarray]]:
         """The file's columns, a batch at a time, as arrays of the smallest unsigned types.
@@ -251,8 +250,7 @@ class ReportFile:
                 batch = next(source, None)
             except (pa.ArrowException, OSError, KeyError):
                 rule = "has rows that cannot be read as reports"
-                remedy = "Was the file written by warner?"
-                raise FileError(self.path, rule, None, remedy) from None
+                raise FileError(self.path, rule, None, AS_WRITTEN) from None
             if batch is None:
                 return
             if batch.num_rows:
@@ -275,8 +273,7 @@ class ReportFile:
                 whole = (sizes[:-1] == size).all() and sizes[-1] <= size
                 if is_over or not whole or not np.array_equal(sizes, first):
                     rule = f"must have {size:,} reports in each row, and no more in the last row"
-                    remedy = "Was the file written by warner?"
-                    raise FileError(self.path, rule, None, remedy)
+                    raise FileError(self.path, rule, None, AS_WRITTEN)
                 columns |= to_file(attribute, mechanism.schema, reports)
             is_over = first is not None and bool(first[-1] < size)
             yield {name: columns[name] for name in order}
@@ -284,7 +281,7 @@ class ReportFile:
     def wrong_number(self) -> FileError:
         """Make the error for a file whose number of reports is not the number in its end."""
         rule = f"must have {self.n} reports of every question (attribute)"
-        return FileError(self.path, rule, None, "Fetch the file again")
+        return FileError(self.path, rule, None, AS_WRITTEN)
 
 
 def _checked(column: Any, name: str, size: int) -> np.ndarray:
@@ -321,7 +318,7 @@ def open_reports(path: str) -> ReportFile:
     form = report_format(path)
     first, last = form.read_ends(path)
     head = _parsed(path, first, "has a header that was altered")
-    end = _parsed(path, last, "has an incomplete end: the file is cut off, or was altered")
+    end = _parsed(path, last, "has no complete end")
     if (
         not isinstance(head, dict)
         or head.get("format") != "warner-reports"
@@ -330,10 +327,7 @@ def open_reports(path: str) -> ReportFile:
         with contextlib.suppress(OSError), open(path, "rb") as file:
             if b"warner-reports" in file.read(200):
                 rule = "holds reports of warner, but another program has saved it since"
-                remedy = (
-                    "Use the file that warner wrote: only that file shows whether it is complete"
-                )
-                raise FileError(path, rule, None, remedy)
+                raise FileError(path, rule, None, "Use the file as warner wrote it")
         other = "To count reports that another program made, use 'warner tally --study'"
         remedy = f"{RANDOMISE_FIRST}. {other}"
         raise FileError(path, "is not a report file of warner", None, remedy)
@@ -341,34 +335,33 @@ def open_reports(path: str) -> ReportFile:
         rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))
         raise FileError(path, rule, got, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
-        rule = "has no end: the file is cut off, or was saved by another program"
-        remedy = "Copy it again. To count a file of another program, use 'warner tally --study'"
-        raise FileError(path, rule, None, remedy)
+        remedy = f"{AS_WRITTEN}. To count a file of another program, use 'warner tally --study'"
+        raise FileError(path, "has no complete end", None, remedy)
     if not form.is_intact(path, end):
-        rule = "was altered, or saved by another program: its checksum does not match"
-        raise FileError(path, rule, None, "Fetch the file again")
+        rule = "was changed after warner wrote it"
+        raise FileError(path, rule, None, "Use the file as warner wrote it")
     for attribute in head["attributes"]:
         if (problem := unreadable(attribute)) is not None:
             rule = f"the name of an attribute contains {problem}"
-            raise FileError(path, rule, show(attribute), "Was the file written by warner?")
+            raise FileError(path, rule, show(attribute), AS_WRITTEN)
     group = head.get("group")
     if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
-        rule = "has a group whose name cannot be part of a file name"
-        raise FileError(path, rule, show(group), "Fetch the file again")
+        rule = "has a group whose name cannot be part of the name of a file"
+        raise FileError(path, rule, show(group), AS_WRITTEN)
     most = head.get("reports_per_person", 1)
     if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
         rule = f"can have at most {MOST_PER_PERSON} reports of one person"
-        raise FileError(path, rule, show(most), "Was the file written by warner?")
+        raise FileError(path, rule, show(most), AS_WRITTEN)
     blocks = head.get("blocks")
     if blocks is not None and not (
         form.holds_blocks and type(blocks) is int and 1 <= blocks <= _MOST_PER_BLOCK
     ):
         rule = f"can have at most {_MOST_PER_BLOCK:,} reports in one row"
-        raise FileError(path, rule, show(blocks), "Was the file written by warner?")
+        raise FileError(path, rule, show(blocks), AS_WRITTEN)
     titles = head.get("titles", {})
     if not isinstance(titles, dict) or not all(isinstance(t, str) for t in titles.values()):
         rule = "has a title that is no text"
-        raise FileError(path, rule, None, "Was the file written by warner?")
+        raise FileError(path, rule, None, AS_WRITTEN)
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)
     return ReportFile(
@@ -396,7 +389,7 @@ def _parsed(path: str, text: bytes, rule: str) -> Any:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         pass
-    raise FileError(path, rule, None, "Fetch the file again")
+    raise FileError(path, rule, None, AS_WRITTEN)
 
 
 def read_public(path: str) -> dict[str, list[Value]]:
@@ -529,9 +522,7 @@ def _readable(path: str) -> Iterator[None]:
     with suppress(duckdb.Error), interruptible():
         yield
         return
-    raise FileError(
-        path, "has rows that cannot be read as reports", None, "Was the file written by warner?"
-    )
+    raise FileError(path, "has rows that cannot be read as reports", None, AS_WRITTEN)
 
 
 @dataclass(frozen=True)

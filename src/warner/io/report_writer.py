@@ -216,7 +216,7 @@ class ReportWriter:
         for name, domain in self._public.items():
             index, size = np.asarray(public[name]), domain.size
             if index.dtype.kind not in "iu" or int(index.min()) < 0 or int(index.max()) >= size:
-                rule = f"must be integers in 0..{size - 1}, the indices of values"
+                rule = f"must be integers from 0 to {size - 1}, the indices of values"
                 raise ArgumentError(f"public column {name!r}", rule)
             numbers = index.astype(smallest_dtype(size).newbyteorder("<"))
             parts.append(numbers.reshape(-1, 1).view(np.uint8))

@@ -218,13 +218,13 @@ class CountsTable:
         where = f"{self.path}: {attribute}: {name}"
         for code, rule, what in (
             (GAP, "must have a report in each row", "without one"),
-            (BEYOND, f"must lie in 0..{values - 1}", "with other numbers"),
+            (BEYOND, f"must be from 0 to {values - 1}", "with other numbers"),
         ):
             if wrong := sum(row.reports for row in rows if row.value == code):
                 raise ReportError(where, rule, f"{wrong:,} row{'s' * (wrong > 1)} {what}")
         for row in rows:
             if not 0 <= row.value < values:
-                raise self._wrong(row, f"value must lie in 0..{values - 1}")
+                raise self._wrong(row, f"value must be from 0 to {values - 1}")
             if row.key not in group_of and row.reports:
                 raise self._wrong(row, "counts a group that the rows of the table do not have")
         some = [row for row in rows if row.reports]
@@ -355,7 +355,7 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
             numbered.pop()
         rows = [_row(path, line, cells, places, names) for line, cells in numbered]
     except csv.Error:
-        problem = FileError(path, "is not readable as CSV", None, _AS_CSV)
+        problem = FileError(path, "cannot be read as CSV", None, _AS_CSV)
     else:
         return CountsTable(path, by, rows)
     raise problem
@@ -381,7 +381,7 @@ def _text(path: str) -> list[str]:
             _, stream = as_utf8(begin, file, path)
             text = b"".join(iter(stream.read, b"")).decode("utf-8-sig")
     except UnicodeDecodeError:
-        problem = FileError(path, "is not readable as text in UTF-8", None, _AS_CSV)
+        problem = FileError(path, "cannot be read as text in UTF-8", None, _AS_CSV)
     else:
         return text.splitlines(keepends=True) or [""]
     raise problem

@@ -30,7 +30,8 @@ from math import inf, prod
 from typing import NamedTuple
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, MissingExtraError
+from warner._core.errors import ArgumentError
+from warner._core.extras import not_installed
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
 from warner.io.frames import attribute_columns
@@ -238,9 +239,7 @@ def count_statement(
         target = "\0" if isinstance(table, DbtMacro) else _table(table, dialect)
         writer = _Writer(dialect, by, mark_of(study, simulated))
     except ImportError:
-        problem = MissingExtraError(
-            "sqlglot", "is not installed", None, 'Run pip install "warner[sql]"'
-        )
+        problem = not_installed("sqlglot", "warner sql")
     else:
         if target is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"

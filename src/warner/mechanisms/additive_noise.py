@@ -297,9 +297,7 @@ class Laplace(Noise):
                 rule = "can only be used on Integers without cells"
                 remedy = "Leave out sensitivity or cells"
                 raise ArgumentError("sensitivity", rule, show(sensitivity), remedy)
-            self.sensitivity = real("sensitivity", sensitivity)
-            if not 0 < self.sensitivity <= steps:
-                raise ArgumentError("sensitivity", f"must lie in (0, {steps}]", show(sensitivity))
+            self.sensitivity = real("sensitivity", sensitivity, above=0, most=steps)
             self.sensitivity = self.distance_unit = (
                 None if self.sensitivity == steps else self.sensitivity
             )

@@ -36,7 +36,7 @@ from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.sampling import Source
-from warner._core.text import canonical, look, magnitude
+from warner._core.text import AS_WRITTEN, canonical, look, magnitude
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain
 from warner.privacy.guarantees import LDP, Guarantee
@@ -516,7 +516,7 @@ class Mechanism(Hinting, ABC):
             ArgumentError: an index outside 0..K-1.
         """
         if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
-            raise ArgumentError("index", f"must lie in 0..{self.domain.size - 1}")
+            raise ArgumentError("index", f"must be from 0 to {self.domain.size - 1}")
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         """Randomise the answers of people who hold the domain's values at ``index``.
@@ -827,12 +827,10 @@ class Mechanism(Hinting, ABC):
                 "tally",
                 f"counts several questions together, but {type(self).__name__} is about only one",
                 str(tally.kind),
-                "Was the file altered?",
+                AS_WRITTEN,
             )
         if not self.schema.may_have(tally.counts, tally.n):
-            name = type(self).__name__
-            rule = f"does not fit its mechanism: reports of {name} cannot have these counts"
-            raise MismatchError("tally", rule, None, "Was the file altered?")
+            raise tally.impossible()
         return self.channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from warner._core.checks import integer, kind
+from warner._core.checks import integer, kind, same_length
 from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError, ValuesError
 from warner._core.sampling import Source
 from warner._core.text import magnitude
@@ -325,12 +325,7 @@ class PerAttribute(Combined):
                 for name, mechanism in self.parts.items()
             }
         )
-        if len({len(column) for column in columns.values()}) != 1:
-            raise ArgumentError(
-                "values",
-                "all columns must have the same length",
-                ", ".join(str(len(column)) for column in columns.values()),
-            )
+        same_length("values", columns)
         return columns
 
     def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
@@ -418,9 +413,7 @@ class PerAttribute(Combined):
             raise ArgumentError("attributes", rule, got, example)
         table = table_of(self.schema.parts, tally.counts, ways, parts_of_chosen)
         if table is None:
-            rule = "does not fit its mechanism, PerAttribute"
-            remedy = "Was the file altered?"
-            raise MismatchError("tally", rule, None, remedy)
+            raise tally.impossible()
         domains = {
             name: d
             for mechanism in parts_of_chosen

@@ -16,7 +16,7 @@ from warner._core.errors import (
     MismatchError,
     WarnerError,
 )
-from warner._core.text import canonical
+from warner._core.text import AS_WRITTEN, canonical
 from warner.domains import from_spec
 from warner.mechanisms.base import Mechanism
 from warner.reports.tally import require_same
@@ -169,7 +169,7 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     rule = (
         f"is not a mechanism's header, or asks for more than {LARGEST_PARTS} reports of one person"
     )
-    raise MismatchError("header", rule, None, "Was the file altered?")
+    raise MismatchError("header", rule, None, AS_WRITTEN)
 
 
 def _parts(header: Mapping[str, Any]) -> int:
@@ -208,7 +208,7 @@ def _from_header(text: str) -> Mechanism:
     ) as error:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
         raise MismatchError(
-            "header", f"does not describe a possible {name}{why}", None, "Was the file altered?"
+            "header", f"does not describe a possible {name}{why}", None, AS_WRITTEN
         ) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism

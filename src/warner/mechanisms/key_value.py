@@ -13,6 +13,7 @@ from warner._core.checks import (
     budget,
     choice,
     kind,
+    same_length,
     show,
 )
 from warner._core.errors import (
@@ -291,9 +292,7 @@ class KeyValue(Mechanism):
         columns = self.domain.columns(values)
         index = self.domain.attributes[_KEY].encode(columns[_KEY])
         position = self._value.encode(columns[_VALUE])
-        if len(index) != len(position):
-            rule = "both columns must have the same length"
-            raise ArgumentError("values", rule, f"{len(index)} keys and {len(position)} values")
+        same_length("values", {_KEY: index, _VALUE: position})
         return np.stack([index, position], axis=1)
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:

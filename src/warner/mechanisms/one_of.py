@@ -12,12 +12,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import budget, integer, kind, real
+from warner._core.checks import budget, integer, kind, real, same_length
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
-    MismatchError,
     ValuesError,
 )
 from warner._core.exact import ONE
@@ -352,8 +351,7 @@ class OneOf(Mechanism):
         if not isinstance(tally.kind, BlockTables) or not self.schema.may_have(
             tally.counts, tally.n
         ):
-            rule = "does not fit its mechanism, OneOf"
-            raise MismatchError("tally", rule, None, "Was the file altered?")
+            raise tally.impossible()
         tallies = {}
         for block, (name, inner), (n, counts) in zip(
             self.blocks, self.parts.items(), self.schema.of_tally(tally.counts), strict=True
@@ -531,12 +529,9 @@ class OneOf(Mechanism):
 
 def as_rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """A structured array (n,) of the encoded answers (n, ...) to each question."""
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) != 1:
-        rule, got = "all columns must have the same length", ", ".join(map(str, sorted(lengths)))
-        raise ArgumentError("values", rule, got)
+    same_length("values", columns)
     fields = [(name, column.dtype, column.shape[1:]) for name, column in columns.items()]
-    rows = np.empty(lengths.pop(), dtype=fields)
+    rows = np.empty(len(next(iter(columns.values()))), dtype=fields)
     for name, column in columns.items():
         rows[name] = column
     return rows

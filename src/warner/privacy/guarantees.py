@@ -407,7 +407,7 @@ class ApproximateLDP(Guarantee):
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
             raise ArgumentTypeError("delta", "must be a number", kind(self.delta))
         if not 0 <= self.delta <= 1:
-            raise BudgetError("delta", "must lie in [0, 1]", repr(self.delta))
+            raise BudgetError("delta", "must be at least 0 and at most 1", repr(self.delta))
 
     def __str__(self) -> str:
         return f"({self.epsilon:.10g}, {self.delta:.6g})-LDP"

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import as_float, kind, show
+from warner._core.checks import as_float, kind, same_length, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
-    MissingExtraError,
     WarnerError,
 )
+from warner._core.extras import not_installed
 from warner._core.text import meant
 from warner.channels import FloatArray
 
@@ -137,9 +137,7 @@ class FormulaDesign(Design):
         try:
             import formulaic
         except ImportError:
-            raise MissingExtraError(
-                "formula", "needs the package formulaic", None, "Install warner[formula]"
-            ) from None
+            raise not_installed("formulaic", "this formula") from None
         problem = "cannot be read, or does not fit the covariates"
         try:
             parsed = formulaic.Formula(formula)
@@ -357,12 +355,9 @@ def columns_of(covariates: Any) -> dict[str, Column]:
         columns = _of_array(covariates)
     else:
         columns = _of_frame(covariates)
-    if not columns or len({len(column) for column in columns.values()}) > 1:
-        lengths = ", ".join(map(str, dict.fromkeys(map(len, columns.values()))))
-        rule = (
-            "must have columns of the same length" if columns else "must have at least one column"
-        )
-        raise ArgumentError("covariates", rule, f"lengths {lengths}" if columns else None)
+    if not columns:
+        raise ArgumentError("covariates", "must have at least one column")
+    same_length("covariates", columns)
     return columns
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._core.checks import kind
+from warner._core.checks import kind, same_length
 from warner._core.errors import ArgumentTypeError, ReportError
 from warner.reports.product_schema import for_part
 from warner.reports.public_columns import Groups
@@ -118,7 +118,7 @@ class BlockSchema(ReportSchema):
             sizes = [*schema.file_columns().values(), *[1] * len(self._slots)]
             for slot, size in zip(self._slots, sizes, strict=False):
                 if columns[slot][rows].max() >= size:
-                    rule = f"must lie in 0..{size - 1} in the column {slot!r}"
+                    rule = f"must be from 0 to {size - 1} in the column {slot!r}"
                     raise ReportError(f"reports of {name!r}", rule)
             for_part(name, schema.check, reports)
 
@@ -128,8 +128,7 @@ class BlockSchema(ReportSchema):
             rule = f"must be a dict with the columns {', '.join(self._columns.names)}"
             raise ArgumentTypeError("outputs", rule, kind(outputs))
         columns = self._columns.parse(outputs)
-        if len({len(column) for column in columns.values()}) != 1:
-            raise ReportError("outputs", "must have columns of the same length")
+        same_length("outputs", columns, ReportError)
         self.check(columns)
         return columns
 

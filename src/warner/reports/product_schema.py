@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from warner._core.checks import integer, kind
+from warner._core.checks import integer, kind, same_length
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
 from warner._core.text import meant
 from warner.reports.counting import count_values
@@ -267,9 +267,7 @@ class ProductSchema(ReportSchema):
         columns = self.join(
             {name: for_part(name, schema.parse, given[name]) for name, schema in self.parts.items()}
         )
-        if len({len(column) for column in columns.values()}) != 1:
-            rule = f"must have the same length for each of {', '.join(self.parts)}"
-            raise ReportError("outputs", rule)
+        same_length("outputs", columns, ReportError)
         return columns
 
     def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:

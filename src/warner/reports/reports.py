@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.atomic_files import read_whole, require_ending, write_whole
-from warner._core.checks import kind
+from warner._core.checks import kind, same_length
 from warner._core.errors import (
     MOST_POSITIONS,
     ArgumentTypeError,
@@ -35,7 +35,7 @@ from warner._core.extras import pa
 from warner._core.foreign_tables import header_of, index_of, with_header
 from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
-from warner._core.text import canonical
+from warner._core.text import AS_WRITTEN, canonical
 from warner.reports.schema import ReportSchema
 
 SCHEMA = 1
@@ -89,9 +89,9 @@ class Reports(Hinting):
         self.simulated = simulated
         self.header = dict(header)
         self.columns = {name: _frozen(column) for name, column in columns.items()}
-        if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
-            rule = "must have at least one column, and columns of the same length"
-            raise ReportError("reports", rule)
+        if not self.columns:
+            raise ReportError("reports", "must have at least one column")
+        same_length("reports", self.columns, ReportError)
         # Rows of a frame may hold several reports.
         self.index = index if index is not None and len(index) == len(self) else None
 
@@ -255,15 +255,12 @@ class Reports(Hinting):
             FileError: bytes that are not exactly as they were written.
         """
         if not data.startswith(MAGIC):
-            rule, remedy = (
-                "are not in the format that Reports.save writes",
-                "Was the file written by Reports.save?",
-            )
-            raise FileError("reports", rule, None, remedy)
+            rule = "are not in the format that Reports.save writes"
+            raise FileError("reports", rule, None, AS_WRITTEN)
         body, digest = data[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
         if len(data) < _HEAD + DIGEST_BYTES or hashlib.sha256(body).digest() != digest:
-            rule = "are truncated or altered: the checksum does not match"
-            raise FileError("reports", rule, None, "Fetch the file again")
+            rule = "were changed after warner wrote them, or are not complete"
+            raise FileError("reports", rule, None, AS_WRITTEN)
         head = WireHead.parse(data, len(data))
         columns = {
             column.name: np.frombuffer(

@@ -42,7 +42,7 @@ class WholeNumbers:
     @property
     def text(self) -> str:
         """The rule in words, for messages."""
-        return f"must lie in 0..{self.size - 1}"
+        return f"must be from 0 to {self.size - 1}"
 
     # For NumPy.
 

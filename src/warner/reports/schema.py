@@ -362,7 +362,7 @@ class _OneArray(ReportSchema):
             histogram = source.counts({name: values})
             totals = histogram.sum(axis=1)
             if sizes is not None and (totals != sizes).any():
-                raise ReportError("reports", "must have columns of the same length")
+                raise ReportError("reports", "must have the same number of rows in all columns")
             sizes = totals
             yield histogram
 

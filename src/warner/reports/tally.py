@@ -47,7 +47,7 @@ from warner._core.errors import (
 from warner._core.names import Hinting
 from warner._core.pickles import narrow
 from warner._core.survey_design import ROLES, SurveyDesign
-from warner._core.text import RANDOMISE_FIRST, canonical, meant, unreadable
+from warner._core.text import AS_WRITTEN, RANDOMISE_FIRST, canonical, meant, unreadable
 from warner.domains import Domain
 from warner.reports.counting import (
     are_in_order,
@@ -82,6 +82,7 @@ from warner.reports.tally_kinds import (
 )
 
 SCHEMA = 6  # of tally files, the only one that is read
+_COUNT_AGAIN = "Count the reports again with 'warner tally'"
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
@@ -505,6 +506,11 @@ class Tally(Hinting):
             return self.kind.is_consistent(self._table, self.n)
         pairs = zip(self._table, self.sizes.tolist(), strict=True)
         return all(self.kind.is_consistent(counts, n) for counts, n in pairs)
+
+    def impossible(self) -> MismatchError:
+        """The error of a tally that its mechanism cannot have made."""
+        rule = f"has counts that {self.header['mechanism']} cannot have made"
+        return MismatchError("tally", rule, None, AS_WRITTEN)
 
     # Sums.
 
@@ -1083,7 +1089,7 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         data = json.loads(text)
     except (ValueError, RecursionError):
         if b'"warner-tally"' in text[:200]:
-            raise FileError(name, "is cut off", None, "Tally the reports again") from None
+            raise FileError(name, "is cut off", None, _COUNT_AGAIN) from None
         data = None
     if (
         not isinstance(data, dict)
@@ -1094,14 +1100,13 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
         rule, got = f"schema must be {SCHEMA}", repr(data.get("schema"))
-        remedy = "Tally the reports again, or use the version of warner that wrote the file"
-        raise FileError(name, rule, got, remedy)
+        raise FileError(name, rule, got, f"{_COUNT_AGAIN}, or use the version that wrote the file")
     if not data["attributes"]:
         raise EmptyError(name, "holds no tally")
     for attribute in data["attributes"]:
         if (problem := unreadable(attribute)) is not None:
             rule = f"the name of an attribute contains {problem}"
-            raise FileError(name, rule, show(attribute), "Was the file written by warner?")
+            raise FileError(name, rule, show(attribute), AS_WRITTEN)
     collected = data.get("collectors", [])
     if not isinstance(collected, list) or not all(isinstance(mark, str) for mark in collected):
         raise _altered(name)
@@ -1110,8 +1115,8 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
 
 def _altered(name: str) -> FileError:
     """The error of a tally or tally file whose checksum is wrong."""
-    rule = "is incomplete or was altered: its checksum does not match"
-    return FileError(name, rule, None, "Tally the reports again")
+    rule = "was changed after warner wrote it, or is not complete"
+    return FileError(name, rule, None, _COUNT_AGAIN)
 
 
 def merge(tallies: Iterable[Tally]) -> Tally:

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from warner._core.atomic_files import write_whole
-from warner._core.errors import ArgumentError, MissingExtraError
+from warner._core.errors import ArgumentError
+from warner._core.extras import imported, not_installed
 from warner._core.table import Table
 from warner._core.text import visible
 
@@ -60,13 +61,7 @@ PALETTE = {
 
 def require_altair() -> Any:
     """Return the module altair, which is optional."""
-    try:
-        import altair
-    except ImportError:
-        raise MissingExtraError(
-            "plot", "needs the packages altair and vl-convert-python", None, "Install warner[plot]"
-        ) from None
-    return altair
+    return imported("altair", "a picture")
 
 
 def require_each(labels: Sequence[str] | None, size: int) -> None:
@@ -245,14 +240,9 @@ def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:
                 buffer, format=suffix[1:], **({"scale_factor": 2} if suffix == ".png" else {})
             )
         except ImportError:
-            raise _no_converter() from None
+            raise not_installed("vl_convert", "a picture") from None
         content = buffer.getvalue()
     write_whole(path, content if isinstance(content, bytes) else content.encode())
-
-
-def _no_converter() -> MissingExtraError:
-    rule = "needs the package vl-convert-python to make pictures"
-    return MissingExtraError("plot", rule, None, "Install warner[plot]")
 
 
 def dark_colours() -> str:
@@ -267,10 +257,7 @@ def dark_colours() -> str:
 
 def _svg(spec: dict[str, Any], tables: Sequence[Table], style: str = "") -> str:
     """A chart as an SVG that a screen reader reads as its title and its numbers."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise _no_converter() from None
+    vl_convert: Any = imported("vl_convert", "a picture")
     # The whole is read as one picture, so that its dots and ticks need no names of their own.
     config = {**spec.get("config", {}), "aria": False}
     drawn: str = vl_convert.vegalite_to_svg({**spec, "config": config})

@@ -74,9 +74,7 @@ def forged_bounds(
     solution: Solution, share: float, level: float, target: str, kind: str | None
 ) -> ForgedBounds:
     """The bounds of :meth:`warner.Estimate.if_forged`."""
-    if not 0 < real("share", share) < 1:
-        rule = "must be a part of the reports, above 0 and below 1"
-        raise ArgumentError("share", rule, repr(share), "0.01 is one report in a hundred")
+    real("share", share, "Write 0.01 for one report in a hundred", above=0, below=1)
     try:
         extremes = solution.data.channel.inverse_range()
     except (IdentifiabilityError, ArgumentError):

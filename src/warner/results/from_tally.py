@@ -67,12 +67,7 @@ def likelihood_data(
         or (n > tally.n if isinstance(tally.kind, BlockTables) else n != tally.n)
         or not tally.is_consistent
     ):
-        raise MismatchError(
-            "tally",
-            f"does not fit its mechanism, {tally.header['mechanism']}",
-            None,
-            "Was the file altered?",
-        )
+        raise tally.impossible()
     weights = counts / counts.sum()
     most = tally.reports_per_person
     return LikelihoodData(channel, weights, n, domain, tally.simulated, most, sent=tally.n)

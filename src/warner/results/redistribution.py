@@ -76,16 +76,13 @@ class Redistributed:
 
         Source: [P2 theorem 1].
         """
-        if real("loss", loss) < 0:
-            raise ArgumentError("loss", "must be at least 0", repr(loss))
+        real("loss", loss, least=0)
         losses = {} if background is None else dict(background)
         tags = ", ".join(self.tag_shares)
         for tag, value in losses.items():
             if tag not in self.tag_shares:
                 raise ArgumentError("background", f"must name only the tags {tags}", show(tag))
-            if not 0 <= real(f"background {tag}", value) <= 2:
-                rule = "must give an l1 loss from 0 to 2 for each tag"
-                raise ArgumentError("background", rule, f"{tag}: {value}")
+            real(f"l1 loss of the tag {tag!r} in background", value, least=0, most=2)
         return loss + sum(
             abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
         )

@@ -31,7 +31,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from warner._core.checks import choice, real, show
+from warner._core.checks import choice, real
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -606,9 +606,7 @@ def cumulative_on(domain: Domain) -> Cumulative:
 def quantile(estimate: Solution, q: float) -> Quantity:
     """Return the quantile at ``q`` in [0, 1]: see ``Estimate.quantile``."""
     _line(estimate.domain, "quantile")
-    q = real("q", q)
-    if not 0 <= q <= 1:
-        raise ArgumentError("q", "must lie in [0, 1]", show(q), "Write 0.9 for 90 %")
+    q = real("q", q, "Write 0.9 for 90 %", least=0, most=1)
     return _quantity(estimate, Quantile(cumulative_on(estimate.domain), q))
 
 
@@ -621,7 +619,7 @@ def mass(estimate: Solution, low: float, high: float) -> Quantity:
     low, high = real("low", low), real("high", high)
     for name, value in (("low", low), ("high", high)):
         if not first <= value <= last:
-            rule = f"must lie in the domain, from {first:.10g} to {last:.10g}"
+            rule = f"must be from {first:.10g} to {last:.10g}"
             raise ArgumentError(name, rule, f"{value:.10g}")
     if low > high:
         raise ArgumentError("low", f"must be at most high, which is {high:.10g}", f"{low:.10g}")
@@ -641,7 +639,7 @@ def tail(estimate: Solution, limit: float, is_above: bool) -> Quantity:
     first, last = domain.ends[0]
     limit = real("limit", limit)
     if not first <= limit <= last:
-        rule = f"must lie in the domain, from {first:.10g} to {last:.10g}"
+        rule = f"must be from {first:.10g} to {last:.10g}"
         raise ArgumentError("limit", rule, f"{limit:.10g}")
     if domain.edges is None:
         weights = (points > limit if is_above else points < limit).astype(np.float64)

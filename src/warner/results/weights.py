@@ -381,10 +381,7 @@ def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarr
         raise ArgumentTypeError("weights", rule, kind(weights))
     numbers = np.full(len(table.keys), np.nan)
     for key, weight in weights.items():
-        amount = real("weights", weight)
-        if amount < 0:
-            raise ArgumentError("weights", "must be at least 0", show(amount))
-        numbers[table.place(key, "weights")] = amount
+        numbers[table.place(key, "weights")] = real("weights", weight, least=0)
     missing = np.isnan(numbers) & (table.sizes > 0)
     if missing.any():
         rule = "must have a weight for every group with reports"

@@ -170,7 +170,7 @@ class Texts:
         """
         shown = self.answers(name, language)
         if not 0 <= index < len(shown):
-            rule = f"must lie in 0..{len(shown) - 1}"
+            rule = f"must be from 0 to {len(shown) - 1}"
             raise ArgumentError("index", rule, show(index))
         return shown[index]
 

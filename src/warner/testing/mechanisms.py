@@ -610,7 +610,7 @@ class _Subject:
         limits = schema.file_columns()
         require(set(written) == set(limits), "to_file() must return the columns of file_columns()")
         for name, column in written.items():
-            rule = f"the column {name!r} of a file has values outside 0..{limits[name] - 1}"
+            rule = f"the column {name!r} of a file has values outside 0 to {limits[name] - 1}"
             require(bool((column >= 0).all() and (column < limits[name]).all()), rule)
         self._same(schema.from_file(written), "columns of a file")
         self._same(mechanism.reports(reports.columns).columns, "columns")

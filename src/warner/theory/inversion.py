@@ -78,8 +78,7 @@ def divergence_tail(delta: float, times: int, reports: int, form: str = "tight")
     >>> divergence_tail(0.1, times=100, reports=3, form="published")
     1.0
     """
-    if real("delta", delta) < 0:
-        raise ArgumentError("delta", "must not be negative", repr(delta))
+    real("delta", delta, least=0)
     integer("times", times, 1)
     integer("reports", reports, 1)
     if choice("form", form, _TAIL_FORMS) == "published":
@@ -185,13 +184,11 @@ def inversion_squares(
     if len(sizes) != len(epsilons) or not len(sizes):
         rule = "must have one number for each number in sizes, and at least one"
         raise ArgumentError("epsilons", rule, f"{len(epsilons)} numbers for {len(sizes)} sizes")
-    if not 0 <= real("squares", squares) <= 1:
-        raise ArgumentError("squares", "must lie in [0, 1]", repr(squares))
+    real("squares", squares, least=0, most=1)
     product = 1.0
     for size, epsilon in zip(sizes, epsilons, strict=True):
         integer("size", size, 2)
-        if real("epsilon", epsilon) <= 0:
-            raise ArgumentError("epsilon", "must be positive", repr(epsilon))
+        real("epsilon", epsilon, above=0)
         # exp(epsilon) can overflow; exp(-epsilon) cannot.
         t = math.exp(-epsilon)
         product *= ((1 + (size - 2) * t) ** 2 + (size - 1) * t**2) / math.expm1(-epsilon) ** 2
@@ -224,8 +221,7 @@ def independence_bound(v: float, shape: Sequence[int]) -> float:
     >>> independence_bound(1.0, (2, 2))  # theta = (1/2, 0, 0, 1/2) errs by 1/16
     0.25
     """
-    if not 0 <= real("v", v) <= 1:
-        raise ArgumentError("v", "must lie in [0, 1]", repr(v))
+    real("v", v, least=0, most=1)
     if len(shape) != 2:
         raise ArgumentError("shape", "must have two entries", str(len(shape)))
     rows, columns = (integer("shape", size, 2) for size in shape)
@@ -267,8 +263,7 @@ def rounding_error(mechanism: Subject, n: int, largest: float = 1.0) -> np.ndarr
     ((10,), 0.00298)
     """
     domain_of(mechanism)
-    if real("largest", largest) <= 0:
-        raise ArgumentError("largest", "must be positive", repr(largest))
+    real("largest", largest, above=0)
     channel = tally_channel(mechanism)
     if channel.rows_per_report != 1:
         rule = "must count whole reports, not bits, to have its rounding modelled"
@@ -487,8 +482,7 @@ def minimax_rate(size: int, epsilon: float, n: int, loss: str = "l2", reports: i
     0.4
     """
     integer("size", size, 1)
-    if not 0 < real("epsilon", epsilon) <= 1:
-        raise ArgumentError("epsilon", "must lie in (0, 1]", repr(epsilon))
+    real("epsilon", epsilon, above=0, most=1)
     people = integer("n", n, 1, MAX_PEOPLE) / integer("reports", reports, 1)
     root = size / math.sqrt(people * epsilon**2)
     return root if choice("loss", loss, LOSSES, LOSSES_ELSEWHERE) == "l1" else root**2 / size
@@ -540,8 +534,7 @@ def reduction_error(
     0.006667
     """
     choice("form", form, _REDUCTION_FORMS)
-    if real("error", error) < 0:
-        raise ArgumentError("error", "must not be negative", repr(error))
+    real("error", error, least=0)
     shares = distribution("theta", theta)
     names = numbers_of("labels", labels)
     if names.shape != shares.shape:
@@ -660,8 +653,7 @@ def _rate_and_cut(
 ) -> tuple[float, float]:
     """The noncentrality for each person of a group, and the value above which the test detects."""
     integer("groups", groups, 2, _MOST_GROUPS)
-    if not 0 < real("difference", difference) < 1:
-        raise ArgumentError("difference", "must lie in (0, 1)", repr(difference))
+    probability("difference", difference)
     domain, variance = variance_of(mechanism)
     guess = np.full(domain.size, 1 / domain.size)
     if theta is not None:

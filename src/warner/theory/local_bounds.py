@@ -105,8 +105,7 @@ def local_bound(
     >>> bound.any_estimate < bound.unbiased
     True
     """
-    if real("epsilon", epsilon) <= 0:
-        raise ArgumentError("epsilon", "must be positive", repr(epsilon))
+    real("epsilon", epsilon, above=0)
     integer("n", n, 1, MAX_PEOPLE)
     integer("number of values", domain.size, 2, _LARGEST, "Merge neighbouring values")
     shares = shares_of(theta, domain)

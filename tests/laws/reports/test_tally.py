@@ -189,7 +189,7 @@ def test_foreign_tuples_come_in_checked(name: str) -> None:
             bad[column].flat[0] = wrong
             refused(ReportError, "", mechanism.reports, bad)
         if len(reports.columns) > 1:
-            with pytest.raises(ReportError, match=r"equally many|same length"):
+            with pytest.raises(ReportError, match=r"equally many|same number of rows"):
                 mechanism.reports({k: v[: 30 - (k == column)] for k, v in reports.columns.items()})
 
 
@@ -257,7 +257,7 @@ def test_an_altered_law_is_refused(tmp_path: Path) -> None:
         refused(MismatchError, "", warner.estimate, forged)
         data["attributes"]["value"] = entry
         (tmp_path / "u.json").write_text(json.dumps(data))
-        refused(FileError, "checksum", load_tallies, tmp_path / "u.json")
+        refused(FileError, "was changed", load_tallies, tmp_path / "u.json")
 
 
 def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
@@ -267,7 +267,7 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
         (np.array([1, -1, 1, 1]), 2),
         (np.array([1, 1, 1, 1]), 5),
     ):
-        with pytest.raises(MismatchError, match="does not fit"):
+        with pytest.raises(MismatchError, match="has counts that"):
             warner.estimate(Tally(mechanism.header, Counted.together(Histogram(), counts, n)))
     with pytest.raises(EmptyError):
         warner.estimate(Tally(mechanism.header, Counted.together(Histogram(), np.zeros(4, int), 0)))

@@ -141,7 +141,7 @@ def test_refusals() -> None:
     refused(
         ArgumentTypeError, "domain: must be numbers", local_bound, labels, 1.0, [1, 0, 0], 9, "mean"
     )
-    refused(ArgumentError, "epsilon: must be positive", local_bound, five, 0.0, even, 9)
+    refused(ArgumentError, "epsilon: must be above 0", local_bound, five, 0.0, even, 9)
     refused(
         ArgumentError,
         "theta: must have no share of 0 for a value that is not sensitive",

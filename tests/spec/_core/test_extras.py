@@ -20,7 +20,7 @@ def test_a_missing_package_names_the_command(
     name: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    refused(MissingExtraError, rf'Run pip install "warner\[{extra}\]"', imported, name)
+    refused(MissingExtraError, rf'Run: pip install "warner\[{extra}\]"', imported, name)
 
 
 def test_packages_are_imported_when_they_are_used() -> None:

@@ -106,7 +106,7 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
             "attributes.Questions",
             "is the name of all reports of a study with [ask]",
         ),
-        ("2.0", "-1.0", "ask: epsilon: must be greater than 0"),
+        ("2.0", "-1.0", "ask: epsilon: must be above 0"),
         ("2.0", "inf", "ask: epsilon: must be finite"),
     ],
 )
@@ -297,7 +297,7 @@ def test_a_tally_of_drawn_questions_is_no_pilot(here: Path) -> None:
 def test_a_report_that_its_block_does_not_have_is_refused_wherever_it_stands() -> None:
     study = study_of('"one"')
     table = pl.DataFrame({"questions_block": [0, 0, 2], "questions_report": [0, 3, 3]})
-    with pytest.raises(warner.errors.ReportError, match="'a': must lie in 0"):
+    with pytest.raises(warner.errors.ReportError, match="'a': must be from 0"):
         study.tally(table)
 
 

@@ -143,7 +143,7 @@ def test_columns_that_are_missing_are_named_beside_those_that_are_there(folder: 
 
 
 @pytest.mark.parametrize(
-    "bad, rule", [(3, "must lie in 0..2"), (None, "without gaps"), (-1, "must lie")]
+    "bad, rule", [(3, "must be from 0 to 2"), (None, "without gaps"), (-1, "must be from")]
 )
 def test_reports_that_nobody_can_have_sent_are_refused(
     folder: Path, bad: int | None, rule: str

@@ -111,7 +111,7 @@ def test_tags_stand_among_cells(here: Path) -> None:
     "change, complaint",
     [
         (("rows = 5, ", ""), "attributes.place.grid.rows: is missing"),
-        (("side = 0.5", "side = 0"), "attributes.place: side: must be positive"),
+        (("side = 0.5", "side = 0"), "attributes.place: side: must be above 0"),
         (("side = 0.5", "sides = 2"), "attributes.place.grid.sides"),
         (("rows = 5", "rows = 5.0"), "attributes.place.grid.rows"),
         (

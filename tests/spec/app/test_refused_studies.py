@@ -67,7 +67,7 @@ line 3: epsilon: is not a key of this table. It belongs in a table [attributes.N
 line 7: attributes.smokes.mechanism: must be one of
 line 8: attributes.smokes.epsilon: is missing. Is it misspelt as 'epsilom'?
 line 11: attributes.units.interval: must be a table; got [0, 60]. It is written interval = { low
-line 13: attributes.units: epsilon: must be greater than 0; got -1.0.
+line 13: attributes.units: epsilon: must be above 0; got -1.0.
 line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
 line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. This key is
 line 21: attributes.height.mechanism: is missing.
@@ -140,7 +140,7 @@ def test_problems_of_groups_stand_where_the_group_or_the_common_table_has_them()
     assert told[0] == "study has 2 problems:"
     # The common table is wrong for both groups, and is told once.
     assert told[1].startswith("line 9: attributes.age: high: must be greater than low = 9; got 0.")
-    assert told[2].startswith("line 20: groups.South: attributes.smokes: epsilon: must be greater")
+    assert told[2].startswith("line 20: groups.South: attributes.smokes: epsilon: must be above")
     with pytest.raises(StudyError, match=r"line 18: groups\.South: budget: is exceeded"):
         Study.parse(STUDY + sound.replace("-1", "1"))
 
@@ -271,7 +271,7 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
             "reports: must be a whole number; got 2.5.",
         ),
         (("epsilon = 1.0", "epsilon = 1.0\nreports = 0"), "reports: must be at least 1; got 0."),
-        (("budget = 3.0", "budget = 0"), "budget: must be greater than 0; got 0."),
+        (("budget = 3.0", "budget = 0"), "budget: must be above 0; got 0."),
         (("budget = 3.0", "delta = 1"), "delta: must be less than 1; got 1."),
         (
             ("[0, 9]", "[0, 4, 9]"),

@@ -319,7 +319,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
         ({"epsilon": []}, "epsilon: must have at least one"),
-        ({"epsilon": [0.5, -1.0]}, "epsilon: must be greater than 0; got -1"),
+        ({"epsilon": [0.5, -1.0]}, "epsilon: must be above 0; got -1"),
         ({"n": []}, "n: must have"),
         ({"loss": []}, "loss: must have"),
         ({"seed": None}, "seed: must be an integer; got None"),

@@ -289,11 +289,11 @@ def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"difference": 0.0}, "difference: must lie in"),
-        ({"difference": 1.0}, "difference: must lie in"),
+        ({"difference": 0.0}, "difference: must be above 0 and below 1"),
+        ({"difference": 1.0}, "difference: must be above 0 and below 1"),
         ({"difference": 1e-9}, "difference: is so small that more than"),
-        ({"difference": 0.1, "groups": 1}, "groups: must lie in 2"),
-        ({"difference": 0.1, "power": 1.0}, "power: must lie strictly"),
+        ({"difference": 0.1, "groups": 1}, "groups: must be from 2"),
+        ({"difference": 0.1, "power": 1.0}, "power: must be above 0 and below 1"),
         ({"difference": 0.1, "power": 0.01}, "power: must be above"),
         ({"difference": 0.1, "error": 0.1}, "error: cannot be used with the argument difference"),
         ({"difference": 0.1, "loss": "w1"}, "difference: needs the loss"),
@@ -566,7 +566,7 @@ def test_what_is_no_question_is_refused() -> None:
     with pytest.raises(ArgumentTypeError, match="must be a Domain"):
         propose(["no", "yes"], 100)  # type: ignore[arg-type]
     for wrong in ({"share": 0.0}, {"width": 1.0}):
-        refused(ArgumentError, "must lie in", propose, YES_OR_NO, 100, 1.0, **wrong)
+        refused(ArgumentError, "must be above 0 and below 1", propose, YES_OR_NO, 100, 1.0, **wrong)
 
 
 def test_numbers_beside_nonresponse_get_a_proposal_of_the_same_kind() -> None:

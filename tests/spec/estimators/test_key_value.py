@@ -227,7 +227,7 @@ def test_a_tally_whose_keys_do_not_add_up_is_refused() -> None:
     tally = mechanism.tally(mechanism.randomize([{"key": "a", "value": 0.0}] * 5))
     counts = tally.counts.copy()
     counts[:2, 0] += [1, -1]
-    with pytest.raises(MismatchError, match="does not fit"):
+    with pytest.raises(MismatchError, match="has counts that"):
         warner.estimate(warner.Tally(tally.header, Counted.together(tally.kind, counts, tally.n)))
 
 

@@ -143,13 +143,13 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "cut": (
         f'{{"smokes": "yes", "units": 1}}\n{{"smokes": "{SECRET}',
-        "is not readable as JSON at line 2, or is cut off",
+        "cannot be read as JSON at line 2",
     ),
-    "too deep": ("[" * 10**5, "is not readable as JSON"),
+    "too deep": ("[" * 10**5, "cannot be read as JSON"),
     "another label": (f'{{"smokes": "{SECRET}", "units": 1}}', "data row 1: must be one of the"),
     "a fraction": ('{"smokes": "yes", "units": 2.5}', "data row 1: must be a whole number"),
     "a tally": ('{"format":"warner-tally","attributes":{}}', "was written by warner"),
-    "cut feather": (b"ARROW1\0\0" + SECRET.encode(), "is not readable as Feather"),
+    "cut feather": (b"ARROW1\0\0" + SECRET.encode(), "cannot be read as Feather"),
     "cut excel": (b"PK\x03\x04" + SECRET.encode(), "cannot be read as an Excel file"),
     "a title above": (_book([[SECRET], HEADER, ["yes", 1]]), "Write these names in the first line"),
     "a name twice": (_book([[*HEADER, "smokes"], ["yes", 1, SECRET]]), "occurs twice"),
@@ -195,7 +195,7 @@ def test_a_zip_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_extra_names_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.xlsx").write_bytes(_book([HEADER, ["yes", 1]]))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    words = r'an Excel file: needs openpyxl, .* Run pip install "warner\[excel\]"'
+    words = r'an Excel file: needs the package openpyxl, .* Run: pip install "warner\[excel\]"'
     with pytest.raises(MissingExtraError, match=words):
         _read("a.xlsx")
 

@@ -245,7 +245,7 @@ def test_results_are_read_as_each_tool_writes_them(tool: str) -> None:
         (b"PK\x03\x04abc", "cannot be read as an Excel file"),
         (b"", "must have the columns attribute, part, value, reports"),
         (b" attribute | part | value\n-----+---\n", "must have the columns"),
-        (b'attribute,part,value,reports\n"a,b\n', "is not readable as CSV"),
+        (b'attribute,part,value,reports\n"a,b\n', "cannot be read as CSV"),
     ],
 )
 def test_other_files_are_refused_with_the_remedy(content: bytes, words: str) -> None:

@@ -42,7 +42,7 @@ def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
     }
     words = {
         "n": "must have 4 reports",
-        "range": r"must lie in 0\.\.9",
+        "range": r"must be from 0 to 9",
         "padding": "unused .padding. bits must be 0",
         "size": "1 bits set",
     }

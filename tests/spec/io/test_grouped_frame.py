@@ -100,9 +100,9 @@ def test_whole_numbers_of_any_type_are_counted(engine: str, dtype: Any) -> None:
 
 
 WRONG = {
-    "beyond": (pa.array([1, 10], pa.uint8()), "must lie in 0..9"),
-    "below": (pa.array([1, -1], pa.int8()), "must lie in 0..9"),
-    "2^64 - 1": (pa.array([1, 2**64 - 1], pa.uint64()), "must lie in 0..9"),
+    "beyond": (pa.array([1, 10], pa.uint8()), "must be from 0 to 9"),
+    "below": (pa.array([1, -1], pa.int8()), "must be from 0 to 9"),
+    "2^64 - 1": (pa.array([1, 2**64 - 1], pa.uint64()), "must be from 0 to 9"),
     "a gap": (pa.array([1, None], pa.int64()), "without gaps"),
     "no whole number": (
         pa.array([Decimal(1), Decimal("0.5")], pa.decimal128(9, 1)),
@@ -113,8 +113,8 @@ WRONG = {
         "0..9|got Obj",
     ),
     "a fraction": (pa.array([1.0, 0.5]), "numbers that are not whole; got Float64"),
-    "a large float": (pa.array([1.0, 1e300]), r"must lie in 0\.\.9"),
-    "no number": (pa.array([1.0, float("nan")]), r"must lie in 0\.\.9|missing values"),
+    "a large float": (pa.array([1.0, 1e300]), r"must be from 0 to 9"),
+    "no number": (pa.array([1.0, float("nan")]), r"must be from 0 to 9|missing values"),
     "text": (
         pa.array(["1", "0"]),
         "a column of integers; got .*. If these are answers, randomise them first",
@@ -149,7 +149,7 @@ def test_a_wrong_column_does_not_leave_the_engine(
 
     monkeypatch.setattr("warner.io.frames.GroupedFrame", Watched)
     frame = ENGINES[engine](pa.table({"q_report": pa.array(range(9, 5000), pa.int64())}))
-    with pytest.raises(ReportError, match=r"must lie in 0\.\.9"):
+    with pytest.raises(ReportError, match=r"must be from 0 to 9"):
         COIN.tally(frame, column="q")
     assert fetched == [2]
 

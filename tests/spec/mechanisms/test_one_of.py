@@ -138,7 +138,7 @@ MISTAKES = {
     "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
     "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must have one weight for each of x, y"),
     "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must all be positive numbers"),
-    "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
+    "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must be from 1 to 2"),
     "a mechanism on other values": (
         lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
         "must have the domain of its question",
@@ -154,7 +154,7 @@ MISTAKES = {
     "all questions": (lambda: estimate(_tally()), "attributes=['a']"),
     "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: must be at most 1"),
     "a report of a smaller block": (
-        lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a': must lie in 0..1"),
+        lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a': must be from 0 to 1"),
 }  # fmt: skip
 
 

@@ -246,7 +246,7 @@ def test_refusals() -> None:
     refused(WarnerError, "prior: must have shape", Optimal, five, 1.0, "shares", [0.5, 0.5])
     refused(
         WarnerError,
-        "number of values: must lie in 2..64.*SquareWave",
+        "number of values: must be from 2 to 64.*SquareWave",
         Optimal,
         Integers(1, 65),
         1.0,

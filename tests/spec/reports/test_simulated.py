@@ -112,10 +112,10 @@ def test_a_mark_that_is_put_on_or_taken_off_is_seen() -> None:
     numbers = np.array([4, 1, 1, 2], "<i8").tobytes()  # of the only group, and its counts
     assert data["sha256"] == hashlib.sha256(text + numbers).hexdigest()
     forged = {**data, "simulated": True}
-    refused(FileError, "checksum", warner.Tally.from_json, forged)
+    refused(FileError, "was changed", warner.Tally.from_json, forged)
     stripped = COIN.tally(_simulated()).to_json()
     del stripped["simulated"]
-    refused(FileError, "checksum", warner.Tally.from_json, stripped)
+    refused(FileError, "was changed", warner.Tally.from_json, stripped)
 
 
 def test_real_and_simulated_reports_do_not_mix_unsaid(here: Path) -> None:

@@ -519,7 +519,7 @@ def test_texts_that_name_no_summary_are_refused(text: str) -> None:
 
 
 def test_a_limit_outside_the_domain_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"must lie in the domain, from 0 to 9; got 14"):
+    with pytest.raises(ArgumentError, match=r"must be from 0 to 9; got 14"):
         summary_rows(_numbers(Integers(0, 9)), parse("above:14"))
 
 

@@ -47,7 +47,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         ),
         (('values = ["no", "yes"]', "values = [1.5, 2]"), "attributes.smokes.values"),
         (("integers = [0, 9]", "integers = [9, 0]"), "attributes.age"),
-        (("epsilon = 1.0", "epsilon = -1"), "attributes.smokes: epsilon: must be greater than 0"),
+        (("epsilon = 1.0", "epsilon = -1"), "attributes.smokes: epsilon: must be above 0"),
         (("epsilon = 1.0", "epsilon = nan"), "attributes.smokes: epsilon"),
         (("epsilon = 1.0", 'epsilon = "1"'), "attributes.smokes.epsilon"),
         (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),

@@ -186,7 +186,7 @@ def test_what_a_study_does_not_have_is_refused_by_name() -> None:
         texts.title("fr")
     with pytest.raises(ArgumentError, match="Is 'smokes' meant"):
         texts.question("smoke", "en")
-    with pytest.raises(ArgumentError, match=r"index: must lie in 0..1"):
+    with pytest.raises(ArgumentError, match=r"index: must be from 0 to 1"):
         texts.answer("ward", 2, "en")
 
 

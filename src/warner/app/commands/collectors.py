@@ -14,7 +14,8 @@ import click
 from click.core import ParameterSource
 
 from warner._core.atomic_files import read_whole
-from warner._core.errors import ArgumentError, MissingExtraError
+from warner._core.errors import ArgumentError
+from warner._core.extras import not_installed
 from warner.app.commands.options import Command, options
 from warner.studies.study import Study
 
@@ -240,9 +241,7 @@ def require_extra() -> None:
         import starlette
         import uvicorn
     except ImportError as error:
-        remedy = 'Install them: pip install "warner[serve]"'
-        rule = f"needs packages that are not installed ({error.name})"
-        raise MissingExtraError("warner collect serve", rule, None, remedy) from None
+        raise not_installed(error.name or "starlette", "warner collect serve") from None
     del babel, cryptography, httptools, jinja2, segno, starlette, uvicorn
 
 

@@ -21,12 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from warner._core.checks import show
-from warner._core.errors import (
-    ArgumentError,
-    FileError,
-    MissingExtraError,
-    StudyError,
-)
+from warner._core.errors import ArgumentError, FileError, StudyError
+from warner._core.extras import not_installed
 from warner.app.new_study.text import FirstStudy, Question, listed, with_labels, with_range
 from warner.studies.schema import TO_DECIDE
 from warner.studies.study import Study
@@ -105,8 +101,7 @@ def _read(path: str) -> dict[str, Any]:
         from pyxform.xls2json import workbook_to_json
         from pyxform.xls2json_backends import get_xlsform
     except ImportError:
-        remedy = 'Run: pip install "warner[xlsform]"'
-        raise MissingExtraError("XLSForm", "needs the package pyxform", None, remedy) from None
+        raise not_installed("pyxform", "an XLSForm") from None
     if Path(path).suffix.lower() not in SUFFIXES:
         rule = "a file of this kind cannot be read as a form"
         remedy = (
@@ -380,7 +375,7 @@ def _value(text: Any) -> object:
 def _budget(name: str, epsilon: object) -> str:
     """A budget as a study writes it."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= 700:
-        rule = "must be a number greater than 0 and at most 700"
+        rule = "must be a number above 0 and at most 700"
         raise ArgumentError(f"{name}: warner_epsilon", rule, show(epsilon))
     return repr(float(epsilon))
 

@@ -14,7 +14,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from warner._core.errors import MissingExtraError
+from warner._core.extras import not_installed
 from warner._core.html import Markup, text
 from warner._core.table import Table
 from warner.app.report.content import Block, Boxes, Commands, Points, Report, Section
@@ -104,10 +104,8 @@ def require_typst() -> Any:
     try:
         import typst
     except ImportError:
-        remedy = (
-            'Run: pip install "warner[report]". Or write a file that ends in .html and print it'
-        )
-        raise MissingExtraError("PDF", "needs the package typst", None, remedy) from None
+        otherwise = ". Or write a file that ends in .html, and print it"
+        raise not_installed("typst", "a PDF file", otherwise) from None
     return typst
 
 
