@@ -167,7 +167,7 @@ class _Randomizing:
         number = partition()
         if number is None:  # all partitions would draw the same numbers
             rule = "needs an engine that numbers its partitions, as Spark does"
-            raise ArgumentError("seed", rule, None, "Leave seed= out")
+            raise ArgumentError("seed", rule, None, "Leave out the argument seed")
         return np.random.default_rng([seed, number])
 
     def _blocks(

@@ -159,7 +159,7 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
                 name,
                 "must have no masked (missing) entries",
                 None,
-                "Fill them in, or leave them out",
+                "Fill them in, or leave out these rows",
             )
         array = np.asarray(value)
         if array.dtype.kind == "c":

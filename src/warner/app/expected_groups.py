@@ -34,7 +34,7 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
         return
     columns = firsts[0].columns
     if not columns:
-        remedy = f"Add --by COLUMN, or leave {_OPTION} out"
+        remedy = f"Add --by COLUMN, or leave out {_OPTION}"
         raise ArgumentError(_OPTION, "needs a tally of groups", None, remedy)
     keys = {key for first in firsts for key, _ in first.items()}
     values: dict[str, list[str]] = {}

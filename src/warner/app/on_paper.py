@@ -135,7 +135,7 @@ class OnPaper:
         if self.drop_missing and (self.given is None or self.counts or self.is_of_groups):
             rule = "needs --design and a table with a row for each person"
             if self.counts:
-                rule = "cannot be given with --counts, which hold only people who answered"
+                rule = "cannot be used with --counts, which hold only people who answered"
             elif self.given is not None:
                 rule = f"needs a design with one card for everybody, unlike {self.design}"
             raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
@@ -143,7 +143,7 @@ class OnPaper:
             rule, got = "must be given once for this design", f"{len(self.counts)} times"
             raise ArgumentError("--counts", rule, got)
         if self.counts and has_files:
-            rule = "cannot be given with a file"
+            rule = "cannot be used with a file"
             raise ArgumentError("--counts", rule, None, f"Leave out the file. {COUNTS_BY_GROUP}")
 
     def tallies(

@@ -346,7 +346,7 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports do not support values.
         """
         rule = (
-            "'supports' does not go with this mechanism: its reports do not support some values "
+            "'supports' cannot be used with this mechanism: its reports do not support some values "
             "against others"
         )
         remedy = "Use likelihood='fullest'"

@@ -110,7 +110,7 @@ class Counts:
             stop = within.stop
         self._schemas = {name: m.schema for name, m in self._mechanisms.items()}
         if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
-            rule = "works only for studies that ask every person all questions"
+            rule = "can be used only for studies that ask every person all questions"
             remedy = "Leave out ways: questions that are asked together are counted together"
             raise ArgumentError("ways", rule, str(ways), remedy)
         if ways is not None:

@@ -94,7 +94,7 @@ class Device:
             raise ArgumentTypeError("study", "must be a warner.Study", kind(study), remedy)
         survey_document(study)  # refuses what no collector serves
         if study.collect.access == "tokens":
-            rule = 'has access = "tokens", which works only with the survey page, not with Device'
+            rule = 'has access = "tokens", for which people need the survey page, not Device'
             raise ArgumentError(
                 "study",
                 rule,

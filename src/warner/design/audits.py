@@ -192,7 +192,7 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
             "cannot be checked for an Interval: claims are checked value by value, and its values "
             "are bins"
         )
-        remedy = "Leave claim out, or use a mechanism on Integers"
+        remedy = "Leave out the argument claim, or use a mechanism on Integers"
         raise ArgumentError("claim", rule, None, remedy)
     if not mechanism.is_enumerable:
         rule = "cannot be checked: there are too many possible reports to list"
@@ -465,7 +465,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
     some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
     if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
         rule = "cannot be drawn: there are too many sets of reports to find which are protected"
-        remedy = "Leave samples out, or audit each mechanism of mechanism.parts alone"
+        remedy = "Leave out the argument samples, or audit each mechanism of mechanism.parts alone"
         raise ArgumentError("samples", rule, None, remedy)
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
 
@@ -635,7 +635,7 @@ def audit(
         options = {"samples": samples, "claim": claim, "shuffled": shuffled}
         if given := " and ".join(name for name, each in options.items() if each is not None):
             rule = f"cannot be audited with {given}"
-            remedy = f"Leave {given} out, or audit device.mechanism"
+            remedy = f"Leave out {given}, or audit device.mechanism"
             raise ArgumentTypeError("device", rule, None, remedy)
         return audit_device(mechanism)
     if not isinstance(mechanism, Mechanism):

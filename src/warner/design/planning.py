@@ -819,7 +819,7 @@ def _check_guarantee(
             if given is not None:
                 remedy = "Use loss='w1' (--loss w1)"
                 got = f"the loss {loss!r}"
-                raise ArgumentError(name, "can only be used with the loss 'w1'", got, remedy)
+                raise ArgumentError(name, "can be used only with the loss 'w1'", got, remedy)
         return
     if not measured(domain).dimension:
         rule, remedy = "'w1' needs values that are numbers or places", "Use 'l1' or 'l2'"

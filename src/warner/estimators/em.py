@@ -670,7 +670,7 @@ class ExpectationMaximization(Estimator):
         if self.steps == "auto":
             raise ArgumentError(
                 "tolerance",
-                "cannot be combined with steps='auto'",
+                "cannot be used with steps='auto'",
                 None,
                 "Leave out steps or tolerance",
             )

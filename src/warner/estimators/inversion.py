@@ -99,8 +99,8 @@ class Inversion(Estimator):
         choice("rest", self.rest, ("spread", "discard"))
         for name in ("alpha", "rest"):
             if self.constraint != "threshold" and getattr(self, name) != getattr(Inversion, name):
-                rule = "is used only with constraint='threshold'"
-                remedy = f"Pass constraint='threshold', or leave {name} out"
+                rule = "can be used only with constraint='threshold'"
+                remedy = f"Pass constraint='threshold', or leave out the argument {name}"
                 raise ArgumentError(name, rule, show(getattr(self, name)), remedy)
 
     @property

@@ -690,7 +690,7 @@ class MixtureReduction(Estimator):
         require_positive(self, "tiny", zero=True)
         if self.tiny and not self.premerge:
             raise ArgumentError(
-                "tiny", "is used only with premerge=True", show(self.tiny), "Pass premerge=True"
+                "tiny", "can be used only with premerge=True", show(self.tiny), "Pass premerge=True"
             )
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
             rule = "must be lists of values"

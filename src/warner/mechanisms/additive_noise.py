@@ -294,7 +294,7 @@ class Laplace(Noise):
         self.sensitivity = None
         if sensitivity is not None:
             if not self.lattice:
-                rule = "can only be used on Integers without cells"
+                rule = "can be used only on Integers without cells"
                 remedy = "Leave out sensitivity or cells"
                 raise ArgumentError("sensitivity", rule, show(sensitivity), remedy)
             self.sensitivity = real("sensitivity", sensitivity, above=0, most=steps)

@@ -788,8 +788,8 @@ class Mechanism(Hinting, ABC):
             ArgumentError: options that this mechanism does not have, or tables too large.
         """
         if ways is not None:
-            rule, remedy = "can only be used with several questions (attributes)", "Leave it out"
-            raise ArgumentError("ways", rule, type(self).__name__, remedy)
+            rule = "can be used only with several questions (attributes)"
+            raise ArgumentError("ways", rule, type(self).__name__, "Leave out the argument ways")
         return None
 
     def channel_for(
@@ -816,9 +816,9 @@ class Mechanism(Hinting, ABC):
         if attributes is not None:
             raise ArgumentError(
                 "attributes",
-                "can only be chosen where each report is about several questions (attributes)",
+                "can be used only where each report is about several questions (attributes)",
                 type(self).__name__,
-                "Leave them out, or count questions together: PerAttribute, --ways 2",
+                "Leave out attributes, or count questions together: with PerAttribute, or --ways 2",
             )
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
@@ -885,8 +885,10 @@ class Mechanism(Hinting, ABC):
         Raises:
             ArgumentError: no such attribute is randomised by itself.
         """
-        rule = "can only be used with several questions (attributes) that are randomised separately"
-        raise ArgumentError("attribute", rule, type(self).__name__, "Leave it out")
+        rule = "can be used only with several questions (attributes) that are randomised separately"
+        raise ArgumentError(
+            "attribute", rule, type(self).__name__, "Leave out the argument attribute"
+        )
 
     # The audit: every report of a small mechanism with its exact probability.
 
@@ -965,8 +967,8 @@ def _alternatives(words: Sequence[str]) -> str:
 def refuse_column(column: ColumnNames) -> None:
     """Refuse the name of a column where there is no frame."""
     if column is not None:
-        rule = "can only be used when the reports are a data frame"
-        raise ArgumentError("column", rule, None, "Leave it out")
+        rule = "can be used only when the reports are a data frame"
+        raise ArgumentError("column", rule, None, "Leave out the argument column")
 
 
 def marginal_problem(

@@ -358,7 +358,7 @@ class PerAttribute(Combined):
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if keep_reports:
             rule = "cannot be used with tables of several attributes, which have only counts"
-            remedy = "Leave it out"
+            remedy = "Leave out the argument keep_reports"
             raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)
 
@@ -543,7 +543,10 @@ class Repeated(Combined):
         if isinstance(mechanism, Sequence):
             if times is not None:
                 raise ArgumentTypeError(
-                    "times", "can only be used with one mechanism", "a list", "Leave it out"
+                    "times",
+                    "can be used only with one mechanism",
+                    "a list",
+                    "Leave out the argument times",
                 )
             parts = list(mechanism)
         else:
@@ -674,8 +677,8 @@ class Repeated(Combined):
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if ways is not None:
-            rule = "can only be used with several questions, but these reports are about one"
-            remedy = "Leave it out"
+            rule = "can be used only with several questions, but these reports are about one"
+            remedy = "Leave out the argument ways"
             raise ArgumentError("ways", rule, str(ways), remedy)
         return None
 

@@ -224,7 +224,7 @@ class MatrixMechanism(TableMechanism):
         self.requested = realised if epsilon is None else self.requested
         if realised > self.requested:
             rule = f"needs an epsilon of at least {realised!r}"
-            remedy = "Leave epsilon out, or make the columns of the matrix more alike"
+            remedy = "Leave out the argument epsilon, or make the columns of the matrix more alike"
             if realised <= self.requested * (1 + 1e-9):
                 remedy = "This comes from rounding: make the matrix for epsilon * (1 - 1e-12)"
             raise BudgetError("matrix", rule, f"a budget of {self.requested!r}", remedy)

@@ -203,7 +203,7 @@ class Gaussian(Numeric):
                 self._set_grid(float(sigma))
             if not enough or self._found > self.delta:
                 rule = f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP"
-                remedy = "Leave sigma out to get the smallest possible one"
+                remedy = "Leave out the argument sigma to get the smallest possible one"
                 raise BudgetError("sigma", rule, repr(sigma), remedy)
             return
         for _ in range(200):

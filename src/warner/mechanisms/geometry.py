@@ -202,7 +202,7 @@ class ProjectiveGeometryResponse(Mechanism):
         points, supported = self._points.reports, self._points.space.orthogonal
         if points > _LARGEST_TABLE:
             rule = f"makes {points} different reports, but a tally counts at most {_LARGEST_TABLE}"
-            remedy = "Leave prime out, or use HadamardResponse"
+            remedy = "Leave out the argument prime, or use HadamardResponse"
             raise ArgumentError("prime", rule, str(self.prime), remedy)
         include = divide(supported * e, supported * e + points - supported)
         check_representable(

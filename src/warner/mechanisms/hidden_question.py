@@ -68,7 +68,7 @@ class WithFakes(Mechanism):
             raise ArgumentTypeError("mechanisms", rule, kind(mechanism))
         if fakes is not None and isinstance(mechanism, SubsetSelection):
             rule = "cannot be chosen for SubsetSelection, whose random answers have equal shares"
-            remedy = "Leave fakes out, or use RandomizedResponse"
+            remedy = "Leave out the argument fakes, or use RandomizedResponse"
             raise ArgumentError("fakes", rule, None, remedy)
         if fakes is not None and (len(fakes) != mechanism.domain.size or sum(fakes) != ONE):
             raise ArgumentError("fakes", "must be one integer for each value, with the sum 2^64")
@@ -418,7 +418,7 @@ class HiddenQuestion(PerAttribute):
             rule = (
                 "must be 1: only one answer of a person is true, so pairs of answers tell nothing"
             )
-            raise ArgumentError("ways", rule, str(ways), "Leave it out")
+            raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
         return super().allowed_ways(1, keep_reports)
 
     # The audit.

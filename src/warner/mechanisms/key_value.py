@@ -164,8 +164,8 @@ class KeyValue(Mechanism):
         self.has_report_channel = self.key == "direct"
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
-            rule = "only apply to value='piecewise'"
-            remedy = "Leave cells out: rounding always has two"
+            rule = "can be used only with value='piecewise'"
+            remedy = "Leave out the argument cells: rounding always has two"
             raise ArgumentError("cells", rule, show(cells), remedy)
         self._value: WindowMechanism = (
             StochasticRounding(values, self.value_epsilon)
@@ -204,7 +204,7 @@ class KeyValue(Mechanism):
         checked = budget(value_epsilon, "value_epsilon")
         if checked > self.requested:
             rule = f"must be at most epsilon, {self.requested!r}"
-            remedy = "Leave value_epsilon out to use the whole epsilon"
+            remedy = "Leave out the argument value_epsilon to use the whole epsilon"
             raise BudgetError("value_epsilon", rule, repr(checked), remedy)
         return checked
 
@@ -229,7 +229,7 @@ class KeyValue(Mechanism):
         # reports nor that of tuples of answers has that draw.
         if self.pairs is not None:
             rule = "cannot be combined with others, because it draws one of a person's pairs"
-            remedy = "Leave pairs out, or collect these reports separately"
+            remedy = "Leave out the argument pairs, or collect these reports separately"
             raise ArgumentError(argument, rule, f"pairs={self.pairs}", remedy)
 
     @property

@@ -273,7 +273,7 @@ class _FieldFunctions(_Functions):
                 raise ArgumentTypeError("whole_reports", rule, kind(whole))
         if whole and counts > _MOST_WINDOWS:
             rule = f"would need {counts} counts, but a tally has at most {_MOST_WINDOWS}"
-            remedy = "Leave whole_reports out, and tally with keep_reports=True"
+            remedy = "Leave out the argument whole_reports, and tally with keep_reports=True"
             raise ArgumentError("whole_reports", rule, f"{size} values", remedy)
         return cls(size, hashes, whole)
 
@@ -329,5 +329,5 @@ def _checked_prime(prime: int, size: int) -> int:
 def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
     for name, value in (("prime", prime), ("whole_reports", whole_reports)):
         if value is not None:
-            rule = "cannot be used together with the argument seeds"
+            rule = "cannot be used with the argument seeds"
             raise ArgumentError(name, rule, show(value), f"Leave out {name} or seeds")

@@ -323,7 +323,7 @@ class OneOf(Mechanism):
         most = self.schema.ways
         if ways is not None and ways > most:
             rule = f"must be at most {most}, because no person is asked more questions"
-            raise ArgumentError("ways", rule, str(ways), "Leave it out")
+            raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
         return most
 
     def block_tallies(
@@ -413,7 +413,7 @@ class OneOf(Mechanism):
                 groups[key] = channel, of_block.n, counts
         if not groups:
             rule = "must have a question that somebody in this tally was asked"
-            raise EmptyError("attributes", rule, ", ".join(chosen), "Leave them out")
+            raise EmptyError("attributes", rule, ", ".join(chosen), "Leave out these questions")
         counts = np.concatenate([counts for _, _, counts in groups.values()])
         if len(groups) == 1:
             return next(iter(groups.values()))[0], counts, domain
@@ -556,8 +556,8 @@ def _blocks(
     """The names of the questions in each block, checked."""
     names = list(product.attributes)
     if ask > 1 and blocks != "attributes":
-        rule = 'can only be used with blocks="attributes"'
-        raise ArgumentError("ask", rule, str(ask), "Leave blocks out")
+        rule = 'can be used only with blocks="attributes"'
+        raise ArgumentError("ask", rule, str(ask), "Leave out the argument blocks")
     if isinstance(blocks, str):
         sizes = {"attributes": ask, "pairs": 2}
         if blocks not in sizes:

@@ -155,7 +155,7 @@ class Optimal(MatrixMechanism):
         except (ArgumentError, BudgetError) as error:
             rule = "do not give a mechanism on this domain with this epsilon"
             raise ArgumentError(
-                "rows", rule, None, "Leave rows out to compute them again"
+                "rows", rule, None, "Leave out the argument rows to compute them again"
             ) from error
 
     def _become(

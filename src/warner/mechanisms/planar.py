@@ -311,8 +311,8 @@ class Planar(Mechanism):
         """The number of cells by which the rectangle of displaced cells exceeds the grid."""
         if self._simple:
             if reach is not None:
-                rule = "can only be used with truncated=False, or with a grid that leaves cells out"
-                raise ArgumentError("reach", rule, show(reach), "Leave it out")
+                rule = "can be used only with truncated=False, or with a grid that leaves cells out"
+                raise ArgumentError("reach", rule, show(reach), "Leave out the argument reach")
             return 0
         rows, columns, _, _ = self._raster
         # The largest r with (rows + 2 r) (columns + 2 r) <= _MOST_CELLS.

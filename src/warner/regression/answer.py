@@ -224,7 +224,7 @@ def regress(
     choice("link", link, LINKS)
     if survey is not None and errors is not None:
         rule = "cannot be chosen with a survey design, which has its own way to compute errors"
-        raise ArgumentError("errors", rule, show(errors), "Leave errors= out")
+        raise ArgumentError("errors", rule, show(errors), "Leave out the argument errors")
     if hidden is None and isinstance(reports, Mapping):
         rule = "of several questions need hidden=, which says which questions are predictors"
         remedy = "Pass the reports of one question, or see warner.regression.correlation"
@@ -236,14 +236,16 @@ def regress(
                 rule = "can be used only with shares, not with a mean"
                 raise ArgumentError(name, rule, show(value), "Use kind='shares'")
         if reference is not None:
-            rule = "is used only for odds, and a mean has no odds"
+            rule = "can be used only for odds, and a mean has no odds"
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
         people = People.of(reports, covariates, formula, survey, None, baselines)
         return mean_of(people, attribute, trusted)
     if hidden is not None:
         if attribute is not None:
-            rule = "cannot be combined with hidden=, which names the attributes"
-            raise ArgumentError("attribute", rule, show(attribute), "Leave attribute= out")
+            rule = "cannot be used with hidden=, which names the attributes"
+            raise ArgumentError(
+                "attribute", rule, show(attribute), "Leave out the argument attribute"
+            )
         people = People.of(reports, covariates, formula, survey, random, baselines)
         return hidden_predictor_of(people, hidden, reference, errors, trusted, link)
     people = People.of(reports, covariates, formula, survey, random, baselines)

@@ -312,12 +312,12 @@ def _seen(name: str, column: FloatArray) -> _Numbers:
     if column.dtype.kind != "f":
         rule, remedy = (
             "must hold numbers, or no correlation can be computed",
-            "Leave it out, or write its values as 0 and 1",
+            "Leave out this column, or write its values as 0 and 1",
         )
         raise ArgumentTypeError(f"column {name!r}", rule, "text", remedy)
     if (column == column[0]).all():
         rule = "must not have the same value in all rows"
-        raise ArgumentError(f"column {name!r}", rule, None, "Leave it out")
+        raise ArgumentError(f"column {name!r}", rule, None, "Leave out this column")
     centred = column - column.mean()  # so that squares keep their digits
     return _Numbers(name, centred, centred**2)
 

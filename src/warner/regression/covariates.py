@@ -79,7 +79,7 @@ class PlainDesign(Design):
             different = np.unique(column)
             if len(different) < 2:
                 rule = f"column {name!r} must not have the same value in all rows"
-                remedy = "Leave it out: the intercept is such a column already"
+                remedy = "Leave out this column: the intercept is such a column already"
                 raise ArgumentError("covariates", rule, None, remedy)
             if column.dtype.kind != "f" and len(different) == len(column) >= _FEWEST_IDS:
                 raise _one_for_each(name)
@@ -301,7 +301,7 @@ def refuse_numbers_of_people(columns: Mapping[str, Any]) -> None:
 def _one_for_each(name: str) -> ArgumentError:
     rule = f"column {name!r} has a different value for every person, as an identity number has"
     return ArgumentError(
-        "covariates", rule, None, "Leave it out: name the other columns, such as 'age + ward'"
+        "covariates", rule, None, "Leave out this column: name the others, such as 'age + ward'"
     )
 
 

@@ -144,7 +144,7 @@ def problems_in_groups(said: SaidInGroups, attribute: str | None, trusted: bool)
     """What people said in each group of a design, refused where no people say so by chance."""
     if attribute is not None:
         rule = "can be used only with reports of several attributes"
-        raise ArgumentError("attribute", rule, show(attribute), "Leave attribute= out")
+        raise ArgumentError("attribute", rule, show(attribute), "Leave out the argument attribute")
     said.design.estimate(said.counts(), trusted=trusted)
     classes = Classes.of_design(said.design)
     answers = Categorical(list(classes.labels))

@@ -167,7 +167,9 @@ def hidden_predictor_of(
     if reference is not None:
         if len(questions) > 1:
             rule = "can be given for one hidden answer only"
-            raise ArgumentError("reference", rule, f"hidden={hidden!r}", "Leave reference= out")
+            raise ArgumentError(
+                "reference", rule, f"hidden={hidden!r}", "Leave out the argument reference"
+            )
         questions[0] = _with_reference(questions[0], reference)
     classes, rows = _joint(questions)
     n, size = people.total, len(classes.labels)
@@ -275,7 +277,7 @@ class _Outcome:
         if column.dtype.kind == "f" and not np.array_equal(different, [0.0, 1.0]):
             if link != "logit":
                 rule, got = "is only for an outcome with two values", f"numbers in {name!r}"
-                raise ArgumentError(f"link={link!r}", rule, got, "Leave link= out")
+                raise ArgumentError(f"link={link!r}", rule, got, "Leave out the argument link")
             scale = float(np.std(column))
             return cls("normal", name, column / scale, scale)
         if len(different) > 2:

@@ -414,7 +414,7 @@ def require_two_answers(classes: Classes, link: str, random: str | None) -> None
     if len(classes.labels) > 2 and (link != "logit" or random is not None):
         what = f"link={link!r}" if link != "logit" else f"random={random!r}"
         rule, got = "needs a question with two answers", f"{len(classes.labels)}"
-        raise ArgumentError(what, rule, got, f"Merge answers, or leave {what} out")
+        raise ArgumentError(what, rule, got, f"Merge answers, or leave out {what}")
 
 
 def orthonormal(matrix: FloatArray, weights: FloatArray, names: tuple[str, ...]) -> FloatArray:

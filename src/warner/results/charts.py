@@ -134,7 +134,7 @@ def received(estimate: Solution) -> np.ndarray:
         return estimate.data.channel.support_shares(estimate.data.weights)
     except ArgumentError:
         rule = "cannot be drawn beside the estimate: a report of this mechanism names no value"
-        raise ArgumentError("reports", rule, None, "Leave them out") from None
+        raise ArgumentError("reports", rule, None, "Draw without reports") from None
 
 
 class IntervalOptions(NamedTuple):

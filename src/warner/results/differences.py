@@ -615,7 +615,7 @@ def compare_groups(
             raise ArgumentError("tally", rule, None, remedy)
     elif by is not None:
         raise ArgumentError(
-            "by", "can be used only with a survey design", show(by), "Leave by= out"
+            "by", "can be used only with a survey design", show(by), "Leave out the argument by"
         )
     is_table = isinstance(a, Tally | GroupTable) or getattr(a, "groups", None) is not None
     if is_table or is_of_groups(a):
@@ -628,7 +628,7 @@ def compare_groups(
         for name, given in (("reference", reference), ("attributes", attributes)):
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
-                raise ArgumentError(name, rule, show(given), f"Leave {name}= out")
+                raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
         left_out = ()
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
@@ -760,7 +760,7 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
         rule = "can be used only for shares, and means of at most 12 numbers"
         if any(s.data.survey is not None for s in samples):
             rule = "cannot be used with a survey design"
-        remedy = "Leave same_people= out: the intervals hold without it, too"
+        remedy = "Leave out the argument same_people: the intervals hold without it, too"
         raise ArgumentError("same_people", rule, None, remedy)
 
 

@@ -1047,7 +1047,7 @@ def estimate(
         if isinstance(tally, Tally) and len(tally.names) > 1 and by in tally.names:
             remedy = f"Estimate the coarser groups: estimate(tally.by({show(by)}))"
         elif is_of_groups(tally):
-            remedy = "Leave by= out: the tally is in groups already"
+            remedy = "Leave out the argument by: the tally is in groups already"
         raise ArgumentTypeError("by", rule, show(by), remedy)
     if is_of_groups(tally):
         if values is not None:

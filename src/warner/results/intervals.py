@@ -414,7 +414,7 @@ def posterior(
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
         rule = "must be 'population' for intervals of kind 'posterior'"
-        remedy = "Leave target= out, or use kind='bootstrap'"
+        remedy = "Leave out the argument target, or use kind='bootstrap'"
         raise ArgumentError("target", rule, None, remedy)
     if solution.normal is not None and weights is None:
         return solution.normal.interval(level, solution.probabilities)

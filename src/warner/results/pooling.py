@@ -633,12 +633,12 @@ def chosen_pool(
     if table.cells is not None:
         if pool not in (None, "none") or time is not None:
             rule = "needs groups without clusters in common, and people drawn one by one"
-            remedy = "Leave pool= and time= out"
+            remedy = "Leave out the arguments pool and time"
             raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
         return "none"
     if pool in ("partial", "path") or time is not None:
         argument = "pool" if time is None else "time"
-        remedy = f"Leave {argument}= out: {_ALONE}"
+        remedy = f"Leave out the argument {argument}: {_ALONE}"
         if len(table.mechanisms) > 1:
             rule = "needs reports of one mechanism and one epsilon"
             raise ArgumentError(argument, rule, None, remedy)
@@ -648,10 +648,10 @@ def chosen_pool(
             raise ArgumentError(argument, rule, f"{table.domain.size:,} values", remedy)
     if method is not None and pool in ("partial", "path"):
         rule = "cannot be chosen for pooled groups"
-        raise ArgumentError("method", rule, repr(method), "Pass pool='none', or leave method= out")
+        raise ArgumentError("method", rule, repr(method), "Leave out the argument method")
     if time is not None and pool in ("partial", "none"):
         rule = "can be used only with pool='path'"
-        raise ArgumentError("time", rule, show(pool), "Leave pool= out")
+        raise ArgumentError("time", rule, show(pool), "Leave out the argument pool")
     if pool is not None:
         return pool
     # Groups that nobody asked to be pooled have the estimates that each has by itself.

@@ -290,7 +290,7 @@ def anytime_limits(
 
     f is 1, or the share of people who answered. All others are linear functions or ratios of them.
     """
-    estimate.data.require_simple_sample("kind 'anytime'", "Leave kind= out")
+    estimate.data.require_simple_sample("kind 'anytime'", "Leave out the argument kind")
     factor = anytime_factor(estimate.n, planned, level)
     if isinstance(of, Sampled | Ratio):
         return of.around(factor)
@@ -534,7 +534,7 @@ def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
 
 def _sampled(estimate: Solution, fit: MeanFit) -> tuple[Sampled, ...]:
     """The sample mean of each coordinate, with what an interval needs."""
-    estimate.data.require_simple_sample("sample mean", "Leave method= out")
+    estimate.data.require_simple_sample("sample mean", "Leave out the argument method")
     given = zip(fit.value, fit.variance, estimate.domain.ends, fit.bias, strict=True)
     return tuple(
         Sampled(

@@ -254,7 +254,7 @@ def weighted(
     table = group_table(groups, attributes)
     if (margins is None) == (weights is None):
         rule = "must be given, or weights" if weights is None else "cannot go with weights"
-        remedy = None if weights is None else "Leave margins= or weights= out"
+        remedy = None if weights is None else "Leave out the argument margins or weights"
         raise ArgumentError("margins", rule, None, remedy)
     if weights is not None:
         group_weights = _person_weights(table, weights) * table.sizes

@@ -559,7 +559,7 @@ class Study(Hinting):
                 raise ArgumentError("reports", rule, show(name))
         if not is_frame and given:
             rule = "can be used only if the reports are a data frame"
-            raise ArgumentError("columns", rule, None, "Leave them out")
+            raise ArgumentError("columns", rule, None, "Leave out the argument columns")
 
     @property
     def digest(self) -> str:
@@ -737,7 +737,7 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     if not is_drawn(ask):
         if "epsilon" in ask:
             rule = 'cannot be used with each = "all": every question has an epsilon of its own'
-            remedy = 'Leave epsilon out of [ask]. The key "budget" limits the sum'
+            remedy = 'Delete epsilon in [ask]. The key "budget" limits the sum'
             raise broken(("ask", "epsilon"), rule, None, remedy, "ask.epsilon")
         return
     for key, remedy in _NOT_WITH_ASK.items():

@@ -484,7 +484,7 @@ def test_pictures_that_cannot_be_drawn_are_answered_by_a_sentence(
     for options, sentence in (
         (("--with-reports",), "--with-reports: needs --plot"),
         (("--plot", "p.gif"), "must end in .png, .svg, .pdf, .html or .json"),
-        (("--by", "file", "--with-reports", "--plot", "p.svg"), "does not go with --by"),
+        (("--by", "file", "--with-reports", "--plot", "p.svg"), "cannot be used with --by"),
     ):
         assert sentence in run("estimate", FILES[0], *options, ok=False).stderr
 
@@ -557,7 +557,7 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
             ("estimate", *FILES, "--reference", "west", "--compare-groups"),
             "groups north; south; east",
         ),
-        (("estimate", *FILES, "--json", "--csv", "--by", "file"), "must not both"),
+        (("estimate", *FILES, "--json", "--csv", "--by", "file"), "cannot be used together"),
         (("estimate", *FILES, "-o", FILES[0], "--by", "file"), "must not be one of the inputs"),
         (("estimate", *FILES, "--pool", "path", "--by", "file"), "must hold numbers or dates"),
     ],

@@ -43,7 +43,7 @@ def test_lists_are_estimated_from_their_counts() -> None:
         ),
         ([*CHEATING, *FIRST, "--counts", "same=1,no=2"], "each of the words 'no', 'yes' once"),
         ([*CHEATING, *SECOND, *FIRST], "--allow-implausible"),
-        ([*CHEATING, *FIRST, *SECOND, "--summary", "mean"], "does not go with --design"),
+        ([*CHEATING, *FIRST, *SECOND, "--summary", "mean"], "cannot be used with --design"),
         (
             ["estimate", "--design", "crosswise:1/4", "--counts", "same=1,different=2", *FIRST],
             "once",
@@ -120,7 +120,7 @@ def test_a_report_page_is_made_of_counts(tmp_path: Path, monkeypatch: pytest.Mon
     assert "14\xa0% (8 to 20\xa0%)" in Path("two.html").read_text()
     assert "Missing argument" in run("report", "-o", "x.html", ok=False).output
     more = [*design, "--counts", "same=1,different=2", "said.csv", "-o", "x.html"]
-    assert "--counts: cannot be given with a file" in run("report", *more, ok=False).output
+    assert "--counts: cannot be used with a file" in run("report", *more, ok=False).output
     said = run("report", *CHEATING[1:], *FIRST, *SECOND, "-o", "x.html", ok=False).output
     assert "one card for everybody" in said
 

@@ -440,8 +440,8 @@ def test_summaries_of_groups_stand_in_one_table(here: Path) -> None:
         assert row["estimate"] == pytest.approx(float(mean))
         assert (row["low"], row["high"]) == pytest.approx(mean.interval())
     for options, said in (
-        (("--plot", "p.svg"), "--plot: does not go with --by and --summary"),
-        (("--pool", "partial"), "--pool: does not go with --by and --summary"),
+        (("--plot", "p.svg"), "--plot: cannot be used with --by and --summary"),
+        (("--pool", "partial"), "--pool: cannot be used with --by and --summary"),
         (("--compare-groups",), "Say after --of what to compare"),
     ):
         assert said in run(*asked, *options, ok=False).stderr

@@ -174,7 +174,7 @@ def test_tables_for_papers(here: Path, tmp_path: Path) -> None:
 MISTAKES = [
     (("r.parquet", "income ~ age"), "must begin with one of smokes, drinks, or have one as a pred"),
     (("r.parquet", "income ~ smoks"), "must begin with one of smokes, drinks"),
-    (("r.parquet", "income ~ smokes", "--mean"), "--mean: does not go with a hidden answer as pr"),
+    (("r.parquet", "income ~ smokes", "--mean"), "--mean: cannot be used with a hidden answer as pr"),
     (("r.parquet", "smokes ~ age", "--hidden", "drinks"), "on the right of FORMULA"),
     (("r.parquet", "smokes ~ drinks + age"), "write 'smokes + drinks' --correlation"),
     (("r.parquet", "smokes ~ age", "--random", "schol"), "Is 'school' meant?"),
@@ -185,7 +185,7 @@ MISTAKES = [
     ),
     (("r.parquet", "age + income", "--correlation"), "must have a hidden answer among its names"),
     (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),
-    (("r.parquet", "smokes + age", "--correlation", "--mean"), "does not go with --correlation"),
+    (("r.parquet", "smokes + age", "--correlation", "--mean"), "cannot be used with --correlation"),
     (("r.parquet", "smokes ~ age", "--reference", "yess"), "Is 'yes' meant?"),
     (("r.parquet", "income ~ smokes", "--reference", "age=3"), "must be an answer to smokes"),
     (

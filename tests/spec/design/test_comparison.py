@@ -619,4 +619,4 @@ def test_the_command_compares_all_methods_by_a_flag(tmp_path: Path) -> None:
     assert "WienerFilter" not in runner.invoke(main, command).output
     assert "WienerFilter" in runner.invoke(main, [*command, "--all"]).output
     done = runner.invoke(main, [*command, "--all", "-m", "mle"])
-    assert done.exit_code == 1 and "--all: does not go with --method" in done.output
+    assert done.exit_code == 1 and "--all: cannot be used with --method" in done.output

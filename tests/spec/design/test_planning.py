@@ -192,8 +192,8 @@ def test_losses_and_guarantees_that_values_do_not_have_are_refused() -> None:
     assert not can_simulate(labels) and not can_simulate(Integers(0, 5000))
     for kwargs, rule in (
         ({"loss": "w1"}, "needs values that are numbers or places"),
-        ({"delta": 0.1}, "only be used with the loss 'w1'"),
-        ({"distance": 1.0}, "only be used with the loss 'w1'"),
+        ({"delta": 0.1}, "be used only with the loss 'w1'"),
+        ({"distance": 1.0}, "be used only with the loss 'w1'"),
     ):
         with pytest.raises(ArgumentError, match=rule):
             plan(labels, 1.0, 100, **kwargs)  # type: ignore[arg-type]

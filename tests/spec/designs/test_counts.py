@@ -410,7 +410,7 @@ def test_a_plan_of_a_study_with_a_design_uses_the_share(tmp_path: Path) -> None:
     assert "crosswise:1/4" in page and "no protection" in page
     study.write_text("[attributes.a]\nvalues = [1, 2]\nepsilon = 1.0\n")
     said = run("plan", str(study), "--design-effect", "1.3", ok=False).output
-    assert "--design-effect: works only with --design" in said
+    assert "--design-effect: can be used only with --design" in said
 
 
 # Tables without a study: counts, or a row for each person.

@@ -149,8 +149,8 @@ MIXTURE = literature.MixtureReduction
             for v in ("clip", 1, True, ["project"])
         ),
         (warner.Inversion, {"weights": "sizes"}, "weights"),
-        (warner.Inversion, {"alpha": 0.01}, "alpha: is used only with constraint='threshold'"),
-        (warner.Inversion, {"constraint": "project", "rest": "discard"}, "rest: is used only with"),
+        (warner.Inversion, {"alpha": 0.01}, "alpha: can be used only with constraint='threshold'"),
+        (warner.Inversion, {"constraint": "project", "rest": "discard"}, "rest: can be used only with"),
         (
             warner.Inversion,
             {"constraint": "threshold", "alpha": 1.0},
@@ -160,7 +160,7 @@ MIXTURE = literature.MixtureReduction
         (EM, {}, "steps: must be given if tolerance is not"),
         (EM, {}, r"EM \(IBU\) until it converges, use MaximumLikelihood\(\)"),
         (EM, {"tolerance": 0.0}, "tolerance: must be above 0"),
-        (EM, {"steps": "auto", "tolerance": 1.0}, "cannot be combined with steps='auto'"),
+        (EM, {"steps": "auto", "tolerance": 1.0}, "cannot be used with steps='auto'"),
         (EM, {"steps": 5, "start": "thr"}, "start: must be one of 'uniform'"),
         (EM, {"steps": 5, "start": 3}, "an estimator or a list of shares"),
         (EM, {"steps": 5, "start": [0.5, 0.6]}, "start: must be a distribution"),
@@ -180,7 +180,7 @@ MIXTURE = literature.MixtureReduction
         (MIXTURE, {"premerge": "yes"}, "premerge"),
         *((MIXTURE, {"groups": v}, "groups: must be lists of values") for v in ("ab", ["ab"])),
         (MIXTURE, {"absent": "a"}, "absent: must be a list of values"),
-        (MIXTURE, {"tiny": 1.0}, "tiny: is used only with premerge"),
+        (MIXTURE, {"tiny": 1.0}, "tiny: can be used only with premerge"),
         (MIXTURE, {"tiny": -1.0, "premerge": True}, "tiny: must be at least 0"),
         *((literature.SmoothedEM, {"tolerance": v}, "tolerance") for v in (-1e-9, math.nan, None)),
         *((literature.SmoothedEM, {"steps": v}, "steps") for v in (0, 1.5)),

@@ -40,7 +40,7 @@ def test_groups_of_frames_are_columns_of_the_frame(by: Any) -> None:
 
 
 def test_reports_that_are_no_frame_have_no_columns() -> None:
-    with pytest.raises(ArgumentError, match="only be used when the reports are"):
+    with pytest.raises(ArgumentError, match="be used only when the reports are"):
         COIN.tally(COIN.reports([0, 1]), {"week": [1, 2]}, column="said")
 
 

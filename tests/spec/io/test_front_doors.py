@@ -95,7 +95,7 @@ def test_tuples_are_counted_from_frames() -> None:
 
 def test_only_frames_have_columns_by_name() -> None:
     for read, given in ((COIN.tally, COIN.randomize(["no"])), (COIN.reports, [0, 1])):
-        with pytest.raises(ArgumentError, match="only be used when the reports are"):
+        with pytest.raises(ArgumentError, match="be used only when the reports are"):
             read(given, column="report")
     with pytest.raises(ArgumentTypeError, match="must be Reports"):
         COIN.tally([0, 1])

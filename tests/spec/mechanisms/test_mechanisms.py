@@ -248,7 +248,7 @@ def test_the_bounds_of_support_counts_are_reached() -> None:
 
 def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
     with pytest.raises(
-        ArgumentError, match=r"prime: cannot be used together with the argument seeds.*got 11\."
+        ArgumentError, match=r"prime: cannot be used with the argument seeds.*got 11\."
     ):
         LocalHashing(Integers(0, 9), 1.0, seeds=4, prime=11)
 
@@ -264,7 +264,7 @@ def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
         (10, {"prime": 2**25 + 1}, r"prime: must.*2\.\."),
         (10, {"prime": True}, "prime"),
         (2**25 + 5, {}, r"domain: .*33554432.*HadamardResponse"),
-        (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave prime out"),
+        (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave out the argument prime"),
         (10, {"blocks": 0}, r"blocks: must.*1\.\.10"),
         (10, {"blocks": 11}, r"blocks: must.*1\.\.10"),
         # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.

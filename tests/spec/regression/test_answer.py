@@ -166,7 +166,7 @@ def test_one_attribute_of_several() -> None:
     refused(ArgumentError, "must be one of often, visits", regress, reports, z, attribute="age")
     refused(ArgumentError, "Name one question", regress, reports, z)
     refused(
-        ArgumentError, "attribute: can only be used with", regress, REPORTS, PEOPLE, attribute="age"
+        ArgumentError, "attribute: can be used only with", regress, REPORTS, PEOPLE, attribute="age"
     )
 
 

@@ -654,7 +654,7 @@ def test_bad_weights_are_refused() -> None:
         refused(ArgumentError, text, weighted, groups, weights=weights)
     refused(ArgumentError, "margins: must be given, or weights", weighted, groups)
     both = {"margins": {"column 1": {"a": 1}}, "weights": {"a": 1}}
-    refused(ArgumentError, "Leave margins= or weights= out", weighted, groups, **both)
+    refused(ArgumentError, "Leave out the argument margins or weights", weighted, groups, **both)
 
 
 def test_small_groups_have_a_variance() -> None:

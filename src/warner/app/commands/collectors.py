@@ -387,7 +387,7 @@ def given_again(store_name: str) -> list[str]:
 def read_token(path: str | None, variable: str | None) -> str | None:
     """The owner's token from a file or the environment; None where neither is named."""
     if path is not None and variable is not None:
-        rule = "must not both be given"
+        rule = "cannot be used together"
         raise ArgumentError("--token-file and --token-env", rule)
     if path is None and variable is None:
         return None

@@ -155,7 +155,7 @@ def benchmark(
     is_study = choices["truth"] is not None
     for name in _OF_TALLIES if is_study else _OF_STUDIES:
         if is_given(name):
-            rule = "does not go with --truth" if is_study else "needs a study and --truth"
+            rule = "cannot be used with --truth" if is_study else "needs a study and --truth"
             raise ArgumentError(str(names[name]), rule)
     if is_study:
         _of_study(paths, output, plot_path, choices)
@@ -210,7 +210,7 @@ def _methods(choices: Mapping[str, Any], tally: Tally) -> list[Estimator]:
     """The methods named, all of them, or the usual ones for the reports of a tally and a loss."""
     if choices["every"] and choices["method_names"]:
         remedy = "Leave out --all or --method"
-        raise ArgumentError("--all", "does not go with --method", None, remedy)
+        raise ArgumentError("--all", "cannot be used with --method", None, remedy)
     usual = compared(None) if choices["every"] else usual_methods(tally, choices["loss"])
     return [method(name) for name in choices["method_names"] or usual]
 

@@ -254,7 +254,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         )
     plot_path = choices["plot_path"]
     if plot_path is not None and study is not None and is_tally_file(study):
-        rule = "works only with a study file, a draft or --design, not with a tally"
+        rule = "can be used only with a study file, a draft or --design, not with a tally"
         raise ArgumentError("--plot", rule)
     if study is None:
         output.check(plot=plot_path)
@@ -398,12 +398,12 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
     """Print what designs for paper need, each beside the best mechanism that protects as much."""
     for name in _NOT_ON_PAPER:
         if is_given(name):
-            rule = "is for a study file, and does not go with --design"
+            rule = "is for a study file, and cannot be used with --design"
             raise ArgumentError(f"--{name}", rule, None, f"Leave out --{name}")
     if choices["loss"] == "w1":
         raise ArgumentError("--loss", "must be l1 or l2 with --design", "w1")
     if choices["loss"] is not None and len(texts) > 1:
-        rule = "works only with one design"
+        rule = "can be used only with one design"
         raise ArgumentError("--loss", rule, None, "Leave --loss out, or give one --design")
     share = choices["share"] if is_given("share") else 0.5
     people, effect = choices["people"], choices["design_effect"]
@@ -443,7 +443,7 @@ def _on_paper(
     has_share, has_sizes = is_given("share"), choices["sizes"] is not None
     if has_share and design.domain.size != 2:
         raise ArgumentError(
-            "--share", "works only for designs with two answers", name, "Leave out --share"
+            "--share", "can be used only for designs with two answers", name, "Leave out --share"
         )
     share = choices["share"] if has_share else 0.5
     sizes = _sizes(
@@ -466,7 +466,7 @@ def _on_paper(
 def _refuse_design_effect() -> None:
     """Refuse an allowance that only plans of designs on paper make."""
     if is_given("design_effect"):
-        rule = "works only with --design, or with a study whose questions all have a design"
+        rule = "can be used only with --design, or with a study whose questions all have a design"
         raise ArgumentError("--design-effect", rule, None, "Leave out --design-effect")
 
 

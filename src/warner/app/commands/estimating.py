@@ -288,7 +288,7 @@ class EstimateRequest:
         for name, needed in _OF_GROUPS.items():
             if is_given(name) and way != needed:
                 rule = f"needs {needed}" + (
-                    f", and does not go with {way}" if way is not None else ""
+                    f", and cannot be used with {way}" if way is not None else ""
                 )
                 remedy = None
                 if way is None and name == "time":
@@ -296,13 +296,13 @@ class EstimateRequest:
                 raise ArgumentError(str(names[name]), rule, None, remedy)
         for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
-                raise ArgumentError(str(names[name]), f"does not go with {way}")
+                raise ArgumentError(str(names[name]), f"cannot be used with {way}")
         if self.no_shares and not self.summaries:
             remedy = "For example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
         if self.compare_groups and self.summaries:
             remedy = "Say after --of what to compare: mean or median"
-            raise ArgumentError("--summary", "does not go with --compare-groups", None, remedy)
+            raise ArgumentError("--summary", "cannot be used with --compare-groups", None, remedy)
         if self.by is not None and self.summaries:
             for name in (
                 "margins",
@@ -314,12 +314,12 @@ class EstimateRequest:
                     remedy = f"Leave out {names[name]} or --summary, or compare groups: {_COMPARED}"
                     if name == "plot_paths":
                         remedy = "Leave --summary out: of numbers, mean and median are drawn"
-                    rule = "does not go with --by and --summary"
+                    rule = "cannot be used with --by and --summary"
                     raise ArgumentError(str(names[name]), rule, None, remedy)
         if self.design is not None:
             for name in ("pool", "time", "margins", "background", "forged"):
                 if is_given(name):
-                    rule = f"does not go with a survey design ({self.design.text})"
+                    rule = f"cannot be used with a survey design ({self.design.text})"
                     raise ArgumentError(str(names[name]), rule, None, f"Leave out {names[name]}")
         self.paper.check(is_given("tallies"))
         has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
@@ -329,12 +329,12 @@ class EstimateRequest:
         if self.paper.is_of_groups:
             for name in _NOT_OF_TWO_CARDS:
                 if is_given(name):
-                    rule = f"does not go with --design {self.on_paper}"
+                    rule = f"cannot be used with --design {self.on_paper}"
                     raise ArgumentError(str(names[name]), rule)
         if self.counts:
             for name in _OF_TABLES:
                 if is_given(name):
-                    rule = "does not go with --design and --counts"
+                    rule = "cannot be used with --design and --counts"
                     raise ArgumentError(str(names[name]), rule, None, COUNTS_BY_GROUP)
         for name in ("title", "with_reports"):
             if is_given(name) and not self.plot_paths:
@@ -574,7 +574,7 @@ def _estimate_groups_on_paper(request: EstimateRequest) -> None:
     if not isinstance(design, LatentClasses):
         result = design.estimate(counts, request.method_name or "difference")
     elif request.method_name is not None:
-        rule = "does not go with this design, which is always estimated by maximum likelihood"
+        rule = "cannot be used with this design, which is always estimated by maximum likelihood"
         raise ArgumentError("--method", rule, request.method_name, "Leave out --method")
     else:
         result = design.estimate(counts, trusted=request.allow_implausible)
@@ -726,17 +726,17 @@ def _estimate_each_group(
     """Write and print the estimates of the groups of all attributes, each group alone."""
     if request.plot_paths:
         by = ",".join(next(iter(grouped.values()))[0].names)
-        rule = "does not go with groups that are each estimated by themselves"
+        rule = "cannot be used with groups that are each estimated by themselves"
         raise ArgumentError("--plot", rule, None, f"Add --by {by}")
     together = "Count all people together: run warner tally without --by"
-    rule = "does not go with a tally of groups"
+    rule = "cannot be used with a tally of groups"
     if request.background:
         raise ArgumentError("--background", rule, None, together)
     if request.forged is not None:
         raise ArgumentError("--forged", rule, None, together)
     if request.top is not None:
         by = ",".join(next(iter(grouped.values()))[0].names)
-        rule = "does not go with groups that are each estimated by themselves"
+        rule = "cannot be used with groups that are each estimated by themselves"
         raise ArgumentError("--top", rule, None, f"Add --by {by}")
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
@@ -807,7 +807,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
         warn_of_simulation(", ".join(request.tallies))
     flat_results = [result for result in results.values() if not result.names]
     if request.kind is not None and len(flat_results) < len(results):
-        rule = "does not go with groups, whose intervals are always score intervals"
+        rule = "cannot be used with groups, whose intervals are always score intervals"
         raise ArgumentError("--interval", rule, request.kind, "Leave out --interval")
     if request.summaries and len(flat_results) < len(results):
         _write_summaries_of_groups(results, request)

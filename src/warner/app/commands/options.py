@@ -209,7 +209,7 @@ class Output:
             ArgumentError: such a form or file.
         """
         if self.as_json and self.as_csv:
-            raise ArgumentError("--json and --csv", "must not both be given", None, _BY_ENDING)
+            raise ArgumentError("--json and --csv", "cannot be used together", None, _BY_ENDING)
         absent = [
             path for path in inputs if path != "-" and not Path(group_and_file(path)[1]).exists()
         ]

@@ -545,9 +545,8 @@ def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
 
 
 def _refuse(what: str, stated: Mapping[str, Any]) -> None:
-    """Refuse options that do not go with what is asked for."""
+    """Refuse options that cannot be used with what is asked for."""
     given = [name for name, value in stated.items() if value is not None]
     if given:
-        verb = "does" if len(given) == 1 else "do"
         options = " and ".join(given)
-        raise ArgumentError(options, f"{verb} not go with {what}", None, f"Leave out {options}")
+        raise ArgumentError(options, f"cannot be used with {what}", None, f"Leave out {options}")

@@ -226,7 +226,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     served_at, preview = url, choices["preview"]
     if preview and choices["store"] is not None:
         raise ArgumentError(
-            "--store", "does not go with --preview, which deletes its store at the end"
+            "--store", "cannot be used with --preview, which deletes its store at the end"
         )
     with (
         tempfile.TemporaryDirectory() if preview else contextlib.nullcontext("") as folder,
