@@ -32,6 +32,8 @@ _NO_SENTENCE = re.compile(
     r"|\w=[,)]|hive_partitioning"  # reprs, and SQL
     r"|^<|^--\S+$|\w\(\w+\.\w|=\(\)|^[a-z_]+ = [\"\[{]"  # pictures, code, headers, studies
     r"|:not\(|\[hidden\]|^/\w|[<>{}\\|*]{3}|\(\?|^\W*[\w-]+(\.[\w-]+)+\W*$|;\s*\w+-\w+:|^[a-z_ ]+$"
+    r"|^SET |charset=|^\w+ = \S+$|^@media|^:root|[a-z-]+-src |^\w+( \w+=\S+)+$"  # settings, styles
+    r"|\[0-9\]|\w\(CAST\(|^int?eger |^part int"  # patterns
 )
 _WORD = re.compile(r"[A-Za-z][a-z']+")
 _HTML = re.compile(r"<[^<>]*>|\{%.*?%\}|\{#.*?#\}", re.S)
@@ -42,6 +44,8 @@ _LONGEST = 300  # characters of a piece that is shown within a sentence
 _MOST_CHOICES = 3  # of texts for one piece
 _OPEN, _OR, _SHUT = "\x01", "\x02", "\x03"  # of a choice between texts
 _CHOICE = re.compile(f"{_OPEN}([^{_OPEN}{_SHUT}]*){_SHUT}")
+_BEFORE_NAME = {"Refused": 1, "Later": 1}  # how many arguments stand before those of a message
+_OF_CLICK = ("UsageError", "NoSuchOption")  # their first argument is the whole message
 _PART = re.compile(r"^[\W\d]*[,;.)\]]|^[a-z][^:]*$")  # begins within a sentence
 
 Texts = dict[str, list[ast.expr]]  # what a name can stand for
@@ -206,7 +210,8 @@ def _messages(
     function: ast.FunctionDef | ast.AsyncFunctionDef, reader: _Reader
 ) -> Iterator[tuple[int, str]]:
     """The texts of rules and remedies of a function, joined as their message joins them."""
-    names: dict[str, tuple[int, ast.expr]] = {}
+    names: dict[str, list[ast.expr]] = {}  # the texts that stand for a rule or a remedy
+    used: set[str] = set()
     statements = sorted(
         (n for n in _nodes(function) if isinstance(n, ast.Assign | ast.Call)),
         key=lambda n: (n.lineno, isinstance(n, ast.Call)),
@@ -221,26 +226,56 @@ def _messages(
             )
             for name, text in pairs:
                 if isinstance(name, ast.Name) and name.id in ("rule", "remedy"):
-                    names[name.id] = (text.lineno, text)
+                    whole = _with_texts(text, names)
+                    if name.id in used or whole is not text:  # what stood before is said
+                        used.discard(name.id)
+                        names[name.id] = []
+                    names.setdefault(name.id, []).append(whole)
         elif _is_message(node):
-            arguments = [
-                names[a.id][1] if isinstance(a, ast.Name) and a.id in names else a
-                for a in node.args
+            given = node.args[_BEFORE_NAME.get(_name(node.func), 0) :]
+            listed = [
+                names.get(a.id, [a]) if isinstance(a, ast.Name) else [_with_texts(a, names)]
+                for a in given
             ]
-            if len(arguments) >= 2 and not any(id(a) in reader.done for a in arguments):
-                parts = [reader.text(a) for a in arguments] + ["", ""]
-                reader.done |= {id(inner) for a in arguments for inner in ast.walk(a)}
-                name, rule, got, remedy = parts[:4]
-                got = f"; got {got}" if got else ""
-                end = "" if not remedy else f" {remedy}" + "." * (not remedy.endswith("?"))
-                yield node.lineno, f"{name or '{name}'}: {rule}{got}.{end}"
+            used |= {n.id for a in given for n in ast.walk(a) if isinstance(n, ast.Name)}
+            several = {len(texts) for texts in listed} - {1}
+            if len(several) > 1:  # nobody knows which belong together
+                listed, several = [texts[-1:] for texts in listed], set()
+            for i in range(max(several, default=1)):
+                arguments = [texts[i if len(texts) > 1 else 0] for texts in listed]
+                if len(arguments) >= 2 and (i or not any(id(a) in reader.done for a in arguments)):
+                    yield node.lineno, _joined([reader.text(a) for a in arguments])
+                    reader.done |= {id(inner) for a in arguments for inner in ast.walk(a)}
+
+
+def _with_texts(text: ast.expr, names: dict[str, list[ast.expr]]) -> ast.expr:
+    """A text in which the last text of a rule or a remedy stands in place of its name."""
+    if not isinstance(text, ast.JoinedStr):
+        return text
+    values = [
+        ast.FormattedValue(names[piece.value.id][-1], -1)
+        if isinstance(piece, ast.FormattedValue)
+        and isinstance(piece.value, ast.Name)
+        and names.get(piece.value.id)
+        else piece
+        for piece in text.values
+    ]
+    return text if values == text.values else ast.JoinedStr(values)
+
+
+def _joined(parts: list[str]) -> str:
+    """The message of a name, a rule, what was given and a remedy, of which the last may lack."""
+    name, rule, got, remedy = [*parts, "", ""][:4]
+    got = f"; got {got}" if got else ""
+    end = "" if not remedy else f" {remedy}" + "." * (not remedy.endswith("?"))
+    return f"{name or '{name}'}: {rule}{got}.{end}"
 
 
 def _is_message(call: ast.Call) -> bool:
     """Whether it has a name, a rule, what was given and a remedy, in this order."""
     name = _name(call.func)
-    of_a_file = name in ("broken", "add") and call.args and isinstance(call.args[0], ast.Tuple)
-    return name.endswith("Error") or name == "message" or bool(of_a_file)
+    is_ours = name.endswith("Error") and name not in _OF_CLICK
+    return is_ours or name in ("message", "broken", "add", *_BEFORE_NAME)
 
 
 def _name(function: ast.expr) -> str:
@@ -272,6 +307,8 @@ class _Reader:
         if isinstance(node, ast.Tuple):  # the way to an entry of a file
             return ".".join(map(self._piece, node.elts))
         name = _name(node.func) if isinstance(node, ast.Call) else _name(node)
+        if name == "meant":
+            return "Is '{near}' meant?"
         if name not in self._within and 0 < len(self.texts.get(name, [])) <= _MOST_CHOICES:
             self._within.append(name)
             texts = [_Reader(self.texts, set())._named(n, self._within) for n in self.texts[name]]
