@@ -75,7 +75,7 @@ def test_range_and_quantile_errors_refuse_what_has_no_such_error() -> None:
         refused((ArgumentError, ArgumentTypeError), "qs", metrics.quantile_error, p, p, qs, [0, 1])
     for points in ([1, 0], [0, 0], [0], np.ones((2, 2))):
         refused(ArgumentError, "points", metrics.quantile_error, p, p, 0.5, points)
-    with pytest.raises(ArgumentError, match="must be a distribution"):
+    with pytest.raises(ArgumentError, match="must be shares"):
         metrics.quantile_error(p, [0.5, 0.4], 0.5, [0, 1])
 
 

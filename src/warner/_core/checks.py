@@ -41,7 +41,7 @@ def integer(
         whole = isinstance(value, float) and value.is_integer()
         written = f"Write {int(value):_}" if whole else remedy
         raise ArgumentTypeError(
-            name, "must be an integer", f"{show(value)} ({kind(value)})", written
+            name, "must be a whole number", f"{show(value)} ({kind(value)})", written
         )
     number = int(value)
     if number < low or (high is not None and number > high):
@@ -65,7 +65,7 @@ def real(
         raise ArgumentTypeError(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
     number = as_float(value)
     if not math.isfinite(number):
-        raise ArgumentError(name, "must be finite", show(number), remedy)
+        raise ArgumentError(name, "must be a finite number", show(number), remedy)
     if not (above < number < below and least <= number <= most):
         limits = {"above": above, "at least": least, "below": below, "at most": most}
         words = [f"{word} {limit:g}" for word, limit in limits.items() if math.isfinite(limit)]
@@ -120,10 +120,10 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     # An integer beyond the range of floats does not mean infinity.
     if math.isinf(number) and value != number:
         raise BudgetError(
-            name, "is too large for a float", show(value), "Pass a positive number such as 1.0"
+            name, "is too large to compute with", show(value), "Pass a positive number such as 1.0"
         )
     if math.isinf(number) and not infinite:
-        rule = "must be finite for this mechanism"
+        rule = "must be a finite number for this mechanism"
         remedy = "The mechanism RandomizedResponse allows epsilon=inf, without any protection"
         raise BudgetError(name, rule, "inf", remedy)
     return number
@@ -165,9 +165,9 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
         if array.dtype.kind == "c":
             raise ArgumentTypeError(
                 name,
-                "must have real entries",
+                "must have real numbers",
                 "complex numbers",
-                "Pass the real part if that is meant",
+                "If only their real parts are meant, pass array.real",
             )
         return np.array(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -185,11 +185,11 @@ def distribution(
     """
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
-        rule = "must be one-dimensional" if size is None else f"must have shape ({size},)"
+        rule = "must be a list of numbers" if size is None else f"must be a list of {size} numbers"
         raise ArgumentError(name, rule, str(array.shape))
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
         least = f" and the smallest number {array.min():.6g}" if (array < 0).any() else ""
-        rule = "must be a distribution: numbers >= 0 that sum to 1"
+        rule = "must be shares: numbers of at least 0 that add up to 1"
         raise ArgumentError(name, rule, f"the sum {array.sum():.6g}{least}")
     return array
 

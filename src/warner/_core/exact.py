@@ -197,8 +197,8 @@ def realise(
             rule = f"is {requested:g}, but the probabilities of {whose} spend {spent}"
             raise BudgetError("epsilon", rule, None, f"Check the probabilities of {whose}")
         rule = (
-            "is not possible with 64-bit random numbers: the nearest possible epsilon is "
-            f"{epsilon!r}"
+            "cannot be kept exactly with 64-bit random numbers: the nearest epsilon that can be "
+            f"kept is {epsilon!r}"
         )
         raise BudgetError("epsilon", rule, repr(requested), "Pass a larger epsilon")
     return epsilon

@@ -69,7 +69,7 @@ class Workers:
         try:
             yield from self._in_processes(function, tasks)
         except BrokenProcessPool:
-            rule = "ended before their work was done"
+            rule = "ended before they had done their work"
             remedy = (
                 "In a script, put the call under the line 'if __name__ == \"__main__\":', or pass "
                 "processes=1"

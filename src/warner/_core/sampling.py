@@ -84,7 +84,10 @@ class Source:
 
     def __init__(self, rng: np.random.Generator | None) -> None:
         if rng is not None and not isinstance(rng, np.random.Generator):
-            rule = "must be None (the operating system's randomness) or a numpy.random.Generator"
+            rule = (
+                "must be a numpy.random.Generator, or None for the randomness of the operating "
+                "system"
+            )
             remedy = "For a repeatable simulation pass numpy.random.default_rng(seed)"
             raise ArgumentTypeError("rng", rule, kind(rng), remedy)
         self._rng = rng

@@ -131,7 +131,7 @@ class SurveyDesign:
             of_unit = np.zeros(len(clusters), dtype=np.int64)
             of_unit[unit] = stratum
             if (crossing := of_unit[unit] != stratum).any():
-                rule = f"each cluster must lie in one stratum of {self.strata!r}"
+                rule = f"each cluster must belong to only one stratum of {self.strata!r}"
                 got = f"{show(clusters[int(unit[np.argmax(crossing)])])} in several strata"
                 remedy = "If these are different clusters, give each cluster a name of its own"
                 raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)

@@ -181,7 +181,10 @@ def _refuse_alike(sources: Mapping[str, Sequence[DataFile]]) -> None:
         named: dict[str, str] = {}
         for path in paths:
             if named.setdefault(redacted_address(path), path) != path:
-                rule = "stands for several addresses that differ only in a query or a password"
+                rule = (
+                    "stands for several addresses that differ only in their passwords, or in what "
+                    "follows a question mark"
+                )
                 remedy = "Count each address in a run of its own"
                 raise ArgumentError(redacted_address(path), rule, None, remedy)
 

@@ -76,13 +76,13 @@ def _values(words: str, domain: Domain | None) -> list[str]:
     if not dots:
         return [word.strip() for word in words.split(",")]
     if domain is None or not domain.is_ordered:
-        rule = "can have a range of dates or of numbers that the study declares"
+        rule = "can have a range, FIRST..LAST, only of dates or numbers that the study declares"
         remedy = "Name the values, with commas between them"
         raise ArgumentError(_OPTION, rule, show(words), remedy)
     try:
         low, high = (_index(end.strip(), domain) for end in (first, last))
     except (ValuesError, ArgumentTypeError, ValueError):
-        rule = "must have two values of the column around the dots"
+        rule = "must have a value of the column before the two dots, and one after them"
         raise ArgumentError(_OPTION, rule, show(words), domain.remedy.capitalize()) from None
     if not 0 <= high - low < _MOST:
         rule = f"must be a range from the first to the last, of at most {_MOST:,} values"

@@ -228,7 +228,9 @@ def _shares(path: str, domain: Domain) -> np.ndarray:
                 raise KeyError
             shares[index] = float(row["share"])
     except (KeyError, TypeError, ValueError, csv.Error):
-        rule = "must have a possible value that no other line has, and its share"
+        rule = (
+            "must have one of the values that are possible, which no other line has, and its share"
+        )
         problem = message(f"{path}, line {line}", rule, None, "The columns are: value,share")
     if problem is None and line == 1:
         problem = message(path, "holds no shares", None, "The columns are: value,share")

@@ -516,8 +516,8 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
         )
     if crowds and public:
         said.append(
-            "Public columns are published with the counts, so people hide only among their own "
-            "group: the sentences above hold for groups of that many people."
+            "Public columns are published with the counts, so people hide only among the people "
+            "of their own group: the sentences above hold only for a group of that many people."
         )
     return said
 

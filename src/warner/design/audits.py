@@ -21,6 +21,7 @@ from warner.design.charts import odds, table_of_odds
 from warner.design.privacy_words import Example, example_of
 from warner.design.shuffling import Shuffled, shuffled as of_crowd
 from warner.mechanisms import Device, Mechanism, Permanent
+from warner.mechanisms.base import require_mechanism
 from warner.mechanisms.composite import Combined
 from warner.mechanisms.headers import DESIGNS, MECHANISMS, is_of_package
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
@@ -638,8 +639,7 @@ def audit(
             remedy = f"Leave out {given}, or audit device.mechanism"
             raise ArgumentTypeError("device", rule, None, remedy)
         return audit_device(mechanism)
-    if not isinstance(mechanism, Mechanism):
-        raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
+    require_mechanism(mechanism)
     if claim is None:
         if shuffled is not None and rounds > 1 and isinstance(mechanism, Permanent):
             rule = "must be 1 for a Permanent mechanism, whose rounds share one permanent report"

@@ -43,6 +43,7 @@ from warner.design.comparison import LOSSES, truths_of
 from warner.design.own_code import code_of, digest, version_here
 from warner.design.planning import Maker, candidates
 from warner.domains import Domain
+from warner.domains.base import require_domain
 from warner.estimators import (
     Estimator,
     ExpectationMaximization,
@@ -134,8 +135,7 @@ def benchmark(
     >>> [row["mechanism"] for row in found.best()]
     ['RandomizedResponse', 'RandomizedResponse']
     """
-    if not isinstance(domain, Domain):
-        raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
+    require_domain(domain)
     losses = tuple(_several("loss", loss))
     for each in losses:
         LOSSES[choice("loss", each, tuple(LOSSES), LOSSES_ELSEWHERE)].require(each, domain)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, distribution, integer, kind, probability, real
+from warner._core.checks import choice, distribution, integer, probability, real
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -42,6 +42,7 @@ from warner.design.default_errors import (
 )
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
+from warner.domains.base import require_domain
 from warner.mechanisms import (
     Exponential,
     Gaussian,
@@ -689,8 +690,7 @@ def plan(
     >>> plan(Grid(2, 2), 1.0, n=1000, loss="w1", runs=2).best.judged
     "ExpectationMaximization(steps='auto'), 2 simulated tallies"
     """
-    if not isinstance(domain, Domain):
-        raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
+    require_domain(domain)
     integer("n", n, 1, MAX_PEOPLE)
     if loss is None:
         loss = loss_of(domain, difference)

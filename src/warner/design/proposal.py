@@ -14,10 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import confidence_level, distribution, integer, kind, probability
+from warner._core.checks import confidence_level, distribution, integer, probability
 from warner._core.errors import (
     ArgumentError,
-    ArgumentTypeError,
     IdentifiabilityError,
     WarnerError,
 )
@@ -47,6 +46,7 @@ from warner.design.planning import (
 from warner.design.privacy_words import Odds, odds_of
 from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
+from warner.domains.base import require_domain
 from warner.estimators.base import LikelihoodData, threads_for
 from warner.mechanisms import Mechanism, from_header
 from warner.results.intervals import (
@@ -545,8 +545,7 @@ def propose(
     >>> propose(Integers(0, 59), n=2000, epsilon=1.0).best.name
     'SquareWave'
     """
-    if not isinstance(domain, Domain):
-        raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
+    require_domain(domain)
     integer("n", n, 1, MAX_PEOPLE)
     confidence_level(level)
     for name, given in (("share", share), ("width", width)):

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
 from warner._core.text import look, of_hundred
 from warner.channels import DenseChannel
 from warner.domains import Categorical, Domain
+from warner.domains.base import require_domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import TableMechanism
 from warner.privacy.report_laws import ExactTable, common_denominator, epsilon_of
@@ -314,8 +314,7 @@ def _protected_answers(numerators: np.ndarray) -> np.ndarray:
 def two_answers(domain: Domain | None) -> Domain:
     """The domain of a question with no and yes, refused where it has other values."""
     domain = Categorical(YES_OR_NO) if domain is None else domain
-    if not isinstance(domain, Domain):
-        raise ArgumentTypeError("domain", "must be a Domain", show(domain), None)
+    require_domain(domain)
     if domain.size != 2:
         rule = "must have two answers, no and yes"
         raise ArgumentError("domain", rule, f"{domain.size}", "For more answers use ForcedResponse")

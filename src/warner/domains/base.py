@@ -367,6 +367,14 @@ class Missing:
         return np.fromiter(each, bool, len(answers))
 
 
+def require_domain(domain: Any, name: str = "domain") -> None:
+    """Refuse what is no domain."""
+    if not isinstance(domain, Domain):
+        rule = "must be a domain: the values that an answer can have"
+        remedy = "For labels use Categorical([...]), for numbers Interval(low, high)"
+        raise ArgumentTypeError(name, rule, kind(domain), remedy)
+
+
 def _is_number(text: str) -> bool:
     """Whether a text is a finite number."""
     try:

@@ -26,6 +26,7 @@ from warner.domains.base import (
     TextForm,
     built_in,
     encoded_at,
+    require_domain,
     sequence,
 )
 
@@ -54,8 +55,7 @@ class Subset(Domain):
     noun = "values that were kept"
 
     def __init__(self, domain: Domain, index: Any) -> None:
-        if not isinstance(domain, Domain):
-            raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
+        require_domain(domain)
         members = np.unique(domain._index(index))
         if len(members) != np.size(index) or np.ndim(index) != 1:
             raise ArgumentError("index", "must be a list of different integers")
@@ -129,8 +129,9 @@ class Tagged(Domain):
     kind = "tagged"
 
     def __init__(self, domain: Domain, tags: Sequence[str]) -> None:
-        if not isinstance(domain, Domain) or domain.tags:
-            raise ArgumentTypeError("domain", "must be a Domain without tags", kind(domain))
+        require_domain(domain)
+        if domain.tags:
+            raise ArgumentTypeError("domain", "must have no tags yet", ", ".join(domain.tags))
         self.tags = _names(tags)
         self.domain, self.missing = domain, domain.missing
         self._placeholders = {f"@{tag}": domain.size + i for i, tag in enumerate(self.tags)}

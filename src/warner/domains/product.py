@@ -16,7 +16,7 @@ from warner._core.errors import (
     ValuesError,
 )
 from warner._core.text import magnitude
-from warner.domains.base import Domain
+from warner.domains.base import Domain, require_domain
 
 
 class Product(Domain):
@@ -56,8 +56,7 @@ class Product(Domain):
             raise ArgumentError("domains", "must name at least one attribute")
         for name, domain in domains.items():
             legible("name of an attribute", name)
-            if not isinstance(domain, Domain):
-                raise ArgumentTypeError(name, "must be a Domain", kind(domain))
+            require_domain(domain, name)
         self._attributes = dict(domains)
         self._shape = tuple(domain.size for domain in domains.values())
         self.size = integer("product of the sizes", math.prod(self._shape), 2)

@@ -39,6 +39,7 @@ from warner._core.sampling import Source
 from warner._core.text import AS_WRITTEN, canonical, look, magnitude
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain
+from warner.domains.base import require_domain
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of, euclidean_distances
 from warner.reports.public_columns import Groups, group_people, warn_of_groups
@@ -157,9 +158,7 @@ class Mechanism(Hinting, ABC):
     law: ReportDistribution
 
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
-        if not isinstance(domain, Domain):
-            remedy = "For labels use Categorical([...]), for numbers Interval(low, high)"
-            raise ArgumentTypeError("domain", "must be a Domain", kind(domain), remedy)
+        require_domain(domain)
         if domain.size > LARGEST_SIZE:
             raise ArgumentError(
                 "domain",
@@ -950,6 +949,13 @@ class Mechanism(Hinting, ABC):
         if self.guarantee.delta is not None:
             return self.guarantee.epsilon
         return self.law.worst_epsilon() if self.distance_unit is None else self.epsilon
+
+
+def require_mechanism(mechanism: Any) -> None:
+    """Refuse what is no mechanism."""
+    if not isinstance(mechanism, Mechanism):
+        remedy = "For example RandomizedResponse(domain, 1.0)"
+        raise ArgumentTypeError("mechanism", "must be a mechanism", kind(mechanism), remedy)
 
 
 def _finite(value: float) -> float | str:

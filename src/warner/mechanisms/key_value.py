@@ -28,6 +28,7 @@ from warner._core.foreign_tables import index_of
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
 from warner.domains import Domain, Padded, Product
+from warner.domains.base import require_domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_sample, two_widths
 from warner.mechanisms.numeric import Piecewise, StochasticRounding, WindowMechanism
@@ -150,10 +151,7 @@ class KeyValue(Mechanism):
         pairs: int | None = None,
     ) -> None:
         for name, domain in (("keys", keys), ("values", values)):
-            if not isinstance(domain, Domain):
-                raise ArgumentTypeError(
-                    name, "must be a Domain", kind(domain), "For labels use Categorical([...])"
-                )
+            require_domain(domain, name)
         held = keys if pairs is None else Padded(keys, pairs)
         super().__init__(Product(key=held, value=values), epsilon)
         self.key, self.value = (

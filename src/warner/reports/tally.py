@@ -1119,6 +1119,13 @@ def _altered(name: str) -> FileError:
     return FileError(name, rule, None, _COUNT_AGAIN)
 
 
+def require_tally(tally: Any) -> None:
+    """Refuse what is no tally."""
+    if not isinstance(tally, Tally):
+        remedy = "Count reports first: mechanism.tally(reports)"
+        raise ArgumentTypeError("tally", "must be a tally", kind(tally), remedy)
+
+
 def merge(tallies: Iterable[Tally]) -> Tally:
     """The sum of tallies of one mechanism."""
     parts = list(tallies)

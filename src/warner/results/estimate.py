@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, kind as kind_of, show
+from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
 from warner._core.names import explained
 from warner._core.pickles import without_cached
@@ -22,7 +22,7 @@ from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, status_of_parts
 from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
-from warner.reports.tally import TalliesOfGroups, Tally
+from warner.reports.tally import TalliesOfGroups, Tally, require_tally
 from warner.reports.tally_kinds import warn_of_equal
 from warner.results.from_tally import (
     POOLS,
@@ -1021,8 +1021,7 @@ def estimate(
     from warner._core.survey_design import SurveyDesign
 
     if hasattr(tally, "columns") and not isinstance(tally, Tally):
-        rule, remedy = "must be a tally", "Count reports first: mechanism.tally(reports)"
-        raise ArgumentTypeError("tally", rule, kind_of(tally), remedy)
+        require_tally(tally)
     if not isinstance(tally, Tally | Mapping) and isinstance(tally, Iterable):
         tally = [*tally]
         warn_of_equal([each for each in tally if isinstance(each, Tally)])

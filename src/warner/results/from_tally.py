@@ -26,7 +26,7 @@ from warner.estimators.plausibility import Plausibility, plausibility_of_data
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Groups, Key, order_of, require_same_columns
 from warner.reports.reports import Reports
-from warner.reports.tally import Tally, merge, require_one_round, require_same_origin
+from warner.reports.tally import Tally, merge, require_one_round, require_same_origin, require_tally
 from warner.reports.tally_kinds import BitSums, BlockTables, DistinctReports, require_different
 
 if TYPE_CHECKING:
@@ -205,21 +205,10 @@ def is_of_groups(tally: Any) -> bool:
 def _listed(tallies: Iterable[Tally]) -> list[Tally]:
     """The tallies as a list, refused where there is anything else."""
     if not isinstance(tallies, Iterable) or isinstance(tallies, Reports):
-        raise ArgumentTypeError(
-            "tally",
-            "must be a Tally or several",
-            kind(tallies),
-            "Make one with mechanism.tally(reports)",
-        )
+        require_tally(tallies)
     listed = list(tallies)
     for tally in listed:
-        if not isinstance(tally, Tally):
-            raise ArgumentTypeError(
-                "tallies",
-                "must be Tally objects",
-                kind(tally),
-                "Make one with mechanism.tally(reports)",
-            )
+        require_tally(tally)
     return listed
 
 
@@ -557,9 +546,7 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         if isinstance(tally, Tally) and tally.columns:
             rule, got = "must hold tallies without groups", f"a tally by {', '.join(tally.names)}"
             raise ArgumentTypeError("groups", rule, got, "Use total() of this tally")
-        if not isinstance(tally, Tally):
-            rule, remedy = "must hold Tally objects", "Make one with mechanism.tally(reports)"
-            raise ArgumentTypeError("groups", rule, kind(tally), remedy)
+        require_tally(tally)
     first = tallies[0]
     require_same_origin([t.simulated for t in tallies], "groups")
     for key, tally in zip(keys, tallies, strict=True):

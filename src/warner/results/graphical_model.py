@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.checks import integer
+from warner._core.errors import ArgumentError
 from warner._core.names import explained
 from warner._core.progress import steps
 from warner.domains import Domain, Product
@@ -28,7 +28,7 @@ from warner.estimators.raked_tables import (
 from warner.estimators.raking import supported_part
 from warner.mechanisms import from_header
 from warner.reports.product_schema import attribute_names
-from warner.reports.tally import Tally
+from warner.reports.tally import Tally, require_tally
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended_fit
 from warner.results.solution import positions
@@ -275,10 +275,10 @@ def _tallies(tally: Any) -> list[Tally]:
     tallies = (
         list(tally) if isinstance(tally, Iterable) and not isinstance(tally, Tally) else [tally]
     )
-    if not tallies or not all(isinstance(one, Tally) for one in tallies):
-        rule = "must be a Tally or several"
-        remedy = "Make one with mechanism.tally(reports, ways=2)"
-        raise ArgumentTypeError("tally", rule, kind(tally), remedy)
+    if not tallies:
+        require_tally(tally)
+    for one in tallies:
+        require_tally(one)
     return tallies
 
 

@@ -39,7 +39,7 @@ from warner._core.table import Column, Table, Tabular
 from warner._core.text import canonical, percent
 from warner.domains.words import Words, count_pieces
 from warner.mechanisms.geometry import ProjectiveGeometryResponse
-from warner.reports.tally import Tally
+from warner.reports.tally import Tally, require_tally
 from warner.results.from_tally import likelihood_data, tested
 from warner.results.intervals import interval_column
 from warner.studies.study import Study
@@ -272,8 +272,7 @@ class WordSearch(Tabular):
             if _NAME not in tally:
                 raise MismatchError("tally", f"must count the question {_NAME!r}", ", ".join(tally))
             tally = tally[_NAME]
-        if not isinstance(tally, Tally):
-            raise ArgumentTypeError("tally", "must be a Tally", kind(tally))
+        require_tally(tally)
         tally = tally.total()
         domain = self._domain
         if canonical(tally.header) != canonical(self.mechanism.header):

@@ -71,7 +71,7 @@ def check_estimator(
     ()
     """
     if not isinstance(estimator, Estimator):
-        rule, remedy = "must be an estimator", "Pass an instance, not a class"
+        rule, remedy = "must be an estimator", "For example Inversion('project')"
         raise ArgumentTypeError("estimator", rule, kind(estimator), remedy)
     subject = _Subject(estimator, _problems() if problems is None else dict(problems))
     return checked(

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import integer, kind
+from warner._core.checks import integer
 from warner._core.errors import (
     ArgumentError,
-    ArgumentTypeError,
     IdentifiabilityError,
     ReportError,
     WarnerError,
@@ -32,6 +31,7 @@ from warner.design.audits import audit
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
+from warner.mechanisms.base import require_mechanism
 from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge
@@ -305,9 +305,7 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
     >>> [each.holds for each in found.findings].count(False)
     0
     """
-    if not isinstance(mechanism, Mechanism):
-        rule, remedy = "must be a mechanism", "Pass an instance, not a class"
-        raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
+    require_mechanism(mechanism)
     integer("draws", draws, 1000)
     subject = _Subject(mechanism, draws, integer("seed", seed, 0))
     return checked(

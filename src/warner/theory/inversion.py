@@ -41,6 +41,7 @@ from warner._core.names import LOSSES_ELSEWHERE
 from warner.channels import Channel, DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
+from warner.mechanisms.base import require_mechanism
 
 # -----------------------------------------------------------------------------------------------
 # Many reports of one value: how fast their histogram approaches their law [P4 sec VI].
@@ -702,8 +703,7 @@ def max_influence(mechanism: Mechanism) -> float | None:
     >>> round(max_influence(RandomizedResponse(Categorical(["no", "yes"]), 1.0)), 3)
     2.164
     """
-    if not isinstance(mechanism, Mechanism):
-        raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
+    require_mechanism(mechanism)
     try:
         return mechanism.channel().report_weight(mechanism.values_per_person)
     except (IdentifiabilityError, ArgumentError):

@@ -106,7 +106,7 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
             lambda: RandomizedResponse(DEVICE.domain, 1.0, 2.0),
             ["takes 2 positional arguments", "got 3"],
         ),
-        (lambda: RandomizedResponse(1.0, DEVICE.domain), ["must be a Domain"]),
+        (lambda: RandomizedResponse(1.0, DEVICE.domain), ["must be a domain"]),
         (lambda: Categorical("yes", "no"), ["Write Categorical([...])"]),
         (lambda: warner.Integers(5), ["needs the argument high"]),
         (lambda: warner.SubsetSelection(DEVICE.domain, 1.0, k=2), ["Is 'size' meant"]),

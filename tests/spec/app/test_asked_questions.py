@@ -107,7 +107,7 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
             "is the name of all reports of a study with [ask]",
         ),
         ("2.0", "-1.0", "ask: epsilon: must be above 0"),
-        ("2.0", "inf", "ask: epsilon: must be finite"),
+        ("2.0", "inf", "ask: epsilon: must be a finite number"),
     ],
 )
 def test_what_does_not_go_with_ask_is_refused(old: str, new: str, said: str) -> None:

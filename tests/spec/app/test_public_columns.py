@@ -468,7 +468,10 @@ def test_a_job_is_told_how_many_reports_and_groups_to_expect(here: Path) -> None
         (("--expect-groups", "4"), "--expect-groups: needs a tally of groups"),
         (("--by", "ward", "--expect-groups", "word=north"), "Is 'ward' meant?"),
         (("--by", "ward", "--expect-groups", "few"), "must be a number of groups, or COLUMN=VAL"),
-        (("--by", "ward", "--expect-groups", "ward=a..b"), "can have a range of dates or of num"),
+        (
+            ("--by", "ward", "--expect-groups", "ward=a..b"),
+            "can have a range, FIRST..LAST, only of d",
+        ),
         (("--by", "ward", "--expect-groups", "ward=east"), "no reports of east were counted; repo"),
         (("--by", "ward", "--expect-groups", "ward=north"), "reports of south were counted, whic"),
     ):
@@ -495,7 +498,7 @@ def test_a_job_names_the_weeks_and_wards_that_it_expects() -> None:
             "no reports of 2026-W02, north; 2026-W02, south were counted",
         ),
         (["week=2026-W03..2026-W01"], "must be a range from the first to the last"),
-        (["week=2026-W03..later"], "must have two values of the column around the dots"),
+        (["week=2026-W03..later"], "must have a value of the column before the two dots"),
     ):
         with pytest.raises(ArgumentError, match=re.escape(said)):
             require_groups(both, expected)

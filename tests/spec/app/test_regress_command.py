@@ -174,7 +174,10 @@ def test_tables_for_papers(here: Path, tmp_path: Path) -> None:
 MISTAKES = [
     (("r.parquet", "income ~ age"), "must begin with one of smokes, drinks, or have one as a pred"),
     (("r.parquet", "income ~ smoks"), "must begin with one of smokes, drinks"),
-    (("r.parquet", "income ~ smokes", "--mean"), "--mean: cannot be used with a hidden answer as pr"),
+    (
+        ("r.parquet", "income ~ smokes", "--mean"),
+        "--mean: cannot be used with a hidden answer as pr",
+    ),
     (("r.parquet", "smokes ~ age", "--hidden", "drinks"), "on the right of FORMULA"),
     (("r.parquet", "smokes ~ drinks + age"), "write 'smokes + drinks' --correlation"),
     (("r.parquet", "smokes ~ age", "--random", "schol"), "Is 'school' meant?"),

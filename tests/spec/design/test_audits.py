@@ -244,7 +244,7 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
     assert weight is not None and 0.5 * weight < float(
         np.ptp(np.stack(counts), axis=0).max()
     ) <= weight * (1 + 1e-9)
-    with pytest.raises(ArgumentTypeError, match="must be a Mechanism"):
+    with pytest.raises(ArgumentTypeError, match="must be a mechanism"):
         max_influence("RandomizedResponse")  # type: ignore[arg-type]
     assert warner.audit(several).influence == max_influence(several)
     ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)

@@ -117,7 +117,7 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("forced:yes=1/2,no=1/2", "have a sum below 1"),
         ("forced:yes=0,no=1/6", "whose answer is yes"),
         ("unrelated:.7,q=.2", "must give all of its chances a name"),
-        ("kuk:4/5,1/4,two", "draws: must be an integer"),
+        ("kuk:4/5,1/4,two", "draws: must be a whole number"),
         ("kuk:4/5,4/5", "reports tell nothing"),
         ("kuk:4/5,0", "whose answer is yes"),
         ("kuk:.123,.234,20", "must have a common denominator"),

@@ -150,7 +150,11 @@ MIXTURE = literature.MixtureReduction
         ),
         (warner.Inversion, {"weights": "sizes"}, "weights"),
         (warner.Inversion, {"alpha": 0.01}, "alpha: can be used only with constraint='threshold'"),
-        (warner.Inversion, {"constraint": "project", "rest": "discard"}, "rest: can be used only with"),
+        (
+            warner.Inversion,
+            {"constraint": "project", "rest": "discard"},
+            "rest: can be used only with",
+        ),
         (
             warner.Inversion,
             {"constraint": "threshold", "alpha": 1.0},
@@ -163,7 +167,7 @@ MIXTURE = literature.MixtureReduction
         (EM, {"steps": "auto", "tolerance": 1.0}, "cannot be used with steps='auto'"),
         (EM, {"steps": 5, "start": "thr"}, "start: must be one of 'uniform'"),
         (EM, {"steps": 5, "start": 3}, "an estimator or a list of shares"),
-        (EM, {"steps": 5, "start": [0.5, 0.6]}, "start: must be a distribution"),
+        (EM, {"steps": 5, "start": [0.5, 0.6]}, "start: must be shares"),
         *((EB, {"order": v}, "order") for v in (None, "yes", 2)),
         *((EB, {"loss": v}, "must be one of") for v in ("linear", None, 1)),
         *((EB, {"likelihood": v}, "must be one of") for v in ("poisson", None)),

@@ -120,8 +120,8 @@ def test_matrices_that_would_lose_a_part_are_refused() -> None:
     plain = np.array([[0.7, 0.3], [0.3, 0.7]])
     domain = warner.Integers(0, 1)
     wrong: list[tuple[Any, str]] = [
-        (plain + 1j * np.array([[1, 1], [-1, -1]]), "real entries"),
-        ([[0.7 + 1j, 0.3], [0.3, 0.7]], "real entries"),
+        (plain + 1j * np.array([[1, 1], [-1, -1]]), "real numbers"),
+        ([[0.7 + 1j, 0.3], [0.3, 0.7]], "real numbers"),
         (np.ma.array(plain, mask=[[True, False], [False, False]]), "no masked"),
         ([["a", "b"], ["c", "d"]], "array of numbers"),
     ]

@@ -243,7 +243,9 @@ def test_refusals() -> None:
         "shares",
         [1, 0, 0, 0, 0],
     )
-    refused(WarnerError, "prior: must have shape", Optimal, five, 1.0, "shares", [0.5, 0.5])
+    refused(
+        WarnerError, "prior: must be a list of 5 numbers", Optimal, five, 1.0, "shares", [0.5, 0.5]
+    )
     refused(
         WarnerError,
         "number of values: must be from 2 to 64.*SquareWave",

@@ -193,7 +193,7 @@ def test_goodness_of_fit_is_the_chi_square_of_answers_without_noise() -> None:
     expected = 1000 * SHARES
     pearson = ((tally.counts - expected) ** 2 / expected).sum()
     assert (found.statistic, found.degrees) == (pytest.approx(pearson), 3)
-    refused(ArgumentError, "must be a distribution", goodness_of_fit, tally, [0.5, 0.1, 0.1, 0.1])
+    refused(ArgumentError, "must be shares", goodness_of_fit, tally, [0.5, 0.1, 0.1, 0.1])
 
 
 SURE = Categorical(["a", "b", "c", "d"])

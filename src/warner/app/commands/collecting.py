@@ -65,8 +65,8 @@ _PEOPLE = ("person", "people")
     "-o",
     "--output",
     default="-",
-    help=f"The report file to write, {formats.suffixes(writable=True)}. "
-    "Default: CSV on standard output.",
+    help=f"The report file to write, {formats.suffixes(writable=True)}. Default: print the "
+    "reports as CSV.",
 )
 @click.option(
     "--bare",
@@ -186,9 +186,9 @@ def randomize(
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
         click.echo(
-            f"WARNING: {', '.join(by_card)}: randomised on paper. If VALUES has what people said "
-            "or ticked by the card, this randomises it a second time, and estimates will be "
-            f"wrong. To count such answers, run: warner tally {values} --study {study}",
+            f"WARNING: {', '.join(by_card)}: randomised on paper. If VALUES holds what people "
+            "said or ticked with the card, it is now randomised a second time, and estimates will "
+            f"be wrong. To count such answers, run: warner tally {values} --study {study}",
             err=True,
         )
     rng = generator(seed)
@@ -376,10 +376,10 @@ def _spent(study: Study) -> str:
 @click.option(
     "--keep-reports/--no-keep-reports",
     default=None,
-    help="For reports of several bits: keep each distinct report, and not just the sum of each "
-    "bit. Estimates can then be more precise, but the tally grows with the number of people. "
-    "Default: up to about 100,000 reports of warner's own files are kept, if whole reports tell at "
-    "least 5 % more; for other files and SQL, the sums.",
+    help="For mechanisms whose report is a row of bits (zeros and ones): count whole reports, and "
+    "not only how often each bit is 1. Estimates can then be more precise, but the tally grows "
+    "with the number of people. Default: whole reports where they tell at least 5 % more, for up "
+    "to about 100,000 reports in files of warner; otherwise bits.",
 )
 @click.option(
     "--by",
@@ -423,15 +423,15 @@ def _spent(study: Study) -> str:
     "--expect-reports",
     type=click.IntRange(1),
     metavar="N",
-    help="Refuse to write a tally of more or fewer than N reports.",
+    help="Write a tally only if exactly N reports were counted.",
 )
 @click.option(
     "--expect-groups",
     multiple=True,
     metavar="N or COLUMN=VALUES",
-    help="Refuse to write a tally of more or fewer than N groups, or of other groups than you "
-    "name: week=2026-W45..2026-W48 or ward=north,south. May be repeated: then each week must have "
-    "reports of each ward.",
+    help="Write a tally only if exactly N groups were counted, or exactly the groups that you "
+    "name: week=2026-W45..2026-W48 or ward=north,south. May be repeated, as for week and ward: "
+    "then each week must have reports of each ward.",
 )
 @smallest_group
 @several_reports

@@ -48,8 +48,8 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     "--method",
     "method_names",
     multiple=True,
-    help='An estimator to compare, with a name that "warner estimate --method" takes. May be '
-    "repeated. Default: the usual ones.",
+    help='The name of an estimator to compare, as in "warner estimate --method". May be repeated. '
+    "Default: the usual ones.",
 )
 @click.option(
     "--all",

@@ -111,9 +111,9 @@ from warner.studies.study import Study
     "--groups",
     type=click.IntRange(2),
     default=2,
-    show_default="those of the only public column of STUDY, else 2",
-    help="Number of groups of equal size, for --difference and for intervals in groups. With three "
-    "or more, one test is of all groups at once.",
+    show_default="as many as the only public column of STUDY has values, otherwise 2",
+    help="Number of groups of equal size, for --difference and for intervals in groups. With "
+    "three groups or more, one test compares all groups at once.",
 )
 @click.option(
     "--power",
@@ -790,9 +790,7 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
         examples |= {name: example_of(each) for name, each in parts.items()}
     drawn = {name: each for name, each in examples.items() if each is not None}
     if not drawn:
-        rule = (
-            "cannot show these questions, because no report on them points to one of a few answers"
-        )
+        rule = "cannot show these questions, because none of their reports points to one answer"
         raise ArgumentError("--plot", rule, ", ".join(examples))
     if Path(file).suffix == ".toml":
         study = Study.load(file)

@@ -396,8 +396,8 @@ class EstimateRequest:
     "--compare-groups",
     is_flag=True,
     help="Compare the groups of --by, or all groups. Each difference has an interval, a p-value, "
-    "and a p-value that allows for the number of comparisons in the table (Holm's method), of "
-    "shares, of means and of quantiles apart.",
+    "and a p-value that allows for the number of comparisons in the table (Holm's method). "
+    "Shares, means and quantiles count separately.",
 )
 @click.option(
     "--reference",
@@ -418,7 +418,7 @@ class EstimateRequest:
     "--same-people",
     is_flag=True,
     help="With --compare-groups: the two groups are two rounds that the same people answered. "
-    "Shows how much surer a difference is if each person answered alike in both rounds.",
+    "Shows how much surer a difference is if each person gave the same answer in both rounds.",
 )
 @survey_design
 @click.option(

@@ -387,8 +387,8 @@ class Question:
             return []
         if self.settings.design is not None:
             return [
-                "How far made-up reports could move these shares is not computed here, because a "
-                "made-up report counts as much as its weight."
+                "How far made-up reports could move these shares is not computed here, because "
+                "people have weights here, and a made-up report counts as much as its weight."
             ]
         bounds = self.estimate.if_forged(share, level, self.settings.target)
         names = [name_of(row["value"], self.domain) for row in bounds.rows()]

@@ -227,8 +227,8 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
         about += " They would be true of reports made without a seed."
     if rows:
         about += (
-            " The table is of somebody who thought two answers equally likely, and then sees a "
-            "report."
+            " The table is about somebody who first thought two answers equally likely, and then "
+            "sees a report."
         )
     blocks.append(about)
     if rows:
