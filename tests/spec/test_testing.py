@@ -512,5 +512,5 @@ def test_a_law_that_rules_a_value_out_is_refused() -> None:
             self.law = ExactTable(table)
             self.check_realisable()
 
-    with pytest.raises(BudgetError, match="one value sends and another value never sends"):
+    with pytest.raises(BudgetError, match="some answers send and others never send"):
         Proves(SMALL, 1.0)

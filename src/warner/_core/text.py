@@ -47,6 +47,9 @@ RANDOMISE_FIRST = (
     "crosswise:1/4. With a study that names the design, run: warner tally FILE --study STUDY"
 )
 
+# The question where reports are given that a mechanism cannot have made.
+MADE_BY = "Were the reports made by this mechanism, with these values and this epsilon?"
+
 # The advice on a file, or on data in it, that is not as warner wrote it.
 AS_WRITTEN = (
     "The file may be damaged, or another program may have changed it. Use the file as warner wrote "

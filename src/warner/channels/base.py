@@ -346,8 +346,8 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports do not support values.
         """
         rule = (
-            "'supports' cannot be used with this mechanism: its reports do not support some values "
-            "against others"
+            "'supports' cannot be used with this mechanism: its reports do not speak for some "
+            "values and against the others"
         )
         remedy = "Use likelihood='fullest'"
         raise ArgumentError("likelihood", rule, None, remedy)
@@ -560,8 +560,7 @@ class LikelihoodOperator(ABC):
         """The channel with a row for every possible report."""
         raise ArgumentError(
             "channel",
-            "lists the probabilities only of the reports that were seen, not of all possible "
-            "reports",
+            "knows only the reports that were seen, but this needs a list of all possible reports",
         )
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
@@ -649,7 +648,7 @@ class LikelihoodOperator(ABC):
         """
         raise ArgumentError(
             "channel",
-            "has no support counts, because its reports do not support some values against others",
+            "cannot be used here: its reports do not speak for some values and against the others",
         )
 
     def groups(self) -> tuple[LikelihoodOperator, ...]:
@@ -716,7 +715,7 @@ class LikelihoodOperator(ABC):
     def _require_whole_reports(self) -> None:
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
-            rule = "knows only the sum of each bit, not which bits were set together in a report"
+            rule = "knows only how often each bit was 1, not which bits were 1 together in a report"
             remedy = "Tally with keep_reports=True, or use another kind of interval"
             raise ArgumentError("channel", rule, None, remedy)
 
@@ -739,8 +738,8 @@ class LikelihoodOperator(ABC):
         if self._left_inverse is None:
             raise IdentifiabilityError(
                 "mechanism",
-                f"cannot tell all {self.shape[1]} values apart: different shares give the same "
-                "reports",
+                f"cannot tell all {self.shape[1]} values apart: different shares would give the "
+                "same reports",
                 None,
                 "Use another mechanism, or a method that needs no inverse (for the mean of "
                 "numbers: SampleMean)",

@@ -136,12 +136,12 @@ class SomeValues(LikelihoodOperator):
 
     def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
         if inner.is_keyed:
-            rule = "cannot be picked before the estimate, because each report is a key with a value"
+            rule = "cannot be chosen before the estimate, because each report is a key with a value"
             raise ArgumentError(
                 "values",
                 rule,
                 None,
-                "Estimate all keys, and pick the keys that you want from the result",
+                "Estimate all keys, and choose from the result",
             )
         self.inner, self.values = inner, values
         self.shape = (inner.shape[0], len(values))

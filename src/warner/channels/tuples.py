@@ -353,7 +353,7 @@ def marked_table(
     """
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:
-        rule = "would take too long, because bits of several questions are counted together"
+        rule = "would take too long here, because bits of several questions are counted together"
         remedy = "Use kind='score'"
         raise ArgumentError("bootstrap", rule, f"{n} people", remedy)
     values = np.unravel_index(np.repeat(np.arange(people.size), people.ravel()), people.shape)
@@ -554,8 +554,8 @@ class RepeatedRows(LikelihoodOperator):
             return np.asarray(np.mean([one.influence(c)[rows] for one, rows in parts], axis=0))
         if self._joint_channel.rows_per_report != 1:
             rule = (
-                "has too many combinations of reports: the inverse for all of them cannot be "
-                "computed"
+                "has too many combinations of reports for this computation. Estimate fewer "
+                "questions together"
             )
             raise IdentifiabilityError("channel", rule)
         sizes = [channel.shape[0] for channel in self.channels]

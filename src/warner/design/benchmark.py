@@ -164,7 +164,7 @@ def _several(name: str, value: Any) -> list[Any]:
     is_list = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
     several = list(dict.fromkeys(value)) if is_list else [value]
     if not several:
-        raise ArgumentError(name, "must have at least one value")
+        raise ArgumentError(name, "must not be empty")
     return several
 
 
@@ -218,7 +218,7 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
     if not callable(given) or isinstance(given, Mechanism):
-        rule = "each entry must be a class, a name, or a function that makes a mechanism"
+        rule = "each of them must be a class, a name, or a function that makes a mechanism"
         remedy = "For example RandomizedResponse"
         raise ArgumentTypeError("mechanisms", rule, kind(given), remedy)
     if _is_lambda(given):
@@ -248,7 +248,7 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
     """Refuse what is no mechanism of the domain at the budget of its row."""
     name = f"mechanism {cell.mechanism!r}"
     if not isinstance(made, Mechanism):
-        raise ArgumentTypeError(name, "its function must return a mechanism", kind(made))
+        raise ArgumentTypeError(name, "this function must return a mechanism", kind(made))
     if made.domain != domain:
         rule = "must have the domain of the benchmark"
         remedy = "Make it on the domain that its function gets as the first argument"
@@ -449,8 +449,8 @@ class _Work:
         first = {cell.mechanism: cell for cell in reversed(self._weaker)}
         for name, cell in first.items():
             yield (
-                f"* {name} promises less than its rows say: at epsilon {cell.epsilon:g}, "
-                f"{self.mechanisms[cell].guarantee}. It is never named as the best."
+                f"* {name} protects less than its rows say: at epsilon {cell.epsilon:g}, "
+                f"{self.mechanisms[cell].guarantee}. So it is never called the best."
             )
         for cell, mechanism in self.mechanisms.items():
             if isinstance(mechanism, HadamardResponse) and cell.epsilon > _HIGH_PRIVACY:

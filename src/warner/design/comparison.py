@@ -184,7 +184,7 @@ def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
     if not isinstance(truth, Mapping):
         return {"truth": _shares("truth", truth, domain)}
     if not truth:
-        raise ArgumentError("truth", "must have at least one distribution")
+        raise ArgumentError("truth", "must not be empty: give at least one list of shares")
     return {str(name): _shares(f"truth {name!r}", each, domain) for name, each in truth.items()}
 
 

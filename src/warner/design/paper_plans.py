@@ -70,9 +70,9 @@ class PlannedDesign:
         if self.text == self.design.text:
             return []
         return [
-            "Of the extended crosswise design, half of the people answer each card. Both halves "
-            "together tell as much as one card for everybody, and also whether people follow the "
-            "instructions."
+            "In the extended crosswise design, half of the people get one card, and half the "
+            "other. Both halves together tell as much as one card for everybody, and also whether "
+            "people follow the instructions."
         ]
 
     @property

@@ -797,7 +797,10 @@ def _wanted_difference(
     if difference is None:
         return None
     if error is not None:
-        rule = "cannot be used with the argument difference: each sets how many people are needed"
+        rule = (
+            "cannot be used with the argument difference: each of them says how many people are "
+            "needed"
+        )
         raise ArgumentError("error", rule, repr(error), "Leave out error or difference")
     if loss == "w1":
         rule, remedy = "needs the loss 'l1' or 'l2'", "Use loss='l2' (--loss l2)"

@@ -323,7 +323,7 @@ def compare_schemes(
         raise ArgumentTypeError("domain", "must be a Product of several attributes", kind(domain))
     if isinstance(theta, Solution):
         if theta.domain != domain:
-            raise ArgumentError("theta", "must be an estimate on the same domain")
+            raise ArgumentError("theta", "must be an estimate of the same questions and values")
         theta = project(theta.probabilities)
     shares = distribution("theta", theta, domain.size)
     choice("loss", loss, LOSSES, LOSSES_ELSEWHERE)

@@ -275,7 +275,7 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
     delta = real("delta", delta)
     if not 0 < delta < 1 / people:
         rule = f"must be above 0 and below 1 divided by the {people:,} people"
-        remedy = "A larger delta would allow the reports of some people to be shown"
+        remedy = "With a larger delta, the reports of some people could be shown to everybody"
         raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee
     if not protects_all_alike(promised):

@@ -295,7 +295,11 @@ def _of_tally(name: str, tally: Tally, group: GroupLaw) -> FloatArray:
         columns = set(zip(*group.table, strict=True))
         if {tuple(column) for column in mechanism.probabilities()[order].T} <= columns:
             return np.asarray(mechanism.channel_for(tally, None)[1][order], dtype=np.float64)
-    raise MismatchError(name, "is a tally of another card than that of this group", repr(mechanism))
+    raise MismatchError(
+        name,
+        "is a tally of reports that were made with another card than this group had",
+        repr(mechanism),
+    )
 
 
 class FitTest(NamedTuple):

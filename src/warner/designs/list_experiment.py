@@ -133,7 +133,7 @@ class ListExperiment(Hinting):
         if choice("method", method, METHODS) == "difference":
             for name, given in (("floor", floor), ("ceiling", ceiling), ("same=False", not same)):
                 if given:
-                    rule = "needs method='binomial' or method='beta-binomial'"
+                    rule = "can be computed only with method='binomial' or method='beta-binomial'"
                     raise ArgumentError(name, rule)
             return ListShares(self, both, method, None)
         count = np.concatenate([np.arange(len(c)) for c in both])

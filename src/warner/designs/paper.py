@@ -135,10 +135,13 @@ class PaperDesign(TableMechanism):
         exact[:] = [list(row) for row in table]
         numerators, total = common_denominator(exact)
         if total > _MOST:
-            rule = "must have a common denominator below 2^62"
+            rule = "are too exact to be drawn: their common denominator is 2^62 or more"
             raise ArgumentError("chances", rule, None, "Use simpler fractions, or fewer draws")
         if all(len(set(row)) == 1 for row in numerators.tolist()):
-            rule = "make all reports tell nothing: each is equally likely for every answer"
+            rule = (
+                "would make all reports useless: each report would be equally likely for every "
+                "answer"
+            )
             remedy = "Use other chances, such as 1/4 instead of 1/2"
             raise ArgumentError("chances", rule, None, remedy)
         mask = _protected_answers(numerators)
@@ -196,7 +199,7 @@ class PaperDesign(TableMechanism):
         return {"report": report.astype(smallest_dtype(self.n_reports))}
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "is a design for paper, for which people draw cards or throw dice themselves"
+        rule = "is a design for paper: people draw cards or throw dice themselves"
         remedy = "Ask on paper, or use RandomizedResponse on devices"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 

@@ -300,7 +300,7 @@ class Missing:
         choice("missing", self.policy, POLICIES)
         listed = self.empty if isinstance(self.empty, list | tuple) else None
         if listed is None or not all(isinstance(text, str) for text in listed):
-            rule = 'must be a list of texts, such as ["", "NA"]'
+            rule = 'must be a list of texts that stand for no answer, such as ["", "NA"]'
             raise ArgumentTypeError("empty", rule, kind(self.empty))
         if len(set(listed)) < len(listed):
             raise ArgumentError("empty", "must not list a text twice", show(listed))
@@ -646,7 +646,7 @@ class Domain(Hinting, ABC):
         except ValueError:
             array = np.asarray(None)
         if array.dtype.kind not in "iu" and array.size:
-            rule = "must be an array of integers"
+            rule = "must be an array of whole numbers"
             raise ArgumentTypeError("index", rule, str(array.dtype))
         if array.size and (array.min() < 0 or array.max() >= self.size):
             raise ArgumentError("index", f"must be from 0 to {self.size - 1}")

@@ -58,7 +58,7 @@ class Subset(Domain):
         require_domain(domain)
         members = np.unique(domain._index(index))
         if len(members) != np.size(index) or np.ndim(index) != 1:
-            raise ArgumentError("index", "must be a list of different integers")
+            raise ArgumentError("index", "must be a list of whole numbers, all different")
         self.size = integer("number of values", len(members), 2, LARGEST_SIZE)
         self.domain, self._members = domain, members
         self.is_ordered, self.dimension = domain.is_ordered, domain.dimension

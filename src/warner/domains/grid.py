@@ -101,7 +101,7 @@ class Grid(Domain):
             left[(cells[:, 0] * self.columns + cells[:, 1])[~outside]] = False
             if not outside.any() and np.count_nonzero(~left) == len(cells):
                 return np.flatnonzero(left)
-            problem = message("without", "must be a list of different cells of the grid")
+            problem = message("without", "must be a list of cells of the grid, each of them once")
         raise ArgumentError(problem)
 
     @cached_property
@@ -195,7 +195,10 @@ class Points(Domain):
             rule = "must have one row for each point and one column for each coordinate"
             raise ArgumentError("points", rule, f"shape {array.shape}")
         if not (np.abs(array) <= 1e100).all():
-            rule = "all coordinates must be finite and at most 1e100, so that distances are finite"
+            rule = (
+                "must have only finite coordinates of at most 1e100, so that distances can be "
+                "computed"
+            )
             raise ArgumentError("points", rule)
         self.size = integer("number of points", len(array), 2, LARGEST_SIZE)
         self.dimension = array.shape[1]
@@ -205,7 +208,7 @@ class Points(Domain):
         self._table = {tuple(row): i for i, row in enumerate(self._points.tolist())}
         if len(self._table) < self.size:
             got = f"{self.size} points, of which {len(self._table)} are different"
-            raise ArgumentError("points", "no point may be there twice", got)
+            raise ArgumentError("points", "must all be different", got)
 
     @property
     def points(self) -> np.ndarray:

@@ -169,7 +169,10 @@ class Integers(Domain):
     @cached_property
     def points(self) -> np.ndarray:
         if max(-self.low, self.high) > 2**53:
-            rule = "must not have integers beyond 2^53, which a float cannot hold exactly"
+            rule = (
+                "must not have whole numbers beyond 2^53, which a computer cannot compute with "
+                "exactly"
+            )
             remedy = "Subtract the same number from all values, or use Categorical"
             raise ArgumentError("domain", rule, show(self.high), remedy)
         return np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]

@@ -29,6 +29,7 @@ from warner._core.names import Hinting
 from warner._core.pickles import packed, unpacked, without_cached
 from warner._core.processes import SMALL, TINY, one_thread
 from warner._core.progress import stage
+from warner._core.text import MADE_BY
 from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows
 from warner.domains import Domain
 
@@ -498,7 +499,7 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
-        rule = "must have shares >= 0 that sum to 1"
+        rule = "must have shares of at least 0 that add up to 1"
         raise ArgumentError("theta", rule, f"sum {columns[:, worst].sum():.6g}")
     observed = data.weights > 0
     w = data.weights[observed]
@@ -561,9 +562,8 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
-        rule = f"{count} of the different reports seen cannot come from any value"
-        remedy = "Were the reports made with another mechanism or epsilon?"
-        raise ImpossibleReportError("reports", rule, None, remedy)
+        rule = f"{count} of the different reports that were seen cannot come from any answer"
+        raise ImpossibleReportError("reports", rule, None, MADE_BY)
 
 
 def zero_small_shares(
@@ -741,7 +741,9 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
         raise ArgumentError(name, rule, f"{bad} that are not finite", remedy)
     total, least = float(shares.sum()), float(shares.min())
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
-        rule = f"must return shares >= 0 that sum to 1 with {fit.status.name}"
+        rule = (
+            f"must return shares of at least 0 that add up to 1 where it returns {fit.status.name}"
+        )
         remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
         got = f"the sum {total:.6g} and the smallest share {least:.6g}"
         raise ArgumentError(name, rule, got, remedy)

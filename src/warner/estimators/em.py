@@ -662,7 +662,7 @@ class ExpectationMaximization(Estimator):
         choice("keep_path", self.keep_path, (False, True))
         if self.tolerance is None:
             if self.steps is None:
-                rule = "must be given if tolerance is not"
+                rule = "is missing, and so is tolerance: one of them must say when to stop"
                 remedy = "For example steps=100, steps='auto' or tolerance=0.001"
                 remedy = f"{remedy}; to run EM (IBU) until it converges, use MaximumLikelihood()"
                 raise ArgumentError("steps", rule, None, remedy)
@@ -670,7 +670,7 @@ class ExpectationMaximization(Estimator):
         if self.steps == "auto":
             raise ArgumentError(
                 "tolerance",
-                "cannot be used with steps='auto'",
+                "cannot be used with steps='auto', which decides itself when to stop",
                 None,
                 "Leave out steps or tolerance",
             )
@@ -710,7 +710,7 @@ class ExpectationMaximization(Estimator):
         theta = uniform(channel.shape[1]) if begin is None else begin(source[1])
         given = isinstance(self._start, tuple)
         if given and ((weights > 0) & (rows.matvec(theta) <= 0)).any():
-            rule = "must not have a share of 0 for a value without which a report is impossible"
+            rule = "must not have a share of 0 for a value that alone can explain a report"
             raise ImpossibleReportError("start", rule, None, "Give every value a positive share")
         rows, (weights,) = observed_rows(rows, weights)
         path: list[tuple[float, float]] = []

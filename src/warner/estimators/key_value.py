@@ -105,7 +105,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> KeyMoments:
     # added.
     groups, _, values = groups_of(data, name)
     if values.points is None or values.dimension != 1:
-        rule = "must be numbers, so that they have means"
+        rule = "must be numbers, or they have no mean"
         remedy = "Use Interval or Integers"
         raise ArgumentTypeError("values", rule, type(values).__name__, remedy)
     points = values.points[:, 0]

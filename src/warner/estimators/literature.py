@@ -396,7 +396,11 @@ class BiasCorrection(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Estimator | None):
-            raise ArgumentError("inner", "must be None or an estimator object", kind(self.inner))
+            raise ArgumentError(
+                "inner",
+                "must be an estimator such as MaximumLikelihood(), or None",
+                kind(self.inner),
+            )
         choice("formula", self.formula, tuple(_CURVATURE))
         if isinstance(self.alpha, str):
             choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
@@ -506,7 +510,7 @@ def _scores(
         likelihoods = block[observed]
         d = likelihoods @ theta
         if (d <= 0).any():
-            rule = "must give every report that was seen a positive probability"
+            rule = "must give shares with which every report that was seen is possible"
             remedy = "Use MaximumLikelihood()"
             raise ArgumentError("inner", rule, None, remedy)
         yield likelihoods / d[:, None], w[rows][observed]
@@ -544,7 +548,7 @@ def known_components(
             continue
         index = np.unique(_places(domain, name, values))
         if taken[index].any():
-            raise ArgumentError(name, "must name each value only once", show(list(values)))
+            raise ArgumentError(name, "must not name a value twice", show(list(values)))
         taken[index] = True
         labels[index] = index[0] if name == "groups" else -1
     if (labels < 0).all():
@@ -679,7 +683,9 @@ class MixtureReduction(Estimator):
             self.inner, Estimator
         ):
             raise ArgumentError(
-                "inner", "must be None, 'em', 'mle' or an estimator object", kind(self.inner)
+                "inner",
+                "must be 'em', 'mle', an estimator such as Inversion('project'), or None",
+                kind(self.inner),
             )
         choice("operation", self.operation, ("merge", "prune", None))
         choice("select", self.select, ("lowest", "half", "window", None))
@@ -712,7 +718,7 @@ class MixtureReduction(Estimator):
         if (labels < 0).any():
             merged = MergedChannel(rows, labels)
             if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
-                rule = "leaves out values without which some report is impossible"
+                rule = "leaves out values that alone can explain some reports"
                 raise ImpossibleReportError("absent", rule, None, "Leave out fewer values")
         if self.premerge and self.operation is not None:
             labels = self._premerged(labels, data, observed)

@@ -326,7 +326,7 @@ class MaximumLikelihood(Estimator):
             channel, w = channel.supports(w)
             data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
-            rule = "has only the count of each bit, not whole reports"
+            rule = "has only the counts of single bits, not of whole reports"
             remedy = "Tally with keep_reports=True"
             raise MismatchError("tally", rule, None, remedy)
         steps: int | None = None

@@ -481,7 +481,7 @@ def _require_weights(where: str, rows: Sequence[_Row], column: int, has_comma: b
         got = f"{'another entry' if text else 'an empty cell'} in line {first:,}"
         if len(wrong) > 1:
             got = f"other entries in {len(wrong):,} of {len(rows):,} rows, first in line {first:,}"
-        rule = "must hold the weight of each person, a positive number"
+        rule = "must hold a number above 0 in every row: the weight of the person"
         remedy = "Leave out people without a weight, or with weight 0: they stand for nobody"
         raise FileError(where, rule, got, remedy)
 

@@ -149,7 +149,7 @@ class CsvFormat(FileFormat):
         except (csv.Error, UnicodeDecodeError):
             names = []
         if len(set(names)) < len(names):
-            raise FileError(path, "must not have two columns with the same name")
+            raise FileError(path, "has two columns with the same name. Rename one of them")
         return dict.fromkeys(names, "")
 
     def batches(

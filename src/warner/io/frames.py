@@ -27,6 +27,7 @@ from warner._core.foreign_tables import (
     header_of,
     index_of,
 )
+from warner._core.text import MADE_BY
 from warner.domains import Domain
 from warner.io.parquet_format import StreamedColumns
 from warner.io.stated_headers import StatedHeader
@@ -170,7 +171,7 @@ def _matrix(rows: Any, name: str) -> np.ndarray:
     """A column of arrays of one length as a matrix (n, length)."""
     column = rows.to_arrow().column(name).combine_chunks()
     values = column.flatten()
-    rule = "must hold arrays of integers, all of the same length and without missing values"
+    rule = "must hold arrays of whole numbers, all equally long and without missing values"
     if column.null_count or values.null_count or len(values) % len(column):
         raise ReportError(name, rule)
     table: np.ndarray = values.to_numpy(zero_copy_only=False).reshape(len(column), -1)
@@ -199,7 +200,7 @@ def records_in(
     wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
     if wrong.size:
         got = f"{sizes[wrong[0]]} bytes in row {wrong[0]}"
-        raise ReportError(name, rule, got, "Did this mechanism make the reports?")
+        raise ReportError(name, rule, got, MADE_BY)
     records = np.concatenate([_bytes_of(chunk) for chunk in chunks]).reshape(-1, width)
     columns = columns_of(schema, records)
     schema.check(columns)
@@ -277,7 +278,7 @@ def _refuse_more(named: Mapping[str, str], names: Sequence[str]) -> None:
             start, largest = numbered[1], last[numbered[1]]
             few = f"{start}0" + f" to {start}{largest}" * (largest > 0)
             rule = f"has {name}, but reports of this mechanism have only {few}"
-            raise ReportError("data", rule, None, "Were the reports made for more values?")
+            raise ReportError("data", rule, None, MADE_BY)
 
 
 def _guessed(parts: Sequence[str], names: Sequence[str]) -> dict[str, str] | None:
@@ -434,7 +435,10 @@ class GroupedFrame:
         different = rows.group_by(names).agg(nw.len().alias("seen"))
         rows = (different if most is None else different.head(most + 1)).collect()
         if most is not None and len(rows) > most:
-            rule = f"has more than {most:,} different reports, and its library cannot read in parts"
+            rule = (
+                f"has more than {most:,} different reports, and the library of the frame cannot "
+                "read it in parts"
+            )
             raise ReportError("frame", rule, None, _ELSEWHERE)
         repeats = _integers(rows["seen"])
         arrays = {}
@@ -599,7 +603,7 @@ class FrameSource:
         for name, where in self._columns.items():
             columns[name], many = where.read(rows, rows_before if self._names_rows else None)
             if first is not None and not np.array_equal(first, many):
-                rule = "must have, in each row, equally many reports of every question (attribute)"
+                rule = "must have the same number of reports of every question (attribute) in a row"
                 raise ReportError("reports", rule)
             first = many
         if not by or first is None:

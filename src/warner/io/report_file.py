@@ -566,7 +566,7 @@ class _FileSource:
 def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
     """The public columns of a file that are asked for."""
     if isinstance(by, str) or not isinstance(by, Sequence):
-        rule, remedy = "must be a list of public columns", "For example ['ward']"
+        rule, remedy = "must be a list of names of public columns", "For example ['ward']"
         raise ArgumentTypeError("by", rule, kind(by), remedy)
     if len(set(by)) < len(by):
         rule = "must not name a public column twice"

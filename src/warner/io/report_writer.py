@@ -189,7 +189,10 @@ class ReportWriter:
             reports.keys() != self._mechanisms.keys()
             or len({len(r) for r in reports.values()}) != 1
         ):
-            rule = f"must be given for each of {', '.join(self._mechanisms)}, and be equally many"
+            rule = (
+                f"must be given for each of {', '.join(self._mechanisms)}, and have the same "
+                "number of rows"
+            )
             raise MismatchError("reports", rule)
         index_of(reports)  # refuses reports in different orders
         parts = self._public_bytes(public or {}, len(next(iter(reports.values()))))

@@ -157,7 +157,9 @@ class DbtMacro:
 
     def __post_init__(self) -> None:
         if not _PLAIN.fullmatch(self.name):
-            raise ArgumentError("macro", "must be letters, digits and _", show(self.name))
+            raise ArgumentError(
+                "macro", "must consist of letters, digits and the sign _", show(self.name)
+            )
 
     def of(self, statement: str) -> str:
         """The macro of a statement whose table is written as a NUL."""

@@ -186,8 +186,8 @@ class Mechanism(Hinting, ABC):
             if type(self).guarantee is Mechanism.guarantee:
                 whose = type(self).__name__
                 rule = (
-                    f"{self.requested:g} cannot be kept: {whose} has a report that one value sends "
-                    "and another value never sends, so the report tells too much"
+                    f"{self.requested:g} cannot be kept: {whose} has a report that some answers "
+                    "send and others never send, so the report tells too much"
                 )
                 remedy = f"Look for probabilities of 0 in {whose}"
                 raise BudgetError("epsilon", rule, None, remedy)
@@ -495,7 +495,7 @@ class Mechanism(Hinting, ABC):
         raise self._no_program()
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "has no program for a device in another language than Python"
+        rule = "can be computed only in Python: it has no program for other devices"
         remedy = "Use a mechanism for one question, or randomise with this package"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 
@@ -870,7 +870,10 @@ class Mechanism(Hinting, ABC):
     def require_whole_reports(self) -> None:
         """Refuse a mechanism whose single reports have no channel."""
         if not self.has_report_channel:
-            rule = "the probability of a whole report must be known for every value"
+            rule = (
+                "cannot be used here: the probability of a whole report must be known for every "
+                "value"
+            )
             remedy = "Name one question (attribute=...), or make KeyValue with key='direct'"
             raise ArgumentError("reports", rule, repr(self), remedy)
 

@@ -494,7 +494,10 @@ def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         rule = f"must have the domain of its question (attribute), {domain!r}"
         raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain))
     if isinstance(ready, Combined) and not ready.schema.rows_are_reports:
-        rule = "sends several reports of bits, which cannot be counted with other questions"
+        rule = (
+            "sends several reports of bits for each answer, which cannot be counted together with "
+            "other questions"
+        )
         remedy = "Use a single report, or a mechanism whose reports are not bits"
         raise ArgumentError(f"mechanisms[{name!r}]", rule, None, remedy)
     return ready
@@ -739,7 +742,7 @@ def _check_repeatable(parts: Sequence[Mechanism]) -> None:
             remedy = "Use key='direct'"
             raise ArgumentError("mechanism", rule, repr(mechanism), remedy)
         if mechanism.domain != parts[0].domain:
-            rule = "all mechanisms must have the same domain"
+            rule = "must be mechanisms with the same domain"
             raise MismatchError("mechanism", rule, f"{mechanism.domain!r} and {parts[0].domain!r}")
 
 

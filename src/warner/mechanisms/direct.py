@@ -217,7 +217,7 @@ class MatrixMechanism(TableMechanism):
         if self.law.ratio() == 1:
             raise ArgumentError(
                 "matrix",
-                "must have different columns, so that reports depend on the value",
+                "must have different columns, or reports would not depend on the value",
                 "equal columns",
             )
         realised = self._realised_epsilon

@@ -187,7 +187,7 @@ class Gaussian(Numeric):
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
-            rule = f"must be at least {_LEAST_DELTA:g}, because smaller ones are lost in rounding"
+            rule = f"must be at least {_LEAST_DELTA:g}, because a smaller one is lost in rounding"
             raise BudgetError("delta", rule, repr(delta))
         self.represents_interval = domain.is_binned
         ((low, high), *_) = domain.ends
@@ -195,7 +195,10 @@ class Gaussian(Numeric):
         far = self._span if domain.is_numeric else _diameter(domain.points)
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
-            rule = f"is too wide: values lie up to {far:.3g} apart, so the noise exceeds a float"
+            rule = (
+                f"is too wide: its values are up to {far:.3g} apart, so the noise is too large to "
+                "compute with"
+            )
             raise BudgetError("domain", rule, None, "Use a larger unit, or a larger epsilon")
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
@@ -267,7 +270,7 @@ class Gaussian(Numeric):
             if len(np.unique(places, axis=0)) == len(places):
                 return sigma / step, places
             step /= 2
-        rule = "has points too close to each other for the noise it needs"
+        rule = "has points that are too close to each other for the noise"
         remedy = "Merge points that are close"
         raise BudgetError("domain", rule, None, remedy)
 

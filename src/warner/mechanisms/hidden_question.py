@@ -71,7 +71,9 @@ class WithFakes(Mechanism):
             remedy = "Leave out the argument fakes, or use RandomizedResponse"
             raise ArgumentError("fakes", rule, None, remedy)
         if fakes is not None and (len(fakes) != mechanism.domain.size or sum(fakes) != ONE):
-            raise ArgumentError("fakes", "must be one integer for each value, with the sum 2^64")
+            raise ArgumentError(
+                "fakes", "must be one whole number for each value, and add up to 2^64"
+            )
         self.mechanism, self.share = mechanism, share
         self.fakes = None if fakes is None else tuple(fakes)
         self.domain, self.schema = mechanism.domain, mechanism.schema

@@ -719,7 +719,7 @@ def positive_weights(argument: str, names: Sequence[Any], weights: Any) -> list[
         raise ArgumentError(argument, f"must have one weight for each of {shown}", got)
     out = [real(f"{argument}, {_named(name)}", weights[name]) for name in names]
     if not all(0 < weight < math.inf for weight in out):
-        raise ArgumentError(argument, "must all be positive numbers")
+        raise ArgumentError(argument, "must all be numbers above 0")
     return out
 
 

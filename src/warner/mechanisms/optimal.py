@@ -265,7 +265,7 @@ def loss_matrix(domain: Domain, loss: str | ArrayLike) -> np.ndarray:
             rule = "must be a symmetric matrix without negative eigenvalues (positive semidefinite)"
             raise ArgumentError("loss", rule)
         if scale == 0:
-            raise ArgumentError("loss", "must have an entry other than 0")
+            raise ArgumentError("loss", "must not consist of zeros only")
         return np.asarray((matrix + matrix.T) / 2)
     if loss == "shares":
         return np.eye(size)
@@ -310,7 +310,7 @@ def _priors(domain: Domain, prior: ArrayLike | None) -> np.ndarray:
     several = np.atleast_2d(numbers_of("prior", prior))
     checked = np.stack([distribution("prior", row, domain.size) for row in several])
     if (checked <= 0).any():
-        rule, remedy = "must have no share of 0", "Pass a small share, such as 0.001, instead"
+        rule, remedy = "must not have a share of 0", "Pass a small share, such as 0.001, instead"
         raise ArgumentError("prior", rule, None, remedy)
     return checked
 

@@ -400,7 +400,7 @@ class Permanent(Mechanism):
         elif isinstance(memo, _Whole):
             degrading = _Degrading(memo, keep)
         else:
-            raise MismatchError("header", "names a mechanism that cannot have permanent reports")
+            raise MismatchError("header", "names a mechanism whose reports cannot be permanent")
         made = cls.__new__(cls)
         made._complete(degrading, parameters["values"], epsilon)
         return made

@@ -74,7 +74,7 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         raise ArgumentError("sensitive", rule, repr(values[outside]))
     if len(np.unique(index)) < len(index):
         again = next(i for i in range(1, len(index)) if index[i] in index[:i])
-        rule = "must not name a value, or a bin of values, twice"
+        rule = "must not name a value twice, or two values of one bin"
         raise ArgumentError("sensitive", rule, repr(values[again]))
     mask = np.zeros(domain.size, dtype=bool)
     mask[index] = True
@@ -183,7 +183,7 @@ class LDP(Guarantee):
             raise ArgumentTypeError("epsilon", "must be a number (nats)", kind(self.epsilon))
         if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
             raise BudgetError(
-                "epsilon", "must be a number that a float can hold", "a larger integer"
+                "epsilon", "must not be too large to compute with", "a larger integer"
             )
         if not self.epsilon >= 0:
             raise BudgetError("epsilon", "must be at least 0", repr(self.epsilon))
@@ -316,7 +316,7 @@ class MetricLDP(Guarantee):
             or not isinstance(self.diameter, int | float)
             or not 0 < self.diameter <= sys.float_info.max
         ):
-            raise ArgumentTypeError("diameter", "must be a positive number", show(self.diameter))
+            raise ArgumentTypeError("diameter", "must be a number above 0", show(self.diameter))
 
     def __str__(self) -> str:
         return (
@@ -506,7 +506,7 @@ def _of_any_values(parts: list[Guarantee]) -> Guarantee:
     limited = [guarantee for guarantee in parts if guarantee.sensitive is not None]
     deltas = [guarantee.delta for guarantee in parts if guarantee.delta is not None]
     if deltas and limited:
-        rule = "a guarantee with a delta cannot be combined with a guarantee for some values only"
+        rule = "one has a delta and another is for some values only, so they cannot be combined"
         remedy = "Combine each kind of guarantee separately"
         raise MismatchError("guarantees", rule, None, remedy)
     if deltas:
@@ -560,7 +560,10 @@ def _sensitive_pairs(parts: Mapping[str, Guarantee]) -> tuple[tuple[str, Any], .
         (name, value) for name, guarantee in parts.items() for value in guarantee.sensitive or ()
     )
     if pairs and any(guarantee.delta is not None for guarantee in parts.values()):
-        rule = "a guarantee with a delta and a guarantee for some values only cannot become one"
+        rule = (
+            "one has a delta and another is for some values only, so nothing single can be said "
+            "of both"
+        )
         remedy = "Look at the guarantee of each question (attribute)"
         raise MismatchError("guarantee", rule, None, remedy)
     return pairs

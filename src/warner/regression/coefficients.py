@@ -250,7 +250,7 @@ class Coefficients(Tabular):
         # The covariance is estimated as well: Hotelling's law.
         of_errors = float(self.degrees[places].min()) - len(places) + 1
         if of_errors < 1:
-            rule = "are too many to test together with so few clusters"
+            rule = "are too many to be tested together with so few clusters"
             got = f"{len(places)} coefficients"
             raise ArgumentError("names", rule, got, "Name fewer covariates")
         fraction = of_errors / (of_errors + len(places) - 1)

@@ -202,7 +202,7 @@ def correlate(
     choice("method", method, _METHODS)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None and method == "likelihood":
-        rule = "needs people who were drawn one by one with equal probabilities"
+        rule = "can be used only if people were drawn one by one with equal probabilities"
         raise ArgumentError("method='likelihood'", rule, survey.text, "Use method='moments'")
     people = People.of(reports, {} if columns is None else columns, None, survey)
     names = list(people.named) if people.named else people.attributes
@@ -238,7 +238,10 @@ def correlate(
                 error, error_of_share = _jackknife(*pair, near)
                 share = float(share_of(near[:1], "logit")[0][0])
                 if share * (1 - share) <= 2 * error_of_share:
-                    rule = "has a share so near 0 or 1 that its error is too large for correlations"
+                    rule = (
+                        "has an estimated share so near 0 or 1, and so uncertain, that "
+                        "correlations cannot be computed"
+                    )
                     estimated = f"{share:.4g}, error {error_of_share:.2g}"
                     raise ArgumentError(
                         f"answer {pair[0].name!r}", rule, estimated, "Ask more people"
@@ -296,7 +299,7 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     elif domain.size == 2:
         points = np.arange(2.0)
     else:
-        rule = "must have two values, or values that are numbers"
+        rule = "must have only two values, or values that are numbers"
         raise ArgumentError(
             f"answer {name!r}", rule, f"{domain.size} labels", "Merge the values into two"
         )

@@ -18,7 +18,7 @@ from warner._core.errors import (
 )
 from warner._core.foreign_tables import in_order_of
 from warner._core.survey_design import DrawnSample, SurveyDesign
-from warner._core.text import meant
+from warner._core.text import MADE_BY, meant
 from warner.channels import DenseChannel, FloatArray, IntArray, LikelihoodOperator
 from warner.designs.latent_classes import ClassShares, LatentClasses, SaidInGroups
 from warner.domains import Categorical, Domain
@@ -127,15 +127,14 @@ class Problem:
         """
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
-            rule = f"are too many different ones for {self.channel.shape[1]:,} values"
+            rule = f"have too many different contents for {self.channel.shape[1]:,} values"
             got = f"{used.size:,} different reports"
             raise ArgumentError("reports", rule, got, "Merge some values, or use kind='mean'")
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)
         if (scale <= 0).any():
             rule = "include a report that is impossible, whatever the answer was"
-            remedy = "Were the reports made with another mechanism or epsilon?"
-            raise ImpossibleReportError("reports", rule, None, remedy)
+            raise ImpossibleReportError("reports", rule, None, MADE_BY)
         logs = np.log(scale) + self.channel.log_factors_of(used)
         return rows / scale[:, None], np.asarray(logs)
 

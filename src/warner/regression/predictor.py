@@ -272,7 +272,7 @@ class _Outcome:
         """The outcome in a column."""
         different = np.unique(column)
         if len(different) < 2:
-            rule = "must have different values, or nothing is to be explained"
+            rule = "must have different values, or there is nothing to explain"
             raise ArgumentError(f"outcome {name!r}", rule, "one value in all rows")
         if column.dtype.kind == "f" and not np.array_equal(different, [0.0, 1.0]):
             if link != "logit":

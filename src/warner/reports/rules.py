@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ReportError
+from warner._core.text import MADE_BY
 
 GAP, BEYOND = -1, -2  # a row without a report, and one whose value is no report
 _FRACTION = -3  # a row whose value is in the range, and no whole number
@@ -155,7 +156,7 @@ class WholeNumbers:
     def beyond(self, name: str, row: int | None = None) -> ReportError:
         """The error of a column with values that are no reports."""
         got = None if row is None else f"another number in row {row} of the partition"
-        return ReportError(name, self.text, got, "Were the reports made for other values?")
+        return ReportError(name, self.text, got, MADE_BY)
 
 
 def require_numbers(name: str, dtype: Any) -> None:
@@ -168,7 +169,7 @@ def require_numbers(name: str, dtype: Any) -> None:
 
 
 def _no_whole_number(name: str, dtype: Any) -> ReportError:
-    rule, remedy = "holds numbers that are not whole", "Is it a column of reports?"
+    rule, remedy = "has numbers that are not whole", "Is it a column of reports?"
     return ReportError(name, rule, str(dtype), remedy)
 
 
@@ -192,7 +193,7 @@ class BitRule:
     least: int
     most: int
     text: str  # the rule in words, for messages
-    remedy: str = "Were they made by this mechanism?"  # what may have made reports that break it
+    remedy: str = MADE_BY  # what may have made reports that break it
     heavy: bytes = b""
     times: int = 1
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
+from warner._core.text import MADE_BY
 from warner.reports.counting import (
     count_rows_of_groups,
     count_values,
@@ -426,21 +427,18 @@ class BitVector(_OneArray):
         if self.padding:
             mask = b"\0" * (self.bytes - 1) + (2**self.padding - 1).to_bytes()
             remedy = (
-                f"The last byte has bits set after bit {self.width}. Were the reports made for "
+                f"The last byte has bits set after bit {self.width}. Were the reports made with "
                 "more values, or with the lowest bit first?"
             )
             rules.append(BitRule(mask, 0, 0, "unused (padding) bits must be 0", remedy))
-        heavy, remedy = (
-            self.exclusive_mask,
-            "Were the reports made with another epsilon, or for other values?",
-        )
+        heavy = self.exclusive_mask
         if self.ones is not None:
             text = f"every report must have {self.ones} bits set"
             mask = b"\xff" * self.bytes
             if any(heavy):
                 text += ", or only the bit of a non-sensitive value"
                 mask = bytes(~byte & 255 for byte in heavy)
-            rules.append(BitRule(mask, self.ones, self.ones, text, remedy, heavy, self.ones))
+            rules.append(BitRule(mask, self.ones, self.ones, text, MADE_BY, heavy, self.ones))
         elif any(heavy):
             text = "at most one bit of a non-sensitive value may be set"
             rules.append(BitRule(heavy, 0, 1, text))

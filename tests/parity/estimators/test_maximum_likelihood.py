@@ -246,7 +246,7 @@ def test_impossible_reports_are_refused() -> None:
         DenseChannel(never), np.array([0.5, 0.25, 0.25]), 4, warner.Integers(0, 1)
     )
     for method in (warner.MaximumLikelihood(), warner.ExpectationMaximization(3)):
-        refused(ImpossibleReportError, "cannot come from any value", method.fit, data)
+        refused(ImpossibleReportError, "cannot come from any answer", method.fit, data)
 
 
 def test_a_gap_that_is_not_reached_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

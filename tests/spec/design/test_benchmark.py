@@ -314,7 +314,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "must have no lambda"),
-        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each entry must be a class"),
+        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each of them must be a class"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
@@ -328,7 +328,10 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": []}, "got an empty list"),
         ({"methods": []}, "got an empty list"),
         ({"methods": [warner.MaximumLikelihood]}, "got a class"),
-        ({"mechanisms": {"x": lambda d, e: None}}, "mechanism 'x': its function must .*; got None"),
+        (
+            {"mechanisms": {"x": lambda d, e: None}},
+            "mechanism 'x': this function must .*; got None",
+        ),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(d, 2 * e)}},
             "must have an epsilon of at most 1.0; got 2.0",

@@ -120,7 +120,7 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("kuk:4/5,1/4,two", "draws: must be a whole number"),
         ("kuk:4/5,4/5", "reports tell nothing"),
         ("kuk:4/5,0", "whose answer is yes"),
-        ("kuk:.123,.234,20", "must have a common denominator"),
+        ("kuk:.123,.234,20", "are too exact to be drawn"),
     ],
 )
 def test_texts_that_are_no_design_are_refused(text: str, wrong: str) -> None:

@@ -79,7 +79,7 @@ class Returns(Estimator):
     [
         ("NaN", "finite shares; got 4 that are not finite"),
         ("short", r"shares of shape \(4,\); got \(3,\)"),
-        ("twice", "that sum to 1 with EXACT; got the sum 2"),
+        ("twice", "that add up to 1 where it returns EXACT; got the sum 2"),
         ("array", "_fit must return a Fit; got a ndarray"),
         ("None", "_fit must return a Fit; got None"),
         ("text", "status must be a Status; got a string"),
@@ -161,7 +161,7 @@ MIXTURE = literature.MixtureReduction
             "alpha: must be above 0 and below 1",
         ),
         (warner.Inversion, {"constraint": "threshold", "rest": "keep"}, "rest: must be one of"),
-        (EM, {}, "steps: must be given if tolerance is not"),
+        (EM, {}, "steps: is missing, and so is tolerance"),
         (EM, {}, r"EM \(IBU\) until it converges, use MaximumLikelihood\(\)"),
         (EM, {"tolerance": 0.0}, "tolerance: must be above 0"),
         (EM, {"steps": "auto", "tolerance": 1.0}, "cannot be used with steps='auto'"),

@@ -72,11 +72,11 @@ def test_a_column_may_hold_an_array_for_each_report(mechanism: Any, keep: bool) 
     "arrays, words",
     [
         ([[1, 0], [1, 0]], "arrays of length 3 or 20; got length 2"),
-        ([[1, 0, 0], [1]], "of the same length and without missing values"),
-        ([[1, 0], [1, 0, 0, 0]], "of the same length and without missing values"),
-        ([[1, 0, 0], None], "of the same length and without missing values"),
-        ([[1, None, 0]], "of the same length and without missing values"),
-        ([[0.5, 1.0, 1.0]], "of the same length and without missing values"),
+        ([[1, 0, 0], [1]], "equally long and without missing values"),
+        ([[1, 0], [1, 0, 0, 0]], "equally long and without missing values"),
+        ([[1, 0, 0], None], "equally long and without missing values"),
+        ([[1, None, 0]], "equally long and without missing values"),
+        ([[0.5, 1.0, 1.0]], "equally long and without missing values"),
         ([[256, 0, 0]], "must be from 0 to 255"),
         ([[0, 0, 1]], "padding"),
     ],
@@ -94,12 +94,12 @@ def test_arrays_that_are_no_reports_are_refused(arrays: Any, words: str) -> None
         (pl.Series([0, None]), "got Int64 with missing values. Leave out the rows"),
         (pl.Series([0.0, None]), "got Float64 with missing values. Leave out the rows"),
         (pl.Series([0.0, 0.5]), "holds numbers that are not whole; got Float64"),
-        (pl.Series([0.0, float("nan")]), "must be from 0 to 1. Were the reports made for other"),
+        (pl.Series([0.0, float("nan")]), "must be from 0 to 1. Were the reports made by this"),
         (
             pl.Series(["0", "1"]),
             "must be a column of integers; got String. If these are answers, randomise them first",
         ),
-        (pl.Series([0, 2]), "must be from 0 to 1. Were the reports made for other values"),
+        (pl.Series([0, 2]), "must be from 0 to 1. Were the reports made by this"),
     ],
 )
 def test_bad_columns_are_told_apart(column: Any, words: str) -> None:

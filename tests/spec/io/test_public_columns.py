@@ -61,7 +61,7 @@ def test_a_file_without_public_columns_is_as_before(name: str, tmp_path: Path) -
     with pytest.raises(ArgumentError, match="none; got 'ward'"):
         io.tally_file(path, ["ward"])
     for bad in ("ward", 5):
-        with pytest.raises(ArgumentTypeError, match="list of public columns"):
+        with pytest.raises(ArgumentTypeError, match="list of names of public columns"):
             io.tally_file(path, bad)  # type: ignore[arg-type]
 
 

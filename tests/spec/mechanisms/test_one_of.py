@@ -137,7 +137,7 @@ MISTAKES = {
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
     "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
     "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must have one weight for each of x, y"),
-    "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must all be positive numbers"),
+    "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must all be numbers above 0"),
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must be from 1 to 2"),
     "a mechanism on other values": (
         lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
