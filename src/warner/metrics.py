@@ -503,7 +503,7 @@ def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVar
     shares = distribution("truth", truth)
     runs = numbers_of("estimates", estimates)
     if runs.ndim != 2 or runs.shape[1] != shares.size or not np.isfinite(runs).all():
-        rule = f"must be finite numbers of shape (runs, {shares.size})"
+        rule = f"must be rows of {shares.size} finite numbers, one row for each run"
         raise ArgumentError("estimates", rule, str(runs.shape))
     count = len(runs)
     if count < 1 + unbiased:

@@ -344,7 +344,9 @@ def stream_tallies(
     """
     submissions = read_submissions(study, frame)
     if not frame.isStreaming:
-        raise ArgumentTypeError("frame", "must be a stream", None, "Count other frames with tally")
+        raise ArgumentTypeError(
+            "frame", "must be a stream of Spark", None, "Count other frames with tally"
+        )
     if study.collect.access == "invited":
         rule = "must not be by invitation, because Spark does not know the codes"
         raise ArgumentError(

@@ -20,7 +20,7 @@ def test_the_list_has_sentences_of_commands_pages_reports_and_errors(texts: set[
     for kind, text in {
         "an error with its name, its rule and its remedy": "frame: has no reports.",
         "a remedy that stands in a variable": "{suffix}. Rename it: its ending must say what it is.",
-        "the help of a command": "The tally file to write (JSON). Default: standard output.",
+        "the help of a command": "The tally file to write (JSON). Default: print the tally.",
         "a word of the survey page": "Delete that report",
         "a sentence under a table": "The reports are simulated.",
     }.items():

@@ -273,7 +273,7 @@ class Optional(Domain):
         return replace(form, labels=[*form.labels, NO_ANSWER])
 
     def position(self, values: Any) -> NoReturn:
-        rule = "has nonresponse as one of its values, which is not a number"
+        rule = 'has "no answer" as one of its values, which is not a number'
         remedy = "Use a mechanism for labels: SubsetSelection or UnaryEncoding, for example"
         raise ArgumentTypeError("domain", rule, None, remedy)
 
@@ -369,7 +369,7 @@ def _require_single(domain: Any) -> None:
         or domain.pairs
         or domain.answered != domain
     ):
-        rule = "must be the Domain of one question, without nonresponse, tags or pairs"
+        rule = 'must be the domain of one question, without "no answer", tags or pairs'
         raise ArgumentTypeError("domain", rule, kind(domain))
 
 

@@ -495,7 +495,12 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     channel, size = data.channel, data.domain.size
     thetas = numbers_of("theta", theta)
     if thetas.ndim == 0 or thetas.shape[-1] != size:
-        raise ArgumentError("theta", f"must have shape (..., {size})", str(thetas.shape), _ORDER)
+        raise ArgumentError(
+            "theta",
+            f"must have {size} shares in a row, one for each value",
+            str(thetas.shape),
+            _ORDER,
+        )
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
@@ -733,7 +738,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
         return
     shares = np.asarray(fit.probabilities)
     if shares.shape != (size,):
-        rule, remedy = f"must return shares of shape ({size},)", "Give each value a share"
+        rule, remedy = f"must return {size} shares, one for each value", "Give each value a share"
         raise ArgumentError(name, rule, str(shares.shape), remedy)
     bad = int((~np.isfinite(shares)).sum())
     if bad:

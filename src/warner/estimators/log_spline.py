@@ -752,7 +752,10 @@ class LogSpline(Estimator):
         require_order(data.domain.answered, "LogSpline")
         nonresponse = data.domain.nonresponse is not None
         if nonresponse and data.domain.size > MOST_CELLS:
-            rule = f"must have at most {MOST_CELLS} values for LogSpline with nonresponse"
+            rule = (
+                f'must have at most {MOST_CELLS} values for LogSpline where one of them is "no '
+                'answer"'
+            )
             remedy = "Use EmpiricalBayes(), or wider bins"
             raise ArgumentError("domain", rule, str(data.domain.size), remedy)
         counted = data.by_sums()

@@ -515,7 +515,7 @@ def _dummies_of(mechanism: Any) -> Dummies:
     if dummies is None:
         rule = "must be SquareWave, Piecewise, StochasticRounding, or Laplace over the whole range"
         remedy = (
-            "Mechanisms for labels take nonresponse as one more label: see warner.domains.Optional"
+            'Mechanisms for labels take "no answer" as one more label: see warner.domains.Optional'
         )
         raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
     return dummies

@@ -370,7 +370,7 @@ def _of_array(values: Any) -> dict[str, Column]:
     if np.ma.is_masked(values):
         raise ArgumentError("covariates", "must have no masked (missing) entries", None, _MISSING)
     if array.ndim not in (1, 2):
-        rule = "must be a data frame, a dict of columns, or an array of shape (n,) or (n, p)"
+        rule = "must be a data frame, a dict of columns, or an array with a row for each person"
         raise ArgumentTypeError("covariates", rule, f"shape {array.shape}")
     table = array[:, None] if array.ndim == 1 else array
     return {f"x{i + 1}": _checked(f"x{i + 1}", column) for i, column in enumerate(table.T)}
@@ -383,7 +383,7 @@ def _of_frame(data: Any) -> dict[str, Column]:
     try:
         frame = nw.from_native(data).lazy().collect()
     except TypeError:
-        rule = "must be a data frame, a dict of columns, or an array of shape (n,) or (n, p)"
+        rule = "must be a data frame, a dict of columns, or an array with a row for each person"
         raise ArgumentTypeError("covariates", rule, kind(data)) from None
     columns = {}
     for name in frame.columns:

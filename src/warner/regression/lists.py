@@ -131,7 +131,9 @@ def regress_list(
     choice("model", model, MODELS)
     group = numbers_of("treated", treated).ravel()
     if not np.isin(group, (0, 1)).all():
-        raise ArgumentError("treated", "must be 1 for the treated and 0 for the others")
+        raise ArgumentError(
+            "treated", "must be 1 for people in the treated group, and 0 for the others"
+        )
     is_treated = group == 1
     count = numbers_of("reports", reports).ravel()
     if count.shape != is_treated.shape:

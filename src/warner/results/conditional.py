@@ -553,7 +553,7 @@ class Answered(Conditional):
 def answered(estimate: Solution) -> Answered:
     """The distribution among those who answered: see :meth:`warner.Estimate.answered`."""
     if estimate.domain.nonresponse is None:
-        rule = "must have nonresponse as one of its values"
+        rule = 'must have "no answer" as one of its values'
         remedy = (
             'Use warner.domains.with_missing(domain, "answer"); in a study file, missing = "answer"'
         )

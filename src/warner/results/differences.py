@@ -392,8 +392,8 @@ class Differences(Tabular):
             made = "weighted estimates and the sum of their variances under the survey design"
         return [
             f"Each difference and its interval: {made}.",
-            f"Column p is of the difference of its row alone: {_P_VALUES[self._way]}. Column "
-            "p (Holm) allows for all comparisons of its kind in the table, by Holm's method.",
+            f"Column p is for the difference in its row alone: {_P_VALUES[self._way]}. Column p "
+            "(Holm) allows for all comparisons of its kind in the table, by Holm's method.",
             *([] if self.test is None or self.of != "shares" else [self.test.explained]),
         ]
 
@@ -509,8 +509,8 @@ _INTERVALS = {
 }
 _P_VALUES = {
     "bands": "that of a normal law with this interval",
-    "wald": "that of a Wald test, whose standard error makes the interval",
-    "quantile": "1 less the largest level whose interval leaves out 0",
+    "wald": "from the Wald test that belongs to the interval",
+    "quantile": "1 minus the largest level at which the interval leaves out 0",
 }
 
 
@@ -611,7 +611,9 @@ def compare_groups(
         if not a.names:
             used = " and ".join(map(repr, survey.columns))
             rule = f"has no column besides {used}, which the survey design uses"
-            remedy = "Count by a column of groups, too, or name one of these by by="
+            remedy = (
+                "Count the reports by a column of groups too, or name one of these columns in by="
+            )
             raise ArgumentError("tally", rule, None, remedy)
     elif by is not None:
         raise ArgumentError(
@@ -885,7 +887,7 @@ def _measure(of: str | float, domain: Domain, level: float, way: str) -> Any:
         return lambda a, b: [("mean", _of_weights(a, b, points, level))]
     assert not isinstance(of, str)
     if domain.nonresponse is not None:
-        rule = "quantiles are not known where nonresponse is one of the values"
+        rule = 'quantiles are not known where "no answer" is one of the values'
         remedy = "Use of='mean' or of='shares'"
         raise ArgumentTypeError("of", rule, None, remedy)
     line = cumulative_on(domain)

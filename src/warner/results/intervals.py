@@ -534,7 +534,7 @@ def normal_quantile(level: float, degrees: float = np.inf) -> float:
     """
     upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
-        raise ArgumentError("level", "is too near to 1", repr(level))
+        raise ArgumentError("level", "is too near to 1 to be computed", repr(level))
     if np.isfinite(degrees):
         return float(scipy.special.stdtrit(degrees, upper))
     return NormalDist().inv_cdf(upper)
@@ -565,7 +565,7 @@ def _vector(value: ArrayLike) -> np.ndarray:
     """The result of a function of the shares, as finite numbers (r,)."""
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if array.ndim != 1 or not np.isfinite(array).all():
-        rule = "must be a function that returns finite numbers of shape (r,)"
+        rule = "must be a function that returns a list of finite numbers"
         got = f"shape {array.shape}" if array.ndim != 1 else "NaN or infinity"
         raise ArgumentError("weights", rule, got)
     return array
@@ -579,12 +579,14 @@ def _functions(weights: Weights, size: int) -> np.ndarray:
         matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
         raise ArgumentTypeError(
-            "weights", f"must be numbers, of shape (r, {size})", kind(weights)
+            "weights", f"must be rows of {size} numbers, one for each value", kind(weights)
         ) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
         is_finite = np.isfinite(matrix).all()
         got = f"shape {matrix.shape}" if is_finite else "NaN or infinity"
-        raise ArgumentError("weights", f"must be finite numbers of shape (r, {size})", got)
+        raise ArgumentError(
+            "weights", f"must be rows of {size} finite numbers, one for each value", got
+        )
     return matrix
 
 

@@ -152,9 +152,7 @@ def _background(
 ) -> dict[str, ArrayLike]:
     """Background knowledge as a dict; refused where it names an unknown tag."""
     if background is not None and not isinstance(background, Mapping):
-        raise ArgumentTypeError(
-            "background", "must be a dict {tag: distribution}", kind(background)
-        )
+        raise ArgumentTypeError("background", "must be a dict {tag: shares}", kind(background))
     distributions = {} if background is None else dict(background)
     if any(tag not in tags for tag in distributions):
         named = ", ".join(map(str, distributions))

@@ -376,8 +376,8 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     notes = [
         about_combinations(result),
         about_intervals("own", target),
-        f"Of {result.domain.size:,} values, single shares say little. To see them, use to_frame() "
-        f"in Python, or {_IN_FILE}.",
+        f"Of {result.domain.size:,} values, a single share says little. To see them, use "
+        f"to_frame() in Python, or {_IN_FILE}.",
         f"WARNING: {result.doubt}" if result.doubt else "",
     ]
     return Table(columns, rows, notes, title(result), result.data.simulated)

@@ -221,11 +221,13 @@ class Sums:
             )
         except (TypeError, ValueError):
             raise ArgumentTypeError(
-                "weights", f"must be numbers, of shape (r, {size})", kind_of(weights)
+                "weights", f"must be rows of {size} numbers, one for each value", kind_of(weights)
             ) from None
         if matrix.ndim != 2 or matrix.shape[1] != size:
             raise ArgumentError(
-                "weights", f"must be finite numbers of shape (r, {size})", str(matrix.shape)
+                "weights",
+                f"must be rows of {size} finite numbers, one for each value",
+                str(matrix.shape),
             )
         return lifted(matrix.T, self.shape, self.keep).T
 

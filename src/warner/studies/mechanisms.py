@@ -30,8 +30,8 @@ from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, T
 
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _KEYS_WITH_NONRESPONSE = (
-    "Write a key for nonresponse among the keys, with any number as its value, and leave missing "
-    "out"
+    'Add "no answer" to the keys yourself, with any number as its value, and leave out the key '
+    "missing"
 )
 _NUMBERS_WITH_NONRESPONSE = (
     "Use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range"
@@ -74,7 +74,7 @@ def built(
         problem = Problem(_key_of(spec, str(error)), f"{where}: {error}")
     if domain is not None and domain.nonresponse is not None and _works(made, domain.answered):
         rule = (
-            f'"answer" cannot be used with {spec["mechanism"]}, which has no value for nonresponse'
+            f'"answer" cannot be used with {spec["mechanism"]}, which has no value for "no answer"'
         )
         remedy = _LABELS_WITH_NONRESPONSE
         if "keys" in spec:
@@ -99,7 +99,9 @@ def permanent(where: str, mechanism: Mechanism, repeat: Mapping[str, Any]) -> Pe
 def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
     """The error of a table whose nonresponse, a value of its own, is not sensitive."""
     # A report could then show that a person gave no answer, which is promised to be protected.
-    rule = f'must list {NO_ANSWER!r}, since missing = "answer" makes nonresponse a value to protect'
+    rule = (
+        f'must list {NO_ANSWER!r}, because missing = "answer" makes "no answer" a value to protect'
+    )
     remedy = "Otherwise a report would show who gave no answer"
     if domain.attributes:
         rule = rule.replace("list", "list all combinations with")
@@ -462,7 +464,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
     ]
     if spec.get("missing") == "drop":
         rule = "cannot be 'drop' with [ask]: people are not asked every question"
-        remedy = 'Write missing = "answer", which makes nonresponse a value of its own'
+        remedy = 'Write missing = "answer", which makes "no answer" a value of its own'
         problems.append(Problem(("missing",), message(f"{where}.missing", rule, None, remedy)))
     return problems
 

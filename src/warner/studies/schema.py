@@ -388,7 +388,7 @@ ATTRIBUTE = Table(
         "missing": Key(
             Literal["refuse", "answer", "drop"],
             "what happens if people gave no answer. refuse: the file is refused (the default); "
-            "answer: nonresponse is a value of its own, randomised like any other; drop: the "
+            'answer: "no answer" is a value of its own, randomised like any other; drop: the '
             "person is left out, which the collector sees",
         ),
         "empty": Key(list[str], 'spellings of a missing answer; default [""], an empty cell'),
@@ -504,7 +504,9 @@ DESIGN = Table(
         ),
         "cluster": Key(str, "the public column with what was drawn first, such as the school"),
         "strata": Key(
-            str, "the public column with the strata, from each of which people were drawn"
+            str,
+            "the public column with the strata: the parts of the population, from each of "
+            "which people were drawn",
         ),
     },
     "the table [design]",

@@ -723,7 +723,10 @@ def _check_names(names: list[str], log: ProblemLog) -> None:
                 raise broken((), rule, f"{other} and {name}", "Rename one of them", "attributes")
             taken.add(name.casefold())
             if not name or "." in name:
-                rule, where = "names must not be empty or contain '.'", f"attributes.{name}"
+                rule, where = (
+                    ("names must not be empty, and must not contain a point"),
+                    f"attributes.{name}",
+                )
                 remedy = f"Rename it, for example to {name.replace('.', '_')!r}" if name else None
                 raise broken((), rule, None, remedy, where)
             if (strange := unreadable(name)) is not None:

@@ -95,7 +95,7 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
             "words", "must be Words", kind(words), "For example Words('a-z', 8)"
         )
     if words.left or (words.start, words.stop) != (0, words.longest):
-        rule = "must describe whole words"
+        rule = "must be about whole words, not about parts of words"
         raise ArgumentError("words", rule, repr(words), "Leave out start, stop and the lists")
     search = WordSearch(
         words.alphabet,
@@ -105,7 +105,7 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
         confidence_level(level),
     )
     if search._at_once == 0:
-        rule = f"has too many letters: one step can have at most {_MOST:,} values"
+        rule = f"has too many letters: one step of the search can have at most {_MOST:,} values"
         raise ArgumentError("alphabet", rule, None, "Use fewer letters")
     return search
 

@@ -71,7 +71,7 @@ def fisher_information(mechanisms: Mechanisms, theta: ArrayLike, n: People = 1) 
     """
     information, infinite = _information(mechanisms, theta, n)[1:]
     if infinite.any():
-        rule = "must give every report a positive probability, else the information is infinite"
+        rule = "must make every report possible, or the information is infinite"
         remedy = "Replace shares of 0 by small ones, or use cramer_rao, which allows shares of 0"
         raise ArgumentError("theta", rule, None, remedy)
     return information
@@ -119,7 +119,7 @@ def cramer_rao(
     if weights is not None:
         matrix = np.atleast_2d(numbers_of("weights", weights))
     if matrix.ndim != 2 or matrix.shape[1] != shares.size or not np.isfinite(matrix).all():
-        rule = f"must be finite numbers of shape (r, {shares.size})"
+        rule = f"must be rows of {shares.size} finite numbers, one for each value"
         raise ArgumentError("weights", rule, str(matrix.shape))
     return _bounds(information, infinite, matrix)
 
@@ -159,7 +159,7 @@ def effective_sample_size(
     shares = shares_of(theta, domain)
     spread = 1 - float(shares @ shares)
     if spread <= _NONE:
-        raise ArgumentError("theta", "must have at least two positive shares")
+        raise ArgumentError("theta", "must have at least two shares above 0")
     if choice("by", by, ("information", "inversion")) == "information":
         return spread / float(cramer_rao(mechanisms, theta, n).sum())
     people = [each for _, each in groups]

@@ -224,7 +224,9 @@ def independence_bound(v: float, shape: Sequence[int]) -> float:
     """
     real("v", v, least=0, most=1)
     if len(shape) != 2:
-        raise ArgumentError("shape", "must have two entries", str(len(shape)))
+        raise ArgumentError(
+            "shape", "must have two numbers: of rows and of columns", str(len(shape))
+        )
     rows, columns = (integer("shape", size, 2) for size in shape)
     return v**2 * (min(rows, columns) - 1) / (rows * columns)
 
@@ -267,7 +269,7 @@ def rounding_error(mechanism: Subject, n: int, largest: float = 1.0) -> np.ndarr
     real("largest", largest, above=0)
     channel = tally_channel(mechanism)
     if channel.rows_per_report != 1:
-        rule = "must count whole reports, not bits, to have its rounding modelled"
+        rule = "must count whole reports, not bits, for this computation"
         raise ArgumentError("mechanism", rule)
     deviation = np.sqrt(_squares(channel) / 3) * largest / integer("n", n, 1, MAX_PEOPLE)
     return np.asarray(math.sqrt(2 / math.pi) * deviation)
@@ -403,7 +405,8 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
         return everything
     if mechanism.channel().binomial_law(everything / size) is None:
         rule = (
-            "must have reports that support values, with equal chances for all values of one kind"
+            "must have reports that speak for some values, with equal chances for all values of "
+            "one kind"
         )
         raise ArgumentError("mechanism", rule, type(mechanism).__name__)
     return everything if mechanism.sensitive_mask is None else mechanism.sensitive_mask

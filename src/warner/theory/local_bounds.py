@@ -113,7 +113,7 @@ def local_bound(
     if sensitive is not None:
         open_values = ~sensitive_mask(domain, sensitive)
         if (shares[open_values] == 0).any():
-            rule = "must have no share of 0 for a value that is not sensitive"
+            rule = "must not have a share of 0 for a value that is not sensitive"
             raise ArgumentError("theta", rule, None, "Use a small share, such as 0.001")
     e = float(np.exp(np.minimum(epsilon, 40.0)))
     problem = Problem.of(e, shares[None], loss_matrix(domain, loss), open_values)

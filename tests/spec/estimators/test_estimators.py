@@ -78,7 +78,7 @@ class Returns(Estimator):
     ("case", "message"),
     [
         ("NaN", "finite shares; got 4 that are not finite"),
-        ("short", r"shares of shape \(4,\); got \(3,\)"),
+        ("short", r"must return 4 shares, one for each value; got \(3,\)"),
         ("twice", "that add up to 1 where it returns EXACT; got the sum 2"),
         ("array", "_fit must return a Fit; got a ndarray"),
         ("None", "_fit must return a Fit; got None"),

@@ -129,7 +129,7 @@ def test_a_mean_is_that_of_those_who_answered() -> None:
     assert (row["high"] - row["low"]) / 2 == pytest.approx(z * error, rel=0.02)
     refused(
         ArgumentTypeError,
-        "quantiles are not known where nonresponse",
+        'quantiles are not known where "no answer"',
         compare_groups,
         groups,
         of=0.5,

@@ -523,7 +523,7 @@ def test_panels_of_chosen_values() -> None:
     assert text.count("s41") >= 3 and text.index("s41") < text.index("s7")
     assert "1 of 60 values" in json.dumps(series.plot(values="s7").to_dict())
     for wrong in (["s60"], [], [3]):
-        refused(ArgumentError, "values: must be values of the domain", series.plot, values=wrong)
+        refused(ArgumentError, "values: must name at least one value", series.plot, values=wrong)
 
 
 def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:

@@ -238,7 +238,7 @@ def test_functions_of_shares_have_intervals() -> None:
     )
     assert two.shape == (2, 2) and (two[:, 0] < two[:, 1]).all()
     for wrong in (lambda theta: np.nan, lambda theta: np.ones((2, 2))):
-        with pytest.raises(ArgumentError, match="returns finite numbers"):
+        with pytest.raises(ArgumentError, match="returns a list of finite numbers"):
             result.interval(kind="bootstrap", weights=wrong)
     for wrong in (
         {"kind": "average"},

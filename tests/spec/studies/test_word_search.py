@@ -114,7 +114,7 @@ def test_the_smallest_share_falls_with_people_and_budget() -> None:
 def test_mistakes_are_said() -> None:
     words = Words("a-z", 8)
     refused(ArgumentTypeError, "must be Words", find, "a-z", 1.0)
-    refused(ArgumentError, "must describe whole words", find, Words("a-z", 8, stop=4), 1.0)
+    refused(ArgumentError, "must be about whole words", find, Words("a-z", 8, stop=4), 1.0)
     refused(
         ArgumentError,
         "Search the most common words with warner.find()",

@@ -676,7 +676,7 @@ def merge(
     "as simulated.",
 )
 @click.option(
-    "-o", "--output", default="-", help="The SQL file to write. Default: standard output."
+    "-o", "--output", default="-", help="The SQL file to write. Default: print the statement."
 )
 def sql(
     study: str,

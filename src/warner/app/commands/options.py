@@ -67,10 +67,10 @@ tally_output = click.option(
     "-o",
     "--output",
     default="-",
-    help="The tally file to write (JSON). Default: standard output.",
+    help="The tally file to write (JSON). Default: print the tally.",
 )
 study_output = click.option(
-    "-o", "--output", default="-", help="The study file to write. Default: standard output."
+    "-o", "--output", default="-", help="The study file to write. Default: print the study."
 )
 force = click.option("--force", is_flag=True, help="Replace the output if it exists.")
 several_reports = click.option(
