@@ -260,7 +260,7 @@ def test_a_tally_remembers_the_design_of_its_study(here: Path) -> None:
     for kept in (tally.by("sex"), tally.total(), more, Tally.from_json(tally.to_json())):
         assert kept.survey_design == SurveyDesign("w", "school", "region")
     for wrong in (5, {"weights": 3}, {"weights": "w", "cluster": "w"}):
-        with pytest.raises(FileError, match="altered"):
+        with pytest.raises(FileError, match="was changed"):
             Tally.from_json(tally.to_json() | {"survey": wrong})
 
 

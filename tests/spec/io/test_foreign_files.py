@@ -86,7 +86,7 @@ def test_both_readers_refuse_the_same_lines(row: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [True, 1.0, "1", 0, -1, None], ids=repr)
 def test_the_number_of_reports_is_an_integer(n: Any, tmp_path: Path) -> None:
     path = sealed(str(tmp_path / "r.parquet"), COIN, {"a_report": pa.array([1], U8)}, n)
-    with pytest.raises(warner.errors.FileError, match="has no end"):
+    with pytest.raises(warner.errors.FileError, match="has no complete end"):
         tally_file(path)
 
 

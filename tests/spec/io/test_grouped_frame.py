@@ -110,7 +110,7 @@ WRONG = {
     ),
     "a huge decimal": (
         pa.array([Decimal(1), Decimal(2**100)], pa.decimal128(38, 0)),
-        "0..9|got Obj",
+        "0 to 9|got Obj",
     ),
     "a fraction": (pa.array([1.0, 0.5]), "numbers that are not whole; got Float64"),
     "a large float": (pa.array([1.0, 1e300]), r"must be from 0 to 9"),

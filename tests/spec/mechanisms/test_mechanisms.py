@@ -113,7 +113,7 @@ def test_outputs_of_other_packages_are_taken_where_they_are_exact() -> None:
     for outputs in ([0.5, 1], [float("nan"), 1], [float("inf"), 0], [1 - 2**-53, 0]):
         refused(ReportError, r"1 of 2 float64 values.*zeros and ones", coin.reports, outputs)
     refused(ReportError, "Convert it", coin.reports, ["0", "1"])
-    refused(ReportError, r"0\.\.1", coin.reports, [2.0, 0.0])
+    refused(ReportError, "0 to 1", coin.reports, [2.0, 0.0])
 
 
 def test_matrices_that_would_lose_a_part_are_refused() -> None:
@@ -260,13 +260,13 @@ def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
     "size, options, words",
     [
         (10, {"prime": 4}, "prime: must.*Pass 5"),
-        (10, {"prime": 1}, r"prime: must.*2\.\."),
-        (10, {"prime": 2**25 + 1}, r"prime: must.*2\.\."),
+        (10, {"prime": 1}, "prime: must be from 2 to"),
+        (10, {"prime": 2**25 + 1}, "prime: must be from 2 to"),
         (10, {"prime": True}, "prime"),
         (2**25 + 5, {}, r"domain: .*33554432.*HadamardResponse"),
         (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave out the argument prime"),
-        (10, {"blocks": 0}, r"blocks: must.*1\.\.10"),
-        (10, {"blocks": 11}, r"blocks: must.*1\.\.10"),
+        (10, {"blocks": 0}, "blocks: must be from 1 to 10"),
+        (10, {"blocks": 11}, "blocks: must be from 1 to 10"),
         # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.
         (5, {"prime": 2, "blocks": 4}, r"5 values fill only 3 blocks; got 4\. Pass 3"),
     ],

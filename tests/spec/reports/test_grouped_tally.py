@@ -204,7 +204,7 @@ def _changes() -> list[tuple[str, Any]]:
 @pytest.mark.parametrize("key, value", _changes())
 def test_altered_files_are_refused(tmp_path: Path, key: str, value: Any) -> None:
     data = _groups().to_json()
-    refused(FileError, "altered", Tally.from_json, data | {key: value})
+    refused(FileError, "was changed", Tally.from_json, data | {key: value})
     path = tmp_path / "groups.json"
     whole = {"format": "warner-tally", "schema": 6, "attributes": {"value": data | {key: value}}}
     path.write_text(json.dumps(whole))

@@ -156,7 +156,7 @@ def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
     first.save(tmp_path / "again.json")
     text = (tmp_path / "again.json").read_text().replace('"round": 1', '"round": 2')
     (tmp_path / "again.json").write_text(text)
-    refused(FileError, "altered", Tally.load, tmp_path / "again.json")
+    refused(FileError, "was changed", Tally.load, tmp_path / "again.json")
 
 
 def test_the_total_of_all_rounds_stands_wherever_a_study_is_shown(tmp_path: Path) -> None:
