@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.atomic_files import read_whole, write_whole
-from warner._core.checks import integer, kind, show
+from warner._core.checks import integer, kind, show, unknown
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -494,9 +494,9 @@ def _of_attributes(columns: Any, mechanisms: Mapping[str, Mechanism]) -> dict[st
         rule = "must be a dict {attribute: its columns}"
         raise ArgumentTypeError("columns", rule, kind(columns))
     given = dict(columns or {})
-    if unknown := [name for name in given if name not in mechanisms]:
-        rule = f"must name attributes of the study: {', '.join(mechanisms)}"
-        raise ArgumentError("columns", rule, show(unknown[0]))
+    for name in given:
+        if name not in mechanisms:
+            raise unknown("columns", name, mechanisms, "the attributes of the study")
     return given
 
 

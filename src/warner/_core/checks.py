@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,18 @@ def choice(
         rule = f"must be one of {', '.join(map(repr, allowed))}"
         raise ArgumentError(name, rule, show(value), near)
     return value
+
+
+def unknown(
+    name: str, given: Any, allowed: Iterable[Any], what: str = "", remedy: str | None = None
+) -> ArgumentError:
+    """The error of what is none of the names ``allowed``; where none is near, with a remedy."""
+    words = [str(word) for word in allowed]
+    listed = ", ".join(words)
+    rule = f"must be one of {what} {listed}" if what else f"must be one of {listed}"
+    if not words:
+        rule = f"must be one of {what}, but there are none"
+    return ArgumentError(name, rule, show(given), meant(str(given), words) or remedy)
 
 
 def _is_text(value: object) -> bool:

@@ -25,9 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import show
+from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError
-from warner._core.text import meant
 
 ROLES = ("weights", "cluster", "strata")
 _NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
@@ -95,12 +94,8 @@ class SurveyDesign:
         listed = list(names)
         for role, name in self.roles.items():
             if name not in listed:
-                rule = f"must be a public column of {where}: {', '.join(listed) or 'none'}"
-                remedy = (
-                    meant(name, listed)
-                    or "Keep this public column when reports are made and counted"
-                )
-                raise ArgumentError(role, rule, show(name), remedy)
+                remedy = "Keep this public column when reports are made and counted"
+                raise unknown(role, name, listed, f"the public columns of {where}", remedy)
 
     def sample(
         self, columns: Mapping[str, Any], sizes: np.ndarray, are_people: bool = False

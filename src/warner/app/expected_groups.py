@@ -7,9 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from warner._core.checks import show
+from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError
-from warner._core.text import meant
 from warner.app.terminal import plural
 from warner.domains import Domain
 from warner.reports.tally import Tally
@@ -49,8 +48,7 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
             example = "For example week=2026-W45..2026-W48 or ward=north,south"
             raise ArgumentError(_OPTION, rule, show(text), example)
         if name not in columns:
-            rule = f"must name a column of --by: {', '.join(columns)}"
-            raise ArgumentError(_OPTION, rule, show(name), meant(name, columns))
+            raise unknown(_OPTION, name, columns, "the columns of --by:")
         values.setdefault(name, []).extend(_values(words, columns[name]))
     at = [list(columns).index(name) for name in values]
     counted = {tuple(str(key[i]) for i in at) for key in keys}

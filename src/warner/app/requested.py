@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from warner._core.atomic_files import read_whole
-from warner._core.checks import choice
+from warner._core.checks import choice, unknown
 from warner._core.errors import ArgumentError, FileError, MethodWarning, message
 from warner._core.table import as_text
 from warner.app.terminal import say
@@ -60,9 +60,9 @@ def asked_tallies(
                     yield question, parts, attributes
     for text in joint:
         attributes = [attribute.strip() for attribute in text.split(",")]
-        if unknown := [name for name in attributes if name not in names]:
+        if missing := [name for name in attributes if name not in names]:
             rule = f"must be some of these names: {', '.join(names)}"
-            raise ArgumentError("--joint", rule, ", ".join(unknown))
+            raise ArgumentError("--joint", rule, ", ".join(missing))
         # The tallies that have all of them; where none has, the first says why.
         fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
         if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
@@ -292,8 +292,7 @@ class Wanted:
         names = list(dict.fromkeys(str(result.attribute) for result in results))
         for name, summaries in self.own.items():
             if name not in names:
-                rule = f"must name one of {', '.join(names)}"
-                raise ArgumentError("--summary", rule, name)
+                raise unknown("--summary", name, names, "the questions")
             of_it = [result for result in results if result.attribute == name]
             for one in summaries:
                 if not any(one.applies_to(result.domain) for result in of_it):

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from warner._core.checks import show
+from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError
-from warner._core.text import meant
 from warner.designs.chances import chance
 from warner.designs.latent_classes import GroupLaw, LatentClasses, ShareOf
 from warner.designs.list_experiment import ListExperiment
@@ -321,8 +320,7 @@ def groups_from_text(text: str) -> LatentClasses | ListExperiment:
     name = name_of(text)
     cls = GROUPS_BY_NAME.get(name)
     if cls is None:
-        rule = f"must be one of {', '.join(GROUPS_BY_NAME)}"
-        raise ArgumentError("design", rule, show(text), meant(name, GROUPS_BY_NAME))
+        raise unknown("design", name, GROUPS_BY_NAME)
     stated = stated_in(cls, text, _EXAMPLES[name])
     if cls is not ListExperiment:
         return cls(**stated)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import kind, show
+from warner._core.checks import kind, show, unknown
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -30,7 +30,7 @@ from warner._core.errors import (
 )
 from warner._core.extras import duckdb, pa
 from warner._core.sampling import rows_at_a_time
-from warner._core.text import AS_WRITTEN, RANDOMISE_FIRST, can_name_a_file, meant, unreadable
+from warner._core.text import AS_WRITTEN, RANDOMISE_FIRST, can_name_a_file, unreadable
 from warner.domains import Domain
 from warner.io.file_format import (
     ROWS_PER_BATCH,
@@ -576,10 +576,8 @@ def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
             attributes = (m.domain.attributes for m in file.mechanisms.values())
             if name in {*file.mechanisms, *chain.from_iterable(attributes)}:
                 raise secret_column("by", name, file.public)
-            declared = ", ".join(file.public) or "none"
-            rule = f"must be public columns of {file.path}: {declared}"
-            remedy = "Declare them in the study before the answers are randomised"
-            raise ArgumentError("by", rule, show(name), meant(name, file.public) or remedy)
+            remedy = "Declare the column in the study before the answers are randomised"
+            raise unknown("by", name, file.public, f"the public columns of {file.path}", remedy)
     return {name: file.public[name] for name in by}
 
 

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import as_float, kind, same_length, show
+from warner._core.checks import as_float, kind, same_length, unknown
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     WarnerError,
 )
 from warner._core.extras import not_installed
-from warner._core.text import meant
 from warner.channels import FloatArray
 
 INTERCEPT = "Intercept"
@@ -214,9 +213,8 @@ def design_of(
     elif (names := names_of_sum(formula)) is not None:
         for name in names:
             if name not in columns:
-                rule = f"must name columns, which are {', '.join(columns)}"
                 _refuse_bare_names(formula, columns)
-                raise ArgumentError("formula", rule, repr(name), meant(name, list(columns)))
+                raise unknown("formula", name, columns, "the columns")
         design = PlainDesign.of({name: columns[name] for name in names}, ordered)
     else:
         design = FormulaDesign.of(formula, columns, ordered)
@@ -230,8 +228,7 @@ def levels_from(
     ordered = {}
     for name, level in baselines.items():
         if name not in columns:
-            rule = f"must name columns, which are {', '.join(columns)}"
-            raise ArgumentError("baselines", rule, repr(name), meant(str(name), list(columns)))
+            raise unknown("baselines", name, columns, "the columns")
         column, argument = columns[name], f"baseline of {name!r}"
         if column.dtype.kind == "f":
             raise ArgumentError(
@@ -239,8 +236,7 @@ def levels_from(
             )
         others = np.unique(column).tolist()
         if str(level) not in others:
-            rule = "must be a label of the column"
-            raise ArgumentError(argument, rule, show(level), meant(str(level), others))
+            raise unknown(argument, level, others)
         others.remove(str(level))
         ordered[name] = str(level), *others
     return ordered

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warner._core.checks import kind, show
+from warner._core.checks import kind, show, unknown
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -18,7 +18,7 @@ from warner._core.errors import (
 )
 from warner._core.foreign_tables import in_order_of
 from warner._core.survey_design import DrawnSample, SurveyDesign
-from warner._core.text import MADE_BY, meant
+from warner._core.text import MADE_BY
 from warner.channels import DenseChannel, FloatArray, IntArray, LikelihoodOperator
 from warner.designs.latent_classes import ClassShares, LatentClasses, SaidInGroups
 from warner.domains import Categorical, Domain
@@ -323,8 +323,7 @@ class People:
         """A column that an argument names."""
         columns = self.columns if columns is None else columns
         if name not in columns:
-            rule = f"must be the name of a column: {', '.join(columns)}"
-            raise ArgumentError(role, rule, show(name), meant(str(name), list(columns)))
+            raise unknown(role, name, columns, "the columns")
         return columns[name]
 
     def of_each(self, attribute: str | None, trusted: bool, named: str | None) -> Answers:

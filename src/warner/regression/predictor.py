@@ -9,10 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from warner._core.checks import show
+from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.table import as_text
-from warner._core.text import meant
 from warner.channels import FloatArray, IntArray
 from warner.regression.coefficients import Coefficients, Parameter, solved
 from warner.regression.covariates import Column, design_of, in_formula, names_of_sum, words_of
@@ -333,8 +332,7 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
     words = set(words_of(right)) if terms is None else set(terms)
     for name in names:
         if name not in words:
-            rule = "must be among the predictors of the formula"
-            raise ArgumentError("hidden", rule, show(name), meant(name, sorted(words)))
+            raise unknown("hidden", name, sorted(words), "the predictors of the formula:")
     if tilde:
         if outcome in words_of(given):
             rule = (
@@ -353,8 +351,7 @@ def _question(people: People, name: str, among_several: bool, trusted: bool) -> 
     """A hidden answer with the reports of it."""
     attributes = people.attributes
     if people.named and name not in people.named:
-        rule = f"must be one of the questions {', '.join(people.named)}"
-        raise ArgumentError("hidden", rule, show(name), meant(name, list(people.named)))
+        raise unknown("hidden", name, people.named, "the questions")
     if among_several and not people.named and not attributes:
         rule = "names several answers, but the reports are of one question"
         remedy = "Pass {name: reports} with the reports of each question"

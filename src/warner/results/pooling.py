@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import choice, show
+from warner._core.checks import choice, show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, WarnerError
 from warner._core.progress import steps
 from warner.estimators import Estimator
@@ -678,8 +678,7 @@ def _time_column(table: GroupTable, time: str | None) -> int:
     if time is None and len(table.names) == 1:
         return 0
     if time not in table.names:
-        rule = f"must be one of the public columns {', '.join(table.names)}"
-        raise ArgumentError("time", rule, show(time))
+        raise unknown("time", time, table.names, "the public columns")
     return table.names.index(time)
 
 

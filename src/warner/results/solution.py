@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import kind as kind_of, show
+from warner._core.checks import kind as kind_of, show, unknown
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -312,11 +312,9 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
         remedy = f"The attributes are {', '.join(attributes)}"
         raise ArgumentTypeError("names", rule, kind_of(names), remedy)
     listed = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in listed if name not in attributes]
-    if unknown:
-        raise ArgumentError(
-            "names", f"must be attributes of the domain: {', '.join(attributes)}", show(unknown[0])
-        )
+    missing = [name for name in listed if name not in attributes]
+    if missing:
+        raise unknown("names", missing[0], attributes, "the attributes")
     if len(set(listed)) < len(listed) or len(listed) < least:
         raise ArgumentError("names", f"must be different names, at least {least}", show(listed))
     return tuple(attributes.index(name) for name in listed)

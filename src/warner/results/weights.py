@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import choice, kind, real, show
+from warner._core.checks import choice, kind, real, show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError
 from warner._core.names import explained
 from warner._core.progress import steps
@@ -300,8 +300,7 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
     name = " x ".join(map(str, columns))
     for column in columns:
         if column not in table.names:
-            rule = f"must be for the public columns {', '.join(table.names)}"
-            raise ArgumentError("margins", rule, show(column))
+            raise unknown("margins", column, table.names, "the public columns")
     places = [table.names.index(column) for column in columns]
     values_of_groups = [tuple(key[i] for i in places) for key in table.keys]
     reported = {key for key, n in zip(values_of_groups, table.sizes, strict=True) if n}

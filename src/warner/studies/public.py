@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import show
+from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.survey_design import ROLES, SurveyDesign
 from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
@@ -148,9 +148,8 @@ def declared(
         return public[name]
     if isinstance(name, str) and name in secret:
         raise secret_column(where, name, public)
-    rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = f"Declare the column in the study: [public.{name}] and its values"
-    raise ArgumentError(where, rule, show(name), meant(str(name), public) or remedy)
+    raise unknown(where, name, public, "the public columns of the study", remedy)
 
 
 def survey_design(named: Mapping[str, str]) -> SurveyDesign | None:

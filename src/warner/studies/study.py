@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from warner._core import html
-from warner._core.checks import kind, show
+from warner._core.checks import kind, show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table
 from warner._core.names import Hinting
@@ -555,8 +555,7 @@ class Study(Hinting):
             raise ArgumentTypeError("reports", rule, kind(reports))
         for name in (*given, *(() if is_frame else reports)):
             if name not in self.mechanisms:
-                rule = f"must be attributes of the study: {', '.join(self.mechanisms)}"
-                raise ArgumentError("reports", rule, show(name))
+                raise unknown("reports", name, self.mechanisms, "the attributes of the study")
         if not is_frame and given:
             rule = "can be used only if the reports are a data frame"
             raise ArgumentError("columns", rule, None, "Leave out the argument columns")

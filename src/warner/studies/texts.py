@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
-from warner._core.checks import show
+from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError
 from warner._core.text import look, meant, unreadable
 from warner.domains import Categorical, Domain, Items
@@ -197,8 +197,7 @@ class Texts:
     def _known(self, language: str) -> str:
         """The language itself, if the study has it."""
         if language not in self.languages:
-            rule = f"must be one of {', '.join(self.languages)}"
-            raise ArgumentError("language", rule, show(language))
+            raise unknown("language", language, self.languages)
         return language
 
     def _part(self, name: str) -> Mapping[str, Any]:
@@ -206,8 +205,7 @@ class Texts:
         if name in self._items:
             return {key: v for key, v in self._part(self._items[name][0]).items() if key == "help"}
         if name not in self._parts:
-            rule = f"must be one of {', '.join(self._parts)}"
-            raise ArgumentError("name", rule, show(name), meant(str(name), self._parts))
+            raise unknown("name", name, self._parts)
         question: Mapping[str, Any] = self._parts[name]
         return question
 

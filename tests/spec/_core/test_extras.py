@@ -31,4 +31,6 @@ def test_packages_are_imported_when_they_are_used() -> None:
 
 def test_the_command_line_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "click", None)
-    refused(SystemExit, r'the command line: needs the package click, .*"warner\[cli\]"', __main__.run)
+    refused(
+        SystemExit, r'the command line: needs the package click, .*"warner\[cli\]"', __main__.run
+    )

@@ -81,10 +81,17 @@ def test_labels_of_a_column_can_be_compared_with_another_one() -> None:
         assert other.log_likelihood == pytest.approx(first.log_likelihood)
         new = {"age": [40.0, 60.0], "ward": ["east", "south"]}
         assert other.predict(new).shares == pytest.approx(first.predict(new).shares, abs=1e-6)
-    refused(ArgumentError, "must be a label", regress, REPORTS, PEOPLE, baselines={"ward": "South"})
+    refused(
+        ArgumentError, "Is .south. meant", regress, REPORTS, PEOPLE, baselines={"ward": "South"}
+    )
     refused(ArgumentError, "holds numbers", regress, REPORTS, PEOPLE, baselines={"age": 40})
     refused(
-        ArgumentError, "must name columns", regress, REPORTS, PEOPLE, baselines={"wards": "south"}
+        ArgumentError,
+        "must be one of the columns",
+        regress,
+        REPORTS,
+        PEOPLE,
+        baselines={"wards": "south"},
     )
 
 
@@ -343,7 +350,7 @@ def test_interactions_functions_and_no_intercept() -> None:
     ("formula", "text"),
     [
         ("answer ~ age", "no left side"),
-        ("height", "must name columns, which are age, ward; got 'height'"),
+        ("height", "must be one of the columns age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),
         ("age +", "cannot be read"),
         ("relevel(ward, ref='A')", "choose its label to compare with by --reference ward=A"),

@@ -311,7 +311,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (
             _with(),
             {"cluster": "schol"},
-            "cluster: must be a public column of the tally: .* Is 'school'",
+            "cluster: must be one of the public columns of the tally .* Is 'school'",
         ),
         (_with(), {"cluster": 3}, "cluster: must be the name of a public column; got 3"),
         (_with(), {"cluster": "school", "strata": "school"}, "must name different public columns"),
@@ -379,7 +379,7 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
 @pytest.mark.parametrize(
     "columns, options, words",
     [
-        ({}, {"cluster": "class"}, "cluster: must be a public column of the covariates"),
+        ({}, {"cluster": "class"}, "cluster: must be one of the public columns of the covariates"),
         ({"w": np.zeros(120)}, {"weights": "w"}, "'w': must hold positive numbers"),
         ({"w": np.full(120, np.nan)}, {"weights": "w"}, "'w' must have a value in every row"),
         ({"school": np.ones(120)}, {"cluster": "school"}, "at least 2 clusters"),

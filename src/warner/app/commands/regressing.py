@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from warner import io as files
+from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, ReportError
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table
@@ -382,8 +383,7 @@ def _of_paper(
     needed |= {name for text in texts for name in names_bare(text, others)}
     for name in named:
         if name not in (*designs, *others):
-            rule = f"must name columns of {path}, which are {', '.join((*designs, *others))}"
-            raise ArgumentError("FORMULA", rule, repr(name), meant(name, [*designs, *others]))
+            raise unknown("FORMULA", name, [*designs, *others], f"the columns of {path}:")
     public = [name for name in others if name in needed or formula.strip() in designs]
     columns = read_columns(path, list(dict.fromkeys([*designs, *of_group, *public])), [*designs])
     unchecked = {n: columns[n] for n in public if drawn is None or n not in drawn.columns}
@@ -509,8 +509,7 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
         short_name = design.partition(":")[0].strip().lower()
         names = [*BY_NAME, *NAMES_OF_GROUPS]
         if short_name not in names:
-            rule = f"must be one of {', '.join(names)}"
-            raise ArgumentError("--design", rule, repr(design), meant(short_name, names))
+            raise unknown("--design", short_name, names)
         chosen = groups_from_text(design) if short_name in NAMES_OF_GROUPS else from_text(design)
         if isinstance(chosen, ListExperiment):
             rule, remedy = (
@@ -531,8 +530,7 @@ def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
     listed = [*people.questions, *people.public]
     for name in names:
         if name not in listed:
-            rule = f"must name answers or public columns: {', '.join(listed)}"
-            raise ArgumentError("FORMULA", rule, repr(name), meant(name, listed))
+            raise unknown("FORMULA", name, listed, "the hidden answers and public columns")
     hidden = [name for name in names if name in people.questions]
     if not hidden:
         rule = "must have a hidden answer among its names"

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from warner._core.atomic_files import require_ending, write_whole
-from warner._core.checks import choice, show
+from warner._core.checks import choice, show, unknown
 from warner._core.errors import ArgumentError
-from warner._core.text import meant, visible
+from warner._core.text import visible
 from warner.app import demo as demonstration
 from warner.app.commands.options import (
     GroupInWholeSentences,
@@ -258,8 +258,7 @@ def _refuse_unknown(copy: list[str], names: list[str]) -> None:
     """Refuse to copy from a column that is neither secret nor public."""
     for name in copy:
         if name not in names:
-            rule = f"must name columns that --secret or --public name ({', '.join(names)})"
-            raise ArgumentError("--copy", rule, repr(name), meant(name, names))
+            raise unknown("--copy", name, names, "the columns of --secret and --public:")
 
 
 def _refuse_no_names(secret: list[str], public: list[str]) -> None:
@@ -441,8 +440,7 @@ def sheet(
     for text in draws:
         name, _, device = text.rpartition("=")
         if name and name not in stated.mechanisms:
-            rule = f"must name a question of the study: {', '.join(stated.mechanisms)}"
-            raise ArgumentError("--draw", rule, name, meant(name, list(stated.mechanisms)))
+            raise unknown("--draw", name, stated.mechanisms, "the questions")
         devices[name] = device
     asked_questions = questions_of(stated, study, chosen, devices)
     content = paper_sheet(stated, asked_questions, study, chosen, counts or COUNTS)

@@ -10,10 +10,9 @@ from typing import TypeVar, get_args
 
 import click
 
-from warner._core.checks import show
+from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.progress import steps
-from warner._core.text import meant
 from warner.app.new_study.text import (
     WORDS,
     FirstStudy,
@@ -171,8 +170,7 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
             remedy = None if sign or not names else f"Write {names[0]}={text}"
             raise ArgumentError(option, "must be NAME=VALUE", show(text), remedy)
         if name not in names:
-            rule = f"must name one of {', '.join(names)}"
-            raise ArgumentError(option, rule, show(name), meant(name, names))
+            raise unknown(option, name, names)
         if name in values:
             raise ArgumentError(option, f"names {name!r} twice")
         values[name] = value.strip()
@@ -240,8 +238,7 @@ def looked_at(
     kinds: dict[str, Kind] = {}
     for name, word in options["kind"].items():
         if word not in KINDS:
-            rule = f"must be one of {', '.join(KINDS)}"
-            raise ArgumentError("--kind", rule, show(word), meant(word, KINDS))
+            raise unknown("--kind", word, KINDS)
         kinds[name] = next(kind for kind in KINDS if kind == word)
     described = {*kinds, *options["values"], *options["grid"]}
     rest = [name for name in names if name not in described]

@@ -123,7 +123,7 @@ def test_some_columns_can_be_copied_alone(here: Path) -> None:
     assert 'values = ["North", "South"]' in text and text.count('= "TO DECIDE"') == 3
     refused = run("new", "answers.csv", *ASKED, "--copy", "hospitl", ok=False).stderr
     assert (
-        "--copy: must name columns that --secret or --public name (smokes" in refused
+        "--copy: must be one of the columns of --secret and --public: smokes" in refused
         and "Is 'hospital' meant?" in refused
     )
 
@@ -168,7 +168,7 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
         (("--secret", "smoke"), "answers.csv: has no column smoke. Write the names"),
         (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
         ((*ASKED, "--values", "smokes"), "--values: must be NAME=VALUE; got 'smokes'"),
-        ((*ASKED, "--values", "smoke=a,b"), "must name one of smokes, units, condition, hospital"),
+        ((*ASKED, "--values", "smoke=a,b"), "must be one of smokes, units, condition, hospital"),
         ((*ASKED, "--values", "smokes=a,a"), "smokes: must be two or more different labels"),
         ((*ASKED, "--range", "units=60:0"), "units: must be two limits, the smaller one first"),
         ((*ASKED, "--range", "units=0:1", "--values", "units=1,2"), "must have only one of --val"),

@@ -140,7 +140,7 @@ def test_the_draw_can_be_chosen_for_each_question(here: Path) -> None:
     said = run(
         "study", "sheet", "class.toml", "-o", "f.html", "--draw", "stol=die", ok=False
     ).stderr
-    assert "must name a question of the study" in said and "stole" in said
+    assert "must be one of the questions" in said and "stole" in said
 
 
 def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
