@@ -749,7 +749,9 @@ def sentences(planned: PlannedAttribute) -> list[str]:
     expected, level = best.expected, 100 * proposal.level
     out = []
     if expected.share is None:
-        out.append("Different shares can lead to the same reports: there will be no intervals.")
+        out.append(
+            "There will be no intervals, because different shares would give the same reports."
+        )
     else:
         out.append(
             f"Expect a {level:.3g} % interval of {in_points(expected.share)} for the share of "

@@ -19,6 +19,15 @@ from warner._core.text import magnitude
 from warner.domains.base import Domain, require_domain
 
 
+def require_product(product: Any, least: int = 1) -> Product:
+    """Return a Product of so many attributes; anything else is refused."""
+    if not isinstance(product, Product) or len(product.attributes) < least:
+        rule = "must be a Product: the questions, by name" + " (two or more)" * (least > 1)
+        remedy = "For one question, use its mechanism alone"
+        raise ArgumentTypeError("product", rule, kind(product), remedy)
+    return product
+
+
 class Product(Domain):
     """Several attributes answered together; a value is a tuple of one value per attribute.
 

@@ -23,6 +23,7 @@ from warner.channels import (
     RepeatedRows,
 )
 from warner.domains import LARGEST_SIZE, Domain, Product
+from warner.domains.product import require_product
 from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout, marginal_problem
 from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
@@ -460,10 +461,7 @@ def _checked_parts(product: Any, mechanisms: Any) -> tuple[Product, Mapping[str,
                 remedy = "For example RandomizedResponse(domain, 1.0)"
                 raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism), remedy)
         product = Product({name: m.domain for name, m in mechanisms.items()})
-    if not isinstance(product, Product):
-        rule = "must be a Product"
-        remedy = "For one question, use its mechanism alone"
-        raise ArgumentTypeError("product", rule, kind(product), remedy)
+    product = require_product(product)
     if not isinstance(mechanisms, Mapping):
         rule, first = "must be a dict {attribute: mechanism}", next(iter(product.attributes))
         remedy = f"For example {{{first!r}: lambda domain: RandomizedResponse(domain, 1.0)}}"

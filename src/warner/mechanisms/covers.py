@@ -8,9 +8,9 @@ from math import prod, sqrt
 
 import numpy as np
 
-from warner._core.checks import budget, integer, kind
-from warner._core.errors import ArgumentTypeError
+from warner._core.checks import budget, integer
 from warner.domains import Integers, Product
+from warner.domains.product import require_product
 from warner.mechanisms.one_of import Block, best_mechanism, variance_of_tables
 
 FEW = 200  # people on a pair below which larger blocks are looked for
@@ -63,9 +63,7 @@ def cover_of_pairs(
     >>> len(cover_of_pairs(ten, 1.0, people=50_000))
     45
     """
-    if not isinstance(product, Product):
-        rule, remedy = "must be a Product", "For one question use its mechanism alone"
-        raise ArgumentTypeError("product", rule, kind(product), remedy)
+    require_product(product)
     epsilon, largest = budget(epsilon), integer("largest", largest, 2)
     names = list(product.attributes)
     pairs: list[Block] = list(combinations(names, 2))

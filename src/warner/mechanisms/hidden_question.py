@@ -16,6 +16,7 @@ from warner._core.exact import ONE, log_ratio
 from warner._core.sampling import Edges, Source
 from warner.channels import Channel, DirectChannel, LikelihoodOperator, SupportChannel
 from warner.domains import Domain, Product
+from warner.domains.product import require_product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.bit_vectors import SubsetSelection, reports_of_bits
 from warner.mechanisms.composite import PerAttribute
@@ -284,10 +285,7 @@ class HiddenQuestion(PerAttribute):
         odds: Mapping[str, float] | None = None,
         fakes: Mapping[str, Mapping[Any, float]] | None = None,
     ) -> None:
-        if not isinstance(product, Product) or len(product.attributes) < 2:
-            rule = "must be a Product of at least two attributes"
-            remedy = "With one question there is nothing to hide: use its mechanism alone"
-            raise ArgumentTypeError("product", rule, kind(product), remedy)
+        require_product(product, 2)
         shares = _fakes(product, {} if fakes is None else fakes)
         inner = _mechanisms(product, epsilon, mechanisms, shares)
         if odds is None:

@@ -24,6 +24,7 @@ from warner._core.sampling import Edges, Source
 from warner._core.text import canonical, magnitude
 from warner.channels import Channel, LiftedChannel, LikelihoodOperator, StackChannel, stacked
 from warner.domains import LARGEST_SIZE, Domain, Product
+from warner.domains.product import require_product
 from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout
 from warner.mechanisms.bit_vectors import SubsetSelection
 from warner.mechanisms.composite import Combined, PerAttribute, made, with_schema_types
@@ -116,10 +117,7 @@ class OneOf(Mechanism):
         odds: Mapping[Any, float] | None = None,
         ask: int = 1,
     ) -> None:
-        if not isinstance(product, Product) or len(product.attributes) < 2:
-            rule = "must be a Product of two questions or more"
-            remedy = "For one question use its mechanism alone"
-            raise ArgumentTypeError("product", rule, kind(product), remedy)
+        require_product(product, 2)
         questions = integer("ask", ask, 1, len(product.attributes))
         self.domain = product
         self.blocks = _blocks(product, blocks, questions)

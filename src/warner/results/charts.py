@@ -277,7 +277,7 @@ def _title(
         more = f"{_EVERY_LOOK}{more}"
     about = f"{shown}: {100 * options.level:.4g} % interval for the {options.target}{more}"
     if not _bounded(estimate, options):
-        about = "no intervals: different shares can give the same reports"
+        about = "no intervals, because different shares would give the same reports"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
     counted = counted_in_words(estimate)

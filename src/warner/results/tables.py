@@ -79,7 +79,7 @@ INTERVALS = {
         "one value, not for all values at once."
     ),
 }
-NO_INTERVALS = "There are no intervals: different shares can give the same reports."
+NO_INTERVALS = "There are no intervals, because different shares would give the same reports."
 PEOPLE = {
     "population": "the population that these people come from",
     "respondents": "these respondents",

@@ -130,7 +130,7 @@ def test_the_draw_does_not_depend_on_the_answers() -> None:
 
 MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
-    "one question": (lambda: OneOf(Product(a=ABC), 1.0), "of two questions or more"),
+    "one question": (lambda: OneOf(Product(a=ABC), 1.0), "two or more"),
     "no budget": (lambda: OneOf(THREE), "epsilon: must be a number: the budget of one person"),
     "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
     "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "no two blocks may have"),

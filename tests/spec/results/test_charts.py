@@ -186,7 +186,10 @@ def test_a_grid_is_a_map_with_the_truth_beside_it_on_one_scale_that_grows_darker
 def test_without_intervals_there_are_no_bars_and_no_band_and_the_caption_says_so(size: int) -> None:
     panel = _panel(_unidentified(size))
     assert _marks(panel) == (["point"] if size == 5 else ["line"])
-    assert "no intervals: different shares can give the same reports" in panel["title"]["subtitle"]
+    assert (
+        "no intervals, because different shares would give the same reports"
+        in panel["title"]["subtitle"]
+    )
 
 
 def test_a_band_far_wider_than_the_shares_runs_off_the_picture_and_the_caption_says_so() -> None:

@@ -52,6 +52,7 @@ from warner.results.from_tally import by_group, label
 from warner.results.named_summaries import Named, has_bands, summary_rows
 from warner.results.shown import figures_of
 from warner.results.tables import (
+    NO_INTERVALS,
     asked_in_words,
     design_effect_in_words,
     index_of_yes,
@@ -270,7 +271,7 @@ class Question:
             columns.append(replace(drawn, title=f"all people, {drawn.title}"))
         blocks: list[Block] = [Table(columns, rows), *(self._by_group() if is_wide else [])]
         if not self.is_bounded:
-            blocks.append(_NO_BOUNDS)
+            blocks.append(NO_INTERVALS)
         if self._has_groups:
             compared = self._compared
             if isinstance(compared, str):
@@ -375,7 +376,7 @@ class Question:
                 else "The intervals do not allow for the fact that the largest shares were picked."
             )
         if not self.is_bounded:
-            notes.append(_NO_BOUNDS)
+            notes.append(NO_INTERVALS)
         level = self.settings.level if self.is_bounded else None
         table = table_of_shares(caption, "answer", rows, level)
         return [table, *about_shrunk(rows), *notes, *self._if_forged(rows)]
@@ -643,7 +644,6 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     return blocks
 
 
-_NO_BOUNDS = "Different shares can lead to the same reports, so there are no intervals."
 _NO_DIFFERENCE = "No difference between the groups is larger than chance explains."
 _OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
 _STEADIED = (

@@ -33,7 +33,7 @@ from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
 from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
-from warner.results.tables import name_of
+from warner.results.tables import NO_INTERVALS, name_of
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -154,7 +154,7 @@ class Wording:
         if result.doubt:
             yield result.doubt
         if result.fit.probabilities is not None and not result.has_intervals:
-            yield "Different shares can lead to the same reports, so no interval can be given."
+            yield NO_INTERVALS
         weight = self.weights.get(question.name)
         if weight is not None:
             points = 100 * _FORGED * weight / result.n
