@@ -77,13 +77,15 @@ def chart(
     kind: str | None = None,
     reports: bool = False,
     labels: Sequence[Sequence[str] | None] | None = None,
+    units: Sequence[str | None] | None = None,
 ) -> Any:
     """A chart of shares with intervals, with one panel for each estimate; truth (K,).
 
     Panels of dots have one scale.
 
     With ``reports``, the share of the reports that name each value stands beside what is concluded
-    from them. ``labels`` (K,) are the texts of the values that people read, of each estimate.
+    from them. ``labels`` (K,) are the texts of the values that people read, and ``units`` what
+    numbers count, such as minutes, of each estimate.
 
     Of more than 60 labels the 20 largest shares are drawn, and the others together. Their intervals
     hold for all values at once, and so for those chosen.
@@ -119,6 +121,7 @@ def chart(
                 top,
                 received(shown) if reports else None,
                 None if labels is None else labels[i],
+                None if units is None else units[i],
             )
         )
     return page(drawn_together(panels), None if single else title)
@@ -173,6 +176,7 @@ def pictured(
     values: Sequence[Any] | None,
     reports: bool,
     labels: Sequence[str] | None,
+    unit: str | None,
 ) -> tuple[Any, Callable[[], Table]]:
     """The chart of one estimate, and what makes the table of its numbers.
 
@@ -187,14 +191,15 @@ def pictured(
             raise ArgumentError("truth", rule, None, remedy)
         choice("reports of groups", reports, (False,))
         if summaries is not None:
-            picture = chart_of_numbers(estimate, summaries.rows, level, title)
+            picture = chart_of_numbers(estimate, summaries.rows, level, title, unit)
         else:
             picture = chart_of_groups(estimate, level, target, top, values, title, labels)
     else:
         choice("values of one group", values, (None,))
         truths = None if truth is None else [truth]
         texts = None if labels is None else [labels]
-        picture = chart([estimate], truths, level, target, top, title, None, reports, texts)
+        options = level, target, top, title, None, reports, texts, [unit]
+        picture = chart([estimate], truths, *options)
 
     def table() -> Table:
         shown = summaries or estimate_table(named, level, target)
@@ -210,6 +215,7 @@ def _panel(
     top: int | None,
     reports: np.ndarray | None,
     labels: Sequence[str] | None,
+    unit: str | None,
 ) -> Any:
     """The panel of one estimate; of dots, to be drawn together with the others."""
     domain = estimate.domain
@@ -229,12 +235,12 @@ def _panel(
         if labels is not None and domain.raster is None:
             row["value"] = labels[i]
     if top is not None:
-        return _dots(estimate, shares, options, top)
+        return _dots(estimate, shares, options, top, unit)
     if estimate.domain.raster is not None:
         return _map(estimate, shares, options)
     if estimate.domain.is_numeric and estimate.domain.size > _MOST_DOTS:
-        return _line(estimate, shares, options)
-    return _dots(estimate, shares, options, None)
+        return _line(estimate, shares, options, unit)
+    return _dots(estimate, shares, options, None, unit)
 
 
 def _panel_of_questions(
@@ -253,7 +259,7 @@ def _panel_of_questions(
         about += f", the {top} largest of {len(data):,} {questions.noun}s"
         data = sorted(data, key=lambda row: -row["estimate"])[:top]
     most = max(questions.estimates.values(), key=lambda estimate: estimate.n)
-    return _dots(replace(most, attribute=questions.attribute), data, options, None, about)
+    return _dots(replace(most, attribute=questions.attribute), data, options, None, None, about)
 
 
 def _bounded(estimate: Solution, options: IntervalOptions) -> bool:
@@ -303,6 +309,7 @@ def _dots(
     rows: list[dict[str, Any]],
     options: IntervalOptions,
     top: int | None,
+    unit: str | None,
     about_each: str = "",
 ) -> Undrawn:
     """A row for each value with a dot, its interval, and a tick for the truth.
@@ -326,7 +333,7 @@ def _dots(
         sort = alt.SortField("order")
     else:
         sort = alt.SortField("estimate", order="descending")
-    y = alt.Y("value:N", title=_value_title(estimate), sort=sort, axis=folded_labels())
+    y = alt.Y("value:N", title=_value_title(estimate, unit), sort=sort, axis=folded_labels())
     is_against = "reports" in rows[0]
     caption = "dots: estimate"
     if is_against:
@@ -400,18 +407,26 @@ def _label(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else visible(as_text(value))
 
 
-def _value_title(estimate: Solution) -> str | None:
+def _value_title(estimate: Solution, unit: str | None) -> str | None:
     """The title of the axis of values; None where labels need none."""
     domain = estimate.domain
     if domain.attributes:
         return textwrap.shorten(visible(", ".join(domain.attributes)), CAPTION, placeholder=" ...")
     if not domain.is_numeric:
         return None
-    name = textwrap.shorten(visible(estimate.attribute or "value"), CAPTION, placeholder=" ...")
+    name = _in_unit(estimate, unit)
     return f"{name} (centre of each of {domain.size} bins)" if domain.is_binned else name
 
 
-def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions) -> Any:
+def _in_unit(estimate: Solution, unit: str | None) -> str:
+    """What numbers count, else the question, as the title of an axis."""
+    name = visible(unit or estimate.attribute or "value")
+    return textwrap.shorten(name, CAPTION, placeholder=" ...")
+
+
+def _line(
+    estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions, unit: str | None
+) -> Any:
     """A line of steps over the values, with the intervals as a band and the truth dashed."""
     alt = require_altair()
     domain = estimate.domain
@@ -430,9 +445,9 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptio
     most = 2 * top if _bounded(estimate, options) else top
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
     cut = _bounded(estimate, options) and any(row["high"] > high for row in rows)
-    unit = textwrap.shorten(visible(estimate.attribute or "value"), CAPTION, placeholder=" ...")
-    unit = f"{unit} ({len(rows)} bins)" if domain.is_binned else unit
-    x = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
+    name = _in_unit(estimate, unit)
+    name = f"{name} ({len(rows)} bins)" if domain.is_binned else name
+    x = alt.X("edge:Q", title=name, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(inline_data(data)).encode(x=x)
     axis = axis_of_shares("share of people in each bin" if domain.is_binned else "share of people")
     share = alt.Y("estimate:Q", axis=axis)

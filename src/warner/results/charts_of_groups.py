@@ -78,7 +78,11 @@ def chart_of_groups(
 
 
 def chart_of_numbers(
-    estimate: Any, rows: Sequence[Mapping[str, Any]], level: float, title: str | None = None
+    estimate: Any,
+    rows: Sequence[Mapping[str, Any]],
+    level: float,
+    title: str | None = None,
+    unit: str | None = None,
 ) -> Undrawn:
     """A chart of the mean and the median of each group, by the rows of their table."""
     alt = require_altair()
@@ -88,8 +92,9 @@ def chart_of_numbers(
     heading = f"Mean and median by {visible(', '.join(estimate.names))}"
     heading += f": {estimate.attribute}" if estimate.attribute else ""
     caption = f"{counted_in_words(estimate)}; {100 * level:.4g} % intervals of each group"
-    unit = textwrap.shorten(visible(estimate.attribute or "value"), _TITLE, placeholder=" ...")
-    axis = alt.Axis(tickCount=4, grid=True, title=unit)
+    name = visible(unit or estimate.attribute or "value")
+    name = textwrap.shorten(name, _TITLE, placeholder=" ...")
+    axis = alt.Axis(tickCount=4, grid=True, title=name)
     # Each group is estimated by itself, so that a column of dates is a time without a series too.
     names, columns = estimate.names, zip(*estimate.groups.table.keys, strict=True)
     dated = [n for n, of in zip(names, columns, strict=True) if all(map(_is_date, set(of)))]
@@ -272,6 +277,7 @@ def forest(
     title: str | None = None,
     largest_first: bool = True,
     labels: Sequence[str] | None = None,
+    unit: str | None = None,
 ) -> Undrawn:
     """A chart of differences between groups, with a line at 0.
 
@@ -324,9 +330,15 @@ def forest(
     numbers = _ends([row for row in listed if not row["is_share"]])  # all in one unit
 
     def draw(shares: Sequence[float]) -> Any:
-        scales = {True: _around_0(100 * end for end in shares), False: _around_0(numbers)}
+        of_shares = "percentage points", _around_0(100 * end for end in shares)
+        of_numbers = unit or "the unit of the answers", _around_0(numbers)
         drawn = [
-            _of_differences(name, panel_rows, differences.level, scales[panel_rows[0]["is_share"]])
+            _of_differences(
+                name,
+                panel_rows,
+                differences.level,
+                *(of_shares if panel_rows[0]["is_share"] else of_numbers),
+            )
             for name, panel_rows in panels.items()
         ]
         return page(drawn, titled(title or "Differences between groups", about))
@@ -368,7 +380,9 @@ def _around_0(ends: Iterable[float]) -> Any:
     return require_altair().Scale(domain=[min(reached), max(reached)], nice=True)
 
 
-def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, scale: Any) -> Any:
+def _of_differences(
+    name: str, rows: Sequence[dict[str, Any]], level: float, unit: str, scale: Any
+) -> Any:
     """The panel of one quantity; a dot is filled where the corrected p is small."""
     alt = require_altair()
     is_share = rows[0]["is_share"]
@@ -381,9 +395,9 @@ def _of_differences(name: str, rows: Sequence[dict[str, Any]], level: float, sca
         differs = row["p_holm"] < 1 - level
         data.append({**figures, "pair": label, "differs": differs})
     y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
-    unit = "difference in percentage points" if is_share else "difference"
+    measured = f"difference in {unit}"
     group = groups.pop() if len(groups) == 1 else "group"
-    measured = f"{unit} ({group} minus {references.pop()})" if len(references) == 1 else unit
+    measured += f" ({group} minus {references.pop()})" if len(references) == 1 else ""
     x = alt.X("difference:Q", title=folded(visible(measured), 2 * _PANEL // 6).split("\n"))
     x = x.axis(grid=True).scale(scale)
     base = alt.Chart(inline_data(data)).encode(y=y)

@@ -442,6 +442,7 @@ class Differences(Tabular):
         title: str | None = None,
         largest_first: bool = True,
         labels: Sequence[str] | None = None,
+        unit: str | None = None,
     ) -> Any:
         """A forest plot: each difference as a dot with its interval, beside a line at 0.
 
@@ -456,6 +457,7 @@ class Differences(Tabular):
             title: the title, such as the text of the question.
             largest_first: whether the largest difference comes first; else groups keep their order.
             labels: (K,) the texts of the values that people read, in place of the values.
+            unit: what numbers count, such as "minutes", for the axes of their differences.
 
         Returns:
             The Altair chart.
@@ -469,7 +471,7 @@ class Differences(Tabular):
         from warner.results.charts_of_groups import forest
         from warner.results.drawing import drawn_together, save
 
-        (picture,) = drawn_together([forest(self, top, title, largest_first, labels)])
+        (picture,) = drawn_together([forest(self, top, title, largest_first, labels, unit)])
         if path is not None:
             save(picture, path, [self.table()])
         return picture

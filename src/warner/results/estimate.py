@@ -882,6 +882,7 @@ class Estimate(Solution):
         values: Sequence[Any] | None = None,
         reports: bool = False,
         labels: Sequence[str] | None = None,
+        unit: str | None = None,
     ) -> Any:
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
@@ -905,6 +906,7 @@ class Estimate(Solution):
             reports: whether the share of the reports that name each value is drawn beside the
                 estimate: what was received beside what is concluded from it.
             labels: (K,) the texts of the values that people read, in place of the values.
+            unit: what numbers count, such as "minutes", for their axis.
 
         Returns:
             The Altair chart.
@@ -919,7 +921,7 @@ class Estimate(Solution):
         from warner.results.charts import pictured
         from warner.results.drawing import drawn_together, save
 
-        options = truth, level, target, top, title, values, reports, labels
+        options = truth, level, target, top, title, values, reports, labels, unit
         undrawn, table = pictured(self, *options)
         (picture,) = drawn_together([undrawn])
         if path is not None:

@@ -12,7 +12,16 @@ import pytest
 import warner
 from tests.spec.app._command import run
 from tests.spec.results._tallies import MECHANISM, SHARES, drawn
-from warner import Categorical, RandomizedResponse, Study, compare_groups, estimate, weighted
+from warner import (
+    Categorical,
+    Integers,
+    RandomizedResponse,
+    SquareWave,
+    Study,
+    compare_groups,
+    estimate,
+    weighted,
+)
 from warner.app.what_files_hold import read_groups as groups_in_files
 from warner.designs import ForcedResponse
 from warner.errors import ArgumentError, FileError, StudyError, ValuesError
@@ -453,6 +462,25 @@ def test_differences_are_drawn_with_the_texts_of_the_study(here_of_groups_of_peo
         assert "Do you smoke?" in picture and ">every day<" in picture
     beside = run("estimate", FILES[0], "--plot", "p.svg", "--with-reports")
     assert "reports that name the value" in Path("p.svg").read_text() and not beside.exception
+
+
+def test_pictures_of_numbers_have_the_unit_of_the_study(here_of_groups_of_people: Path) -> None:
+    Path("study.toml").write_text(
+        "[attributes.value]\nlabel = 'How far do you walk?'\nunit = 'km'\nintegers = [0, 40]\n"
+        "mechanism = 'SquareWave'\nepsilon = 2.0\n"
+    )
+    wave, rng = SquareWave(Integers(0, 40), 2.0), np.random.default_rng(0)
+    for name, p in (("north", 0.3), ("south", 0.5)):
+        wave.tally(wave.randomize(rng.binomial(40, p, 800), rng)).save(f"{name}.json")
+    both, study = ("north.json", "south.json"), ("--study", "study.toml", "--plot", "p.svg")
+    for more, axis in (
+        (("--by", "file", "--compare-groups"), "difference in km (south minus north)"),
+        (("--by", "file"), "km"),
+        ((), "km"),
+    ):
+        run("estimate", *(both if more else both[:1]), *more, *study)
+        picture = Path("p.svg").read_text()
+        assert f">{axis}<" in picture and "How far do you walk? (km)<" in picture
 
 
 def test_only_the_most_common_of_many_codes_are_shown(here_of_groups_of_people: Path) -> None:

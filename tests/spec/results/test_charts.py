@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -493,7 +494,7 @@ def test_a_forest_of_numbers_has_a_panel_for_each_number_and_one_for_the_shares_
     panels = three.plot().to_dict()["vconcat"]
     assert [" ".join(panel["title"]["text"]) for panel in panels] == values
     titles = [panel["layer"][2]["encoding"]["x"]["title"][0] for panel in panels]
-    assert titles[0].startswith("difference (group minus") and "points" in titles[-1]
+    assert titles[0].startswith("difference in the unit of the answers") and "points" in titles[-1]
     del groups["farm"]
     two = warner.compare_groups(groups, reference="village")
     picture = two.plot(largest_first=False).to_dict()
@@ -601,7 +602,7 @@ def test_differences_and_groups_on_one_page_have_one_scale() -> None:
         {name: _tally([1000 - n, n]) for name, n in zip("ab", (300, more), strict=True)}
         for more in (330, 700)
     )
-    of_groups = None, 0.95, "population", None, None, None, False, None
+    of_groups = None, 0.95, "population", None, None, None, False, None, None
     for one, other in (
         [forest(warner.compare_groups(groups)) for groups in (near, far)],
         [pictured(warner.estimate(groups), *of_groups)[0] for groups in (near, far)],
@@ -626,3 +627,25 @@ def test_mean_median_and_quartiles_have_one_scale_and_bands_another() -> None:
     assert len(set(scales)) == 2
     low, high = min(0, *(r["low"] for r in numbers)), max(0, *(r["high"] for r in numbers))
     assert scales[0] == pytest.approx((low, high))
+
+
+def test_axes_of_numbers_have_their_unit() -> None:
+    """Rejects a long question that is cut before its unit, and a difference of no unit."""
+    rng = np.random.default_rng(1)
+    wave = warner.SquareWave(Interval(0, 240, bins=48), 2.0)
+    wards = {"ward": ["north", "south"] * 400}
+    tally = wave.tally(wave.randomize([30.0, 140.0] * 400, rng), wards)
+    title = f"{'How long do you walk on a usual day? ' * 3} (minutes)"
+    result = replace(warner.estimate(tally), attribute=title)
+    for unit, axis in (("minutes", "minutes"), (None, "How long do you walk on a ...")):
+        panels = result.plot(unit=unit).to_dict()["concat"]
+        axes = [panel["layer"][1]["encoding"]["x"]["axis"]["title"] for panel in panels]
+        assert axes == [axis, axis]
+    north = result["north",].plot(unit="minutes")
+    assert _panel_of(north)["layer"][0]["encoding"]["x"]["title"] == "minutes (48 bins)"
+    differences = warner.compare_groups(tally, reference="south")
+    for unit, axis in (("minutes", "minutes"), (None, "the unit of the answers")):
+        panels = differences.plot(unit=unit).to_dict()["vconcat"]
+        titles = [" ".join(panel["layer"][2]["encoding"]["x"]["title"]) for panel in panels]
+        assert titles[0] == f"difference in {axis} (north minus south)"
+        assert titles[-1] == "difference in percentage points (north minus south)"

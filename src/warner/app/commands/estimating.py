@@ -198,6 +198,10 @@ class EstimateRequest:
             return question, None
         return question, self.stated.texts.answers(name, self.stated.languages[0])
 
+    def unit(self, name: str | None) -> str | None:
+        """What the numbers of a question count, where the study states it."""
+        return None if self.stated is None else self.stated.texts.units.get(str(name))
+
     def draw(self, results: Mapping[str, Estimate | Differences]) -> None:
         """Write the picture of the groups of each question, or of their differences."""
         if not self.plot_paths:
@@ -210,15 +214,15 @@ class EstimateRequest:
         pictures, tables = [], []
         for name, result in results.items():
             question, labels = self.texts(name)
-            named = question or name
+            named, unit = question or name, self.unit(name)
             if isinstance(result, Estimate):
                 shown, (level, target) = replace(result, attribute=named), self.intervals
-                options = None, level, target, self.top, title, None, False, labels
+                options = None, level, target, self.top, title, None, False, labels, unit
                 picture, table_of = pictured(shown, *options)
                 table = table_of()
             else:
                 labels = None if result.test is None else labels  # without, of several questions
-                picture = forest(result, self.top, title or named, labels=labels)
+                picture = forest(result, self.top, title or named, labels=labels, unit=unit)
                 table = result.table()
                 if len(results) > 1:
                     table = replace(table, title=f"{named}: {table.title}")
@@ -700,6 +704,7 @@ def _draw_shares(
             del panels[i]
         panels[rows[0]] = Questions(request.texts(title)[0] or title, noun, listed)
     texts_of = [None if isinstance(e, Questions) else labels[i] for i, e in panels.items()]
+    units = [request.unit(estimates[i].attribute) for i in panels]
     picture = chart(
         list(panels.values()),
         None,
@@ -710,6 +715,7 @@ def _draw_shares(
         kind,
         reports,
         texts_of,
+        units,
     )
     tables = [
         numbers(each.table(level, target, kind), None, received(each) if reports else None, answers)
