@@ -320,6 +320,8 @@ def forest(
         panels.setdefault(panel, []).append(row)
     about += _chosen(panels, most, differences.of == "shares", differences.noun)
     about += [differences.chosen] if differences.chosen else []
+    heading = "Differences between groups"
+    heading += f": {differences.question}" if differences.question else ""
     about += [f"people are {differences.drawn}"] if differences.drawn else []
     if differences.simulated:
         about.append("The reports are simulated.")
@@ -341,7 +343,7 @@ def forest(
             )
             for name, panel_rows in panels.items()
         ]
-        return page(drawn, titled(title or "Differences between groups", about))
+        return page(drawn, titled(title or heading, about))
 
     return Undrawn(_ends([row for row in listed if row["is_share"]]), draw)
 

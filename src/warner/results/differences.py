@@ -278,7 +278,9 @@ class Differences(Tabular):
     noun: str = "value"  # of a row; of several questions in one table "question" or "item"
     chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
     tells_codes: bool = False  # whether answers may be codes, of which reports tell each apart
-    question: str = ""  # the question that was chosen among several; "" for the only one
+    question: str = (
+        ""  # the name of the question that was chosen among several; "" for the only one
+    )
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -454,7 +456,8 @@ class Differences(Tabular):
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
                 file.
             top: how many of the largest differences a panel has, 60 where there is none.
-            title: the title, such as the text of the question.
+            title: the title, such as the text of the question; None for the question's name, if
+                several were asked.
             largest_first: whether the largest difference comes first; else groups keep their order.
             labels: (K,) the texts of the values that people read, in place of the values.
             unit: what numbers count, such as "minutes", for the axes of their differences.
@@ -608,6 +611,7 @@ def compare_groups(
     level = confidence_level(level)
     choice("target", target, TARGETS)
     left_out: tuple[str, ...]
+    question = _question(attributes, a, b)
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
         a = GroupTable.surveyed(a, survey, by, attributes)
         if not a.names:
@@ -680,7 +684,6 @@ def compare_groups(
     first = samples[0].data
     drawn = "" if first.survey is None else first.survey.drawn.text
     listed = tuple(rows)
-    questions = [attributes] if isinstance(attributes, str) else attributes or []
     return Differences(
         kind_of_number,
         level,
@@ -693,8 +696,17 @@ def compare_groups(
         first.simulated,
         drawn,
         tells_codes=tells_codes,
-        question=", ".join(questions),
+        question=question,
     )
+
+
+def _question(attributes: Sequence[str] | None, a: Any, b: Any) -> str:
+    """The question that is compared, as it was chosen or as estimates name it; "" for no name."""
+    if attributes:
+        return attributes if isinstance(attributes, str) else ", ".join(attributes)
+    names = {getattr(each, "attribute", None) for each in (a, b) if each is not None}
+    name = names.pop()
+    return "" if names or name is None else str(name)
 
 
 def _by_kind(rows: Sequence[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:

@@ -509,6 +509,24 @@ def test_a_forest_of_numbers_has_a_panel_for_each_number_and_one_for_the_shares_
     assert [row["pair"] for row in rows] == shares
 
 
+def test_a_forest_names_the_question_that_was_chosen_or_that_both_estimates_name() -> None:
+    coin = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)
+    both = warner.PerAttribute({"smokes": coin, "drinks": coin})
+    answers = {"smokes": ["no", "yes"] * 200, "drinks": ["no", "no", "yes", "yes"] * 100}
+    tally = both.tally(both.randomize(answers), {"ward": ["north", "south"] * 200})
+    groups = warner.compare_groups(tally, attributes="smokes")
+    north, south = (warner.estimate(_tally([300, n])) for n in (100, 200))
+    smokers = [replace(each, attribute="smokes") for each in (north, south)]
+    for differences, title in (
+        (groups, "Differences between groups: smokes"),
+        (warner.compare_groups(*smokers), "Differences between groups: smokes"),
+        (warner.compare_groups(smokers[0], south), "Differences between groups"),
+        (warner.compare_groups(north, south), "Differences between groups"),
+    ):
+        assert differences.plot().to_dict()["title"]["text"] == [title]
+    assert groups.plot(title="Do you smoke?").to_dict()["title"]["text"] == ["Do you smoke?"]
+
+
 def test_a_choice_of_the_largest_differences_is_said_not_to_be_accounted_for() -> None:
     """Intervals of the largest of many differences hold less often than those of each by itself."""
     labels = [f"v{i}" for i in range(30)]
