@@ -573,7 +573,8 @@ def compare_groups(
         of: ``"shares"`` of all values; for numbers ``"mean"``, ``"median"``, q in (0, 1) for a
             quantile, or ``"numbers"`` for mean, median, quartiles and bands. None is
             ``"numbers"`` for numbers that are shown by bands, of a survey with a design their
-            ``"mean"``, else ``"shares"``.
+            ``"mean"``, else ``"shares"``. ``"codes"`` is ``"shares"`` for numbers that may be
+            codes and that reports tell apart, else as None.
         level: the coverage of each interval, in [0.5, 1).
         target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
         attributes: for groups whose tallies are of several attributes, the names of those that
@@ -647,8 +648,10 @@ def compare_groups(
         remedy = f"For example compare_groups(tally, attributes=[{show(asked_of[0])}])"
         raise ArgumentError("attributes", rule, None, remedy)
     has_design = any(s.data.survey is not None for s in samples)
-    kind_of_number = _checked(of, domain, has_design)
     tells_codes = may_be_codes(domain) and all(tells_numbers_apart(s.data) for s in samples)
+    if of == "codes":
+        of = "shares" if tells_codes else None
+    kind_of_number = _checked(of, domain, has_design)
     way = _way(kind_of_number, domain, has_design, tells_codes)
     measure = _measure(kind_of_number, domain, level, way)
     if same_people:
@@ -790,7 +793,9 @@ def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
         return 0.5
     if not isinstance(of, str):
         return probability("of", real("of", of))
-    if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(domain):
+    if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(
+        domain
+    ):
         rule = "'numbers' needs answers that are numbers in bins, or more than 12 numbers"
         raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='mean' or of='shares'")
     if of == "numbers" and has_design:

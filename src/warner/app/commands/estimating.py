@@ -968,7 +968,9 @@ def _compare_groups(request: EstimateRequest) -> None:
     """Compare the groups of each attribute."""
     from warner.results.differences import compare_groups, corrected_together, in_one_table
 
-    def compared(parts: TalliesOfGroups, names: list[str] | None, of: Any) -> Differences:
+    of = "codes" if request.lists_single_values else _quantity(request.quantity)
+
+    def compared(parts: TalliesOfGroups, names: list[str] | None) -> Differences:
         return compare_groups(
             parts,
             reference=request.reference or _first_of_two(parts),
@@ -981,15 +983,8 @@ def _compare_groups(request: EstimateRequest) -> None:
             same_people=request.same_people,
         )
 
-    of = _quantity(request.quantity)
     groups = request.groups()
-    results = {name: compared(parts, names, of) for name, parts, names in groups}
-    if request.lists_single_values:
-        results |= {
-            name: compared(parts, names, "shares")
-            for name, parts, names in groups
-            if results[name].tells_codes
-        }
+    results = {name: compared(parts, names) for name, parts, names in groups}
     shown: dict[str, Differences] = dict(results)
     for title, noun, names in _of_two_answers(groups, results):
         results |= corrected_together({name: results[name] for name in names})
