@@ -38,7 +38,7 @@ from warner.mechanisms import (
 from warner.mechanisms.covers import cover_of_pairs
 from warner.mechanisms.headers import is_of_package
 from warner.privacy.guarantees import compose
-from warner.results.named_summaries import has_bands, may_be_codes
+from warner.results.named_summaries import DECLARE_CODES, has_bands, may_be_codes
 from warner.theory import expected_loss
 from warner.theory.inversion import max_influence
 
@@ -185,7 +185,7 @@ def show_plan(
         _show_difference(ranking, None if on_paper is None else on_paper.share)
         if has_bands(chosen.domain) and can_simulate(chosen.domain):
             show(*_about_mean(chosen, ranking.n, ranking.wanted))
-    codes = [_CODES] if may_be_codes(chosen.domain) else []
+    codes = [DECLARE_CODES] if may_be_codes(chosen.domain) else []
     show(*_about_ranking(ranking, chosen, on_paper), *table.notes, *codes)
 
 
@@ -702,7 +702,7 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
     table = proposal.table(planned.times, planned.among)
     notes = [*table.notes, *sentences(planned)]
     if may_be_codes(proposal.domain):
-        notes.append(_CODES)
+        notes.append(DECLARE_CODES)
     show(replace(table, notes=notes, title=title), f"Proposed: {lines}.")
     if sizes:
         _show_groups(planned, sizes)
@@ -734,12 +734,6 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
         "group is estimated alone."
     )
     show(Table(columns, rows, [note]))
-
-
-_CODES = (
-    "If the numbers are codes, which are only names, declare them as values = [...]: mechanisms "
-    "for numbers hardly tell a number from its neighbours."
-)
 
 
 def sentences(planned: PlannedAttribute) -> list[str]:

@@ -59,6 +59,7 @@ from warner.results.estimate import Estimate, group_table
 from warner.results.from_tally import GroupTable, is_of_groups, likelihood_data, side_by_side
 from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.named_summaries import (
+    SINGLE_CODES,
     Named,
     bands,
     bands_of,
@@ -93,10 +94,6 @@ _ROUNDS = (
 _APART = (
     "The column p (Holm) allows for all comparisons of means, of quantiles or of bands, each kind "
     "by itself."
-)
-_OF_CODES = (
-    "If the numbers are codes, which are only names, a mean and bands of them say nothing. Then "
-    'compare the shares of single codes: of="shares" (on the command line: --top 10).'
 )
 _SHOWN = 10  # names of groups in a sentence
 
@@ -372,7 +369,7 @@ class Differences(Tabular):
         notes = [
             self.chosen,
             _APART if self.of == "numbers" else "",
-            _OF_CODES if self.of == "numbers" and self.tells_codes else "",
+            SINGLE_CODES if self.of == "numbers" and self.tells_codes else "",
             _ROUNDS if of_rounds else "",
             self._about_bounds,
             self._about_left_out,
@@ -793,9 +790,7 @@ def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
         return 0.5
     if not isinstance(of, str):
         return probability("of", real("of", of))
-    if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(
-        domain
-    ):
+    if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(domain):
         rule = "'numbers' needs answers that are numbers in bins, or more than 12 numbers"
         raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='mean' or of='shares'")
     if of == "numbers" and has_design:

@@ -117,6 +117,16 @@ def may_be_codes(domain: Domain) -> bool:
     return has_bands(domain) and domain.answered.kind == "integers"
 
 
+# What to do then: in a study, and with reports that tell a number from its neighbours.
+DECLARE_CODES = (
+    "If the numbers are codes, which are only names, declare them in the study as values = [...]."
+)
+SINGLE_CODES = (
+    f"{DECLARE_CODES} For single codes in these reports, add --top 10 to warner estimate; in "
+    'Python, use estimate(tally, "eb") or compare_groups(tally, of="codes").'
+)
+
+
 def is_by_question(data: LikelihoodData) -> bool:
     """Whether each of several questions is shown by itself: of many combinations, or with bins."""
     questions = (data.domain.attributes or {}).values()

@@ -27,6 +27,8 @@ from warner.results.intervals import (
 )
 from warner.results.linear_limits import UnbiasedShares
 from warner.results.named_summaries import (
+    DECLARE_CODES,
+    SINGLE_CODES,
     Named,
     applicable,
     bands,
@@ -71,13 +73,9 @@ _AS_LABELS = (
 )
 _SMOOTHED = (
     "WARNING: the reports of this mechanism hardly tell a number from its neighbours, so "
-    "nobody can say which single numbers are the most frequent. If the numbers are codes, which "
-    "are only names, declare them in the study as values = [...]."
+    f"nobody can say which single numbers are the most frequent. {DECLARE_CODES}"
 )
-_OF_CODES = (
-    "This takes neighbouring numbers as about equally frequent. If the numbers are codes, which "
-    "are only names, use the method eb."
-)
+_LIKE_NEIGHBOURS = "This takes neighbouring numbers as about equally frequent."
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
@@ -278,7 +276,8 @@ def about_bands(result: Any, all_rows: str = _IN_FILE) -> str:
     shown = f"The {result.domain.size:,} values are shown in bands. To see all of them, {all_rows}."
     if not may_be_codes(result.domain) or not isinstance(result.estimator, estimators.LogSpline):
         return shown
-    return f"{shown} {_OF_CODES}"
+    about_codes = SINGLE_CODES if tells_numbers_apart(result.data) else DECLARE_CODES
+    return f"{shown} {_LIKE_NEIGHBOURS} {about_codes}"
 
 
 def about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:

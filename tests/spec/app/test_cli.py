@@ -18,6 +18,7 @@ from tests.spec.app._command import STUDY, UTILITY, run
 from warner.app.cli import main, whole_commands
 from warner.io import open_reports, read_reports
 from warner.reports.tally import load_tallies
+from warner.results.named_summaries import DECLARE_CODES
 
 
 def test_answers_become_shares_through_files_and_pipes(here: Path) -> None:
@@ -130,7 +131,7 @@ def test_a_plan_of_a_difference_says_what_of_a_mean_would_be_found(tmp_path: Pat
     said = " ".join(shown.split())
     assert "SquareWave (in the study), the 95 % interval of the mean of a group of 2,000" in said
     assert said.count("that the mean differs by") == 2
-    assert said.count("If the numbers are codes") == 1
+    assert said.count(DECLARE_CODES) == 1
 
 
 def test_audit_says_how_sure_the_reports_of_a_person_can_make_others(tmp_path: Path) -> None:

@@ -56,17 +56,12 @@ from warner.estimators import Estimator
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.tally import Tally
 from warner.results.from_tally import by_group, by_mechanism, label
-from warner.results.named_summaries import may_be_codes
+from warner.results.named_summaries import SINGLE_CODES, may_be_codes
 from warner.results.recommend import method, tells_numbers_apart
 from warner.studies.study import Study
 
 _DEFAULT_SUMMARIES = "mean,median"
 _SHOWN = 10  # names of groups in a message
-_OF_CODES = (
-    "If the numbers are codes, which are only names, a mean and ranges of them say nothing. "
-    "Declare codes in a study as values = [...]. For the shares of single codes of these reports, "
-    "run: warner estimate --top 10"
-)
 _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 
 
@@ -243,7 +238,7 @@ def report(
         Wanted.of_options(summaries).check([question.estimate for question in questions])
     for question in questions:
         if may_be_codes(question.domain) and tells_numbers_apart(question.estimate.data):
-            say(f"{question.name}: {_OF_CODES}")
+            say(f"{question.name}: {SINGLE_CODES}")
     content = build(
         Source(
             chosen_tallies(together, only),
