@@ -530,8 +530,8 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     counted_as = f" The reports are counted as {codes}." if codes else ""
     if codes:
         counted_as += (
-            " Answers that were not randomised could look like this: --require-headers refuses "
-            "such files."
+            " Answers that were not randomised could look like this. To refuse such files, add "
+            "--require-headers."
         )
     beside = ""
     if many := len(report_counts):
@@ -540,9 +540,9 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
         beside = f" Also counted: {report_files} of warner with {reports}."
     text = (
         f"{_few([one.path for one in sums])}: written by another program, "
-        f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
-        f"mechanisms can send. The {they} not say {made}, so this was not checked.{counted_as}"
-        f"{beside}"
+        f"{plural(rows, 'row', 'rows')}{where}. Checked: every report {checked}is one that the "
+        f"study's mechanisms can send. Not checked, because the {they} not say it: {made}."
+        f"{counted_as}{beside}"
     )
     if codes:  # also with --quiet: reports of another epsilon would be counted without a word
         click.echo(visible(f"WARNING: {text}"), err=True)

@@ -190,7 +190,10 @@ class Draft:
             if name not in free
         )
         if not left > 0:
-            rule = "is used up by the attributes that have an epsilon"
+            rule = (
+                "is used up by the questions that have an epsilon, so nothing is left for the "
+                "others"
+            )
             raise ArgumentError("budget", rule, repr(budget), "Raise the budget")
         if len(free) == 1:
             return {free[0]: _rounded_down(left)}

@@ -358,7 +358,7 @@ _DELETE = "Restore the original file. Without it this person would spend the eps
 def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, Any]) -> None:
     """Refuse names that the study does not have, of which one may be a name misspelt."""
     if not isinstance(given, Mapping):
-        raise ArgumentTypeError(argument, "must be {name: value}", kind(given))
+        raise ArgumentTypeError(argument, "must be a dict {name: value}", kind(given))
     others = [str(name) for name in given if name not in names]
     if others:
         rule = f"must have only names of the study: {', '.join(names)}"

@@ -319,9 +319,9 @@ class Comparison(Ranking[RankedMethod]):
         least = [(truth, next(iter(truth.errors))) for truth in self.truths]
         return [
             "Column 'best on': the share of surveys in which no other method has a smaller error. "
-            "Column 'order holds on': the share of distributions for which the error of the method "
-            "is not smaller than the error of the first method; for the first method, the share "
-            "for which no other method has a smaller error.",
+            "Column 'order holds on': the share of the distributions on which this method is not "
+            "better than the first method. In the row of the first method: the share of the "
+            "distributions on which no other method is better.",
             *(
                 f"For distribution {t.name}, the method {name} has the smallest error: "
                 f"{t.errors[name]:.4g}."

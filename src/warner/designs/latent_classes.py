@@ -269,7 +269,9 @@ def counts_in_words(name: str, counts: Any, words: Sequence[str]) -> FloatArray:
     if not isinstance(counts, Mapping):
         example = ", ".join(f"'{word}': 40" for word in words[:2])
         remedy = f"Write {{{example}, ...}}" if len(words) > 2 else f"Write {{{example}}}"
-        raise ArgumentTypeError(name, "must be {word: number of people}", kind(counts), remedy)
+        raise ArgumentTypeError(
+            name, "must be a dict {word: number of people}", kind(counts), remedy
+        )
     listed = ", ".join(map(show, words))
     people: dict[str, int] = {}
     for given, number in counts.items():

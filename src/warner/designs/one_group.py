@@ -121,7 +121,7 @@ class ForcedResponse(PaperDesign):
             try:
                 stated = dict(answers)
             except (TypeError, ValueError):
-                rule = "must be {answer: chance}"
+                rule = "must be a dict {answer: chance}"
                 raise ArgumentTypeError("answers", rule, kind(answers)) from None
             domain = Categorical(list(stated)) if domain is None else domain
             if list(stated) != domain.labels:

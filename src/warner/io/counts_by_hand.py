@@ -650,8 +650,8 @@ def doubtful_groups(tally: Tally) -> list[str]:
             )
             who = "1 person has" if people == 1 else f"{people:,} people have"
             sentences.append(
-                f"{name}: {who} no entry in this column, and form a group without a name. Write "
-                "'unknown' there, or leave the row out."
+                f"{name}: {who} no entry in this column, and would be a group without a name. "
+                "Write 'unknown' there, or leave the row out."
             )
         sentences += written_alike(name, texts)
     single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]

@@ -584,8 +584,8 @@ class MemoDevice:
         if code not in memos:
             if len(memos) >= mechanism.values:
                 rule = (
-                    f"would be different value number {mechanism.values + 1} of this device, which "
-                    f"reports on at most {mechanism.values}"
+                    "is one different value too many for this device, which reports on at most "
+                    f"{mechanism.values}"
                 )
                 remedy = (
                     "Send nothing in this round. The mechanism's argument values= sets the limit"

@@ -813,7 +813,9 @@ def _sample(result: Any, name: str, target: str) -> Sample:
     """The sample of an estimate."""
     data = getattr(result, "data", None)
     if data is None:
-        rule = "must be two estimates, or groups: a tally by public columns, or {name: tally}"
+        rule = (
+            "must be two estimates, or groups: a tally by public columns, or a dict {name: tally}"
+        )
         remedy = "For example compare_groups({'north': north, 'south': south})"
         raise ArgumentTypeError("a, b", rule, kind(result), remedy)
     return Sample.of(name, data, target, result if isinstance(result, Solution) else None)

@@ -1058,7 +1058,10 @@ def estimate(
         return _of_table(table, named, pool, time, attributes)
     for name, given in (("pool", pool), ("time", time)):
         if given is not None:
-            rule = "needs a tally by public columns, or a dict {public values: tally}"
+            rule = (
+                "can be used only for groups: a tally by public columns, or a dict {public "
+                "values: tally}"
+            )
             raise ArgumentTypeError(name, rule)
     assert not isinstance(tally, Mapping)  # which is of groups
     data = likelihood_data(tally, attributes)

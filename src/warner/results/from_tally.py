@@ -133,11 +133,14 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         with contextlib.suppress(ArgumentError):
             shares = data.channel.naive_estimate(data.weights)
         if shares is None:
-            rule = "cannot be 'reported' where reports do not name values"
+            rule = "can be 'reported' only if each report names a value"
             raise ArgumentError("values", rule, None, "List the values")
         indices = np.flatnonzero(shares > 0)
         if len(indices) < 2:
-            rule, got = "'reported' needs at least 2 values that were reported", str(len(indices))
+            rule, got = (
+                ("can be 'reported' only if reports name at least 2 values"),
+                str(len(indices)),
+            )
             raise ArgumentError("values", rule, got, "List the values")
         return indices
     if isinstance(values, str) or not hasattr(values, "__iter__"):
@@ -533,7 +536,7 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         )
         raise ArgumentError("groups", rule, "a tally of all people together", remedy)
     if not isinstance(groups, Mapping | Tally):
-        rule = "must be a tally by public columns, or {public values: Tally}"
+        rule = "must be a tally by public columns, or a dict {public values: tally}"
         raise ArgumentTypeError("groups", rule, kind(groups))
     if not groups:
         raise EmptyError("groups", "must not be empty")

@@ -168,7 +168,7 @@ def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None,
         return kind, planned
     text = kind.removeprefix("anytime:")
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        rule = "must be anytime:N, where N is the planned number of reports, a positive integer"
+        rule = "must be anytime:N with the planned number of reports in place of N"
         raise ArgumentError("kind", rule, show(kind), "For example anytime:1000")
     return "anytime", int(text)
 

@@ -284,12 +284,12 @@ def _checked(
 ) -> list[tuple[tuple[str, ...], Mapping[Any, float]]]:
     """The margins, with tuples of columns."""
     if not isinstance(margins, Mapping) or not margins:
-        rule = "must be {column: {value: number of people}}"
+        rule = "must be a dict {column: {value: number of people}}"
         raise ArgumentTypeError("margins", rule, kind(margins))
     checked = []
     for columns, numbers in margins.items():
         if not isinstance(numbers, Mapping) or not numbers:
-            rule = "must be {value: number of people}"
+            rule = "must be a dict {value: number of people}"
             raise ArgumentTypeError(f"margin {columns}", rule, kind(numbers))
         checked.append((columns if isinstance(columns, tuple) else (columns,), numbers))
     return checked
@@ -376,7 +376,7 @@ def _one(weights: np.ndarray) -> np.ndarray:
 def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarray:
     """The weight (G,) of a person of each group."""
     if not isinstance(weights, Mapping):
-        rule = "must be {public values: weight of a person}"
+        rule = "must be a dict {public values: weight of a person}"
         raise ArgumentTypeError("weights", rule, kind(weights))
     numbers = np.full(len(table.keys), np.nan)
     for key, weight in weights.items():

@@ -544,14 +544,17 @@ class Study(Hinting):
         if isinstance(by, Mapping):
             return {n: PublicColumn(domains[n], values) for n, values in by.items()}
         if not is_frame:
-            rule, remedy = "must be {name: values}", "Names of columns are for a data frame only"
+            rule, remedy = (
+                ("must be a dict {name: values}"),
+                "Names of columns are for a data frame only",
+            )
             raise ArgumentTypeError("by", rule, kind(by), remedy)
         return domains
 
     def _refuse_others(self, reports: Any, is_frame: bool, given: Mapping[str, Any]) -> None:
         """Refuse what is no reports of this study's attributes."""
         if not is_frame and not isinstance(reports, Mapping):
-            rule = "must be {attribute: Reports} or a data frame"
+            rule = "must be a dict {attribute: reports} or a data frame"
             raise ArgumentTypeError("reports", rule, kind(reports))
         for name in (*given, *(() if is_frame else reports)):
             if name not in self.mechanisms:

@@ -597,7 +597,9 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     # Weights are no groups, though each person has another one.
     assert "single person" not in _run("estimate", weights, *design, "--weights", "w")
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
-    assert "ward: 2 people have no entry in this column, and form a group without a name." in shown
+    assert (
+        "ward: 2 people have no entry in this column, and would be a group without a name." in shown
+    )
     assert (
         "'Ashfield' and 'ashfield' count as 2 groups, but differ only in capital letters" in shown
     )

@@ -510,9 +510,7 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
 
 def test_one_reported_value_is_too_few() -> None:
     tally = AGES.tally(AGES.reports([3, 3]))
-    refused(
-        ArgumentError, "at least 2 values that were reported", estimate, tally, values="reported"
-    )
+    refused(ArgumentError, "reports name at least 2 values", estimate, tally, values="reported")
 
 
 # What ``Estimate.log_likelihood_at`` accepts and refuses.

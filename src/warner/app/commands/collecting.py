@@ -147,10 +147,10 @@ def randomize(
     reports.parquet. A column of VALUES names the group of each person. This column is public.
 
     Answers that were randomised before are refused, because two reports on one answer spend epsilon
-    twice. The ledger recognises answers by keyed hashes, also in another file, or with further
-    people added at the end. It may miss a small number of answers on standard input, and the
-    answers to a single question in another order. A simulation with --seed is not recorded. An
-    output file that exists is never replaced.
+    twice. The ledger recognises the same answers in another file too, and with further people added
+    at the end. It can miss a few answers that come on standard input, and the answers to a single
+    question in another order. A simulation with --seed is not recorded. An output file that exists
+    is never replaced.
 
     Public columns that the study declares ([public.ward]) are written beside the reports. They are
     not randomised. Columns of VALUES that the study does not name are left out.
@@ -798,12 +798,12 @@ def tallies_of_counts(
             continue
         if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
             raise has_each_twice(path, doubled)
-        unknown = "" if first.simulated else " or whether they are simulated"
+        unknown = "" if first.simulated else ", whether they are simulated"
         say(
             f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
-            "made for this study, its mechanisms can send every report, and all counts agree. A "
-            f"database does not say which mechanism and epsilon made the reports{unknown}, so "
-            "this was not checked, nor whether a report is in the table twice."
+            "made for this study, the study's mechanisms can send every report, and all counts "
+            "agree. Not checked, because a database does not say it: which mechanism and epsilon "
+            f"made the reports{unknown}, and whether a report is in the table twice."
         )
         if first.simulated:
             warn_of_simulation(path)

@@ -227,7 +227,9 @@ def _of_study(
         choice("--only", name, tuple(mechanisms))
     answers = [dict(batch) for batch in files.read_values(choices["truth"], draft.study.domains)]
     if not answers:
-        raise ArgumentError("--truth", "has no answers", choices["truth"])
+        raise ArgumentError(
+            "--truth", "must name a file with at least one answer", choices["truth"]
+        )
     results = {}
     for name in choices["only"] or mechanisms:
         mechanism = mechanisms[name]
