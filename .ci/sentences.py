@@ -166,7 +166,26 @@ def _whole_texts(of: ast.AST, reader: _Reader) -> list[tuple[int, str]]:
     texts = [(node, reader.text(node)) for node in nodes if id(node) not in reader.done]
     whole = [(node, text) for node, text in texts if id(node) not in reader.done]
     reader.done |= {id(node) for node, _ in whole}
-    return [(node.lineno, text) for node, text in whole]
+    keys = _keys(of)
+    return [(node.lineno, _behind(keys.get(id(node)), text)) for node, text in whole]
+
+
+def _behind(key: str | None, text: str) -> str:
+    """A part of a sentence behind the key that it explains."""
+    explains = _PART.search(text) and len(_WORD.findall(text)) >= _FEWEST
+    return f"{key}: {text}" if key and explains and not _NO_SENTENCE.search(text) else text
+
+
+def _keys(of: ast.AST) -> dict[int, str]:
+    """The key of each text that stands in a dict, or is an argument of what stands there."""
+    keys: dict[int, str] = {}
+    for node in _nodes(of):
+        pairs = zip(node.keys, node.values, strict=False) if isinstance(node, ast.Dict) else ()
+        for key, value in pairs:
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                texts = [value, *value.args] if isinstance(value, ast.Call) else [value]
+                keys |= {id(text): key.value for text in texts}
+    return keys
 
 
 def _is_text(node: ast.AST | None) -> bool:
@@ -232,6 +251,7 @@ def _messages(
                         names[name.id] = []
                     names.setdefault(name.id, []).append(whole)
         elif _is_message(node):
+            is_unknown = _name(node.func) == "unknown"
             given = node.args[_BEFORE_NAME.get(_name(node.func), 0) :]
             listed = [
                 names.get(a.id, [a]) if isinstance(a, ast.Name) else [_with_texts(a, names)]
@@ -244,8 +264,15 @@ def _messages(
             for i in range(max(several, default=1)):
                 arguments = [texts[i if len(texts) > 1 else 0] for texts in listed]
                 if len(arguments) >= 2 and (i or not any(id(a) in reader.done for a in arguments)):
-                    yield node.lineno, _joined([reader.text(a) for a in arguments])
+                    parts = [reader.text(a) for a in arguments]
+                    yield node.lineno, _joined(_unknown(parts) if is_unknown else parts)
                     reader.done |= {id(inner) for a in arguments for inner in ast.walk(a)}
+
+
+def _unknown(parts: list[str]) -> list[str]:
+    """The parts of the message of checks.unknown(), as it makes them."""
+    name, given, allowed, what, remedy = [*parts, "", ""][:5]
+    return [name, f"must be one of {what} {allowed}", given, remedy or "Is '{near}' meant?"]
 
 
 def _with_texts(text: ast.expr, names: dict[str, list[ast.expr]]) -> ast.expr:
@@ -275,10 +302,10 @@ def _is_message(call: ast.Call) -> bool:
     """Whether it has a name, a rule, what was given and a remedy, in this order."""
     name = _name(call.func)
     is_ours = name.endswith("Error") and name not in _OF_CLICK
-    return is_ours or name in ("message", "broken", "add", *_BEFORE_NAME)
+    return is_ours or name in ("message", "broken", "add", "unknown", *_BEFORE_NAME)
 
 
-def _name(function: ast.expr) -> str:
+def _name(function: ast.AST) -> str:
     return getattr(function, "attr", getattr(function, "id", ""))
 
 

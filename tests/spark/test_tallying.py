@@ -177,7 +177,7 @@ def test_what_is_no_frame_of_reports_is_refused(engine: Any, tmp_path: Path) -> 
         warner.spark.tally(index, {"index_report": [1]})
     with pytest.raises(ReportError, match="no setting_report among"):
         warner.spark.tally(STUDY, frame)
-    with pytest.raises(ArgumentError, match="must name attributes of the study"):
+    with pytest.raises(ArgumentError, match="must be one of the attributes of the study"):
         warner.spark.tally(STUDY, frame, {"colour": "x"})
     with pytest.raises(ArgumentError, match="public columns"):
         warner.spark.tally(index, frame, by="town")

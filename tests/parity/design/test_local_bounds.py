@@ -144,7 +144,7 @@ def test_refusals() -> None:
     refused(ArgumentError, "epsilon: must be above 0", local_bound, five, 0.0, even, 9)
     refused(
         ArgumentError,
-        "theta: must have no share of 0 for a value that is not sensitive",
+        "theta: must not have a share of 0 for a value that is not sensitive",
         local_bound,
         five,
         1.0,

@@ -138,7 +138,15 @@ def test_predictions_are_shares() -> None:
 
 def test_mistakes_are_refused() -> None:
     y, treated, covariates = _data("A")
-    refused(ArgumentError, "1 for the treated", regress_list, 3, y, [2] * len(y), covariates)
+    refused(
+        ArgumentError,
+        "1 for people in the treated group",
+        regress_list,
+        3,
+        y,
+        [2] * len(y),
+        covariates,
+    )
     refused(
         ArgumentError,
         "from 0 to 2, or to 3 in the treated group",

@@ -343,7 +343,9 @@ def test_a_report_file_names_no_group_that_no_file_can_be_named_after(
     # A file that another program made, with a checksum that is right.
     monkeypatch.setattr("warner.io.report_writer.can_name_a_file", lambda name: True)
     write_reports({"s": coin.randomize(["no"])}, "r.csv", group=name)
-    with pytest.raises(FileError, match="has a group whose name cannot be part of a file name"):
+    with pytest.raises(
+        FileError, match="has a group whose name cannot be part of the name of a file"
+    ):
         open_reports("r.csv")
 
 
@@ -402,7 +404,7 @@ def test_numbers_beyond_every_float_are_refused_for_several_reports_too(key: str
 
 def test_a_budget_that_is_none_is_named_as_it_was_stated() -> None:
     table = '[attributes.q]\nintegers = [0, 9]\nmechanism = "Geometric"\nreports = 3\n'
-    with pytest.raises(StudyError, match=r"greater than 0; got -1\.0"):
+    with pytest.raises(StudyError, match=r"above 0; got -1\.0"):
         Study.parse(table + "epsilon = -1\n")
 
 

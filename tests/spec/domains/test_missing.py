@@ -159,7 +159,7 @@ def test_policies_that_do_not_exist_or_do_not_fit_are_refused() -> None:
         Optional(Integers(0, 1)),
         "no domain",
     ):
-        with pytest.raises(ArgumentTypeError, match="the Domain of one question"):
+        with pytest.raises(ArgumentTypeError, match="the domain of one question"):
             with_missing(domain, "answer")  # type: ignore[arg-type]
     refused(EmptyError, "", Missing().mask, [])
 

@@ -97,7 +97,7 @@ WRONG = {
     "a decimal": (
         "parquet",
         _bytes("parquet", smokes_report=[Decimal("1.00")] * 5 + [Decimal("1.50")] * 15),
-        "smokes_report: holds numbers that are not whole; got Decimal.* row is row 6",
+        "smokes_report: has numbers that are not whole; got Decimal.* row is row 6",
     ),
     "a float": ("parquet", _bytes("parquet", smokes_report=[1.0] * 5 + [0.5] * 15), "row 6"),
     "a text": (

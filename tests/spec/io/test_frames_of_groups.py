@@ -93,7 +93,7 @@ def test_arrays_that_are_no_reports_are_refused(arrays: Any, words: str) -> None
     [
         (pl.Series([0, None]), "got Int64 with missing values. Leave out the rows"),
         (pl.Series([0.0, None]), "got Float64 with missing values. Leave out the rows"),
-        (pl.Series([0.0, 0.5]), "holds numbers that are not whole; got Float64"),
+        (pl.Series([0.0, 0.5]), "has numbers that are not whole; got Float64"),
         (pl.Series([0.0, float("nan")]), "must be from 0 to 1. Were the reports made by this"),
         (
             pl.Series(["0", "1"]),

@@ -43,7 +43,7 @@ def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     found = estimate(groups)
     assert (len(found), found.pool, found.names) == (3, "none", ("group",))
     assert estimate(groups["a",]).probabilities.shape == (4,)
-    with pytest.raises(ArgumentTypeError, match="pool: needs a tally by public columns"):
+    with pytest.raises(ArgumentTypeError, match="pool: can be used only for groups"):
         estimate(groups["a",], pool="none")
 
 

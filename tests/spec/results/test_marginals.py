@@ -397,7 +397,7 @@ def test_labels_have_no_mean_and_other_domains_no_nonresponse() -> None:
     refused(ArgumentTypeError, "mean", result.answered().mean)
     plain = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)
     tally = plain.tally(plain.randomize(["no", "yes"] * 50))
-    refused(ArgumentTypeError, "nonresponse as one of its values", warner.estimate(tally).answered)
+    refused(ArgumentTypeError, '"no answer" as one of its values', warner.estimate(tally).answered)
 
 
 def test_tables_have_the_label_of_nonresponse() -> None:
@@ -473,8 +473,8 @@ def test_cliques_stay_within_their_limit_and_attributes_can_be_left_out() -> Non
 @pytest.mark.parametrize(
     ("change", "error", "says"),
     [
-        ({"tally": 3}, ArgumentTypeError, "Tally or several"),
-        ({"tally": []}, ArgumentTypeError, "Tally or several"),
+        ({"tally": 3}, ArgumentTypeError, "must be a tally"),
+        ({"tally": []}, ArgumentTypeError, "must be a tally"),
         ({"attributes": ["q1"]}, ArgumentError, "two or more"),
         ({"attributes": ["q1", "no"]}, ArgumentError, "must be different names"),
         ({"attributes": "q1"}, ArgumentError, "must be two or more"),

@@ -164,7 +164,7 @@ def test_what_is_no_frame_of_reports_is_refused() -> None:
     with pytest.raises(ArgumentTypeError, match="must be a Spark frame"):
         warner.spark.tally(index, {"index_report": [1]})
     refused(ReportError, "no setting_report among", warner.spark.tally, STUDY, FRAME)
-    with pytest.raises(ArgumentError, match="must name attributes of the study"):
+    with pytest.raises(ArgumentError, match="must be one of the attributes of the study"):
         warner.spark.tally(STUDY, OF_PEOPLE, {"colour": "x"})
     refused(ArgumentTypeError, "attribute: its columns", warner.spark.tally, STUDY, OF_PEOPLE, "x")
     for by in ("town", []):

@@ -179,7 +179,7 @@ def test_languages_without_a_tag_are_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("| | 1\n", "| | many\n"), "smokes: warner_epsilon: must be a number greater than 0"),
+        (("| | 1\n", "| | many\n"), "smokes: warner_epsilon: must be a number above 0"),
         (("| | 1\n", "| |\n"), ""),
         (("warner_epsilon", "epsilon"), "has no marked question that can be randomised"),
     ],
