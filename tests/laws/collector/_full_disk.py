@@ -15,8 +15,6 @@ import resource
 import sys
 from datetime import UTC, datetime
 
-import pytest
-
 from tests.laws.collector._survey import counted, expected, sealed, study_of
 from warner.collector import collector as module
 from warner.collector.collector import Collector
@@ -102,9 +100,7 @@ class CountedDisk(Disk):
 
 
 def main(disk: Disk) -> None:
-    wait = pytest.MonkeyPatch()
-    wait.setattr(module, "PACE", 0.0)
-    wait.setattr(module, "_QUIET", 60.0)
+    module.PACE, module._QUIET = 0.0, 60.0
 
     def opened() -> Collector:
         return Collector(STUDY, disk.store(), clock=lambda: OPENED)

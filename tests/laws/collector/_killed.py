@@ -128,6 +128,12 @@ def forked(work: Callable[[int], None]) -> tuple[int, int]:
     os._exit(0)
 
 
+def prepare(address: str) -> None:
+    """Import the driver of a database once, and not in every child."""
+    if "://" in address:
+        import psycopg  # noqa: F401
+
+
 def all_of(read: int) -> bytes:
     """All bytes of a pipe."""
     parts = []
@@ -150,6 +156,7 @@ def look(address: str, bodies: list[bytes], write: int) -> None:
 
 def main(address: str, seed: int, rounds: int) -> None:
     module.PACE = 0.0
+    prepare(address)
     rng = random.Random(seed)
     form = SubmissionFormat(STUDY)
     everything: list[bytes] = []

@@ -63,7 +63,7 @@ def counted(tallies: Any) -> dict[str, dict[int, int]]:
     for (ward,), tally in value.items():
         where = np.flatnonzero(tally.counts)
         found[str(ward)] = dict(zip(where.tolist(), tally.counts[where].tolist(), strict=True))
-        np.testing.assert_array_equal(tally.counts, bits[ward,].counts)
+        assert np.array_equal(tally.counts, bits[ward,].counts)
         assert tally.n == bits[ward,].n == tally.counts.sum()
     return found
 

@@ -17,7 +17,16 @@ import sys
 import time
 from functools import partial
 
-from tests.laws.collector._killed import BODIES, OPENED, PEOPLE, STUDY, all_of, forked, store_at
+from tests.laws.collector._killed import (
+    BODIES,
+    OPENED,
+    PEOPLE,
+    STUDY,
+    all_of,
+    forked,
+    prepare,
+    store_at,
+)
 from tests.laws.collector._survey import counted, sealed
 from warner.collector import collector as module
 from warner.collector.collector import Collector
@@ -43,6 +52,7 @@ def collect(address: str, bodies: list[bytes], seed: int, write: int) -> None:
 
 def main(address: str, seed: int, rounds: int) -> None:
     module.PACE = 0.0
+    prepare(address)
     rng = random.Random(seed)
     form = SubmissionFormat(STUDY)
     replied: list[int] = []
