@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tests.sampling import sampled
+from tests.sampling import left_out, sampled
 
 CELLS = {f"{a}-{b}": {"a": a, "b": b} for a, b in product(range(30), range(12))}
 
@@ -30,3 +30,24 @@ def test_a_seed_gives_one_sample_and_others_give_others():
 def test_a_single_cell_and_a_large_budget_run():
     assert sampled({"x": {"a": 3}}, 5) == ["x"]
     assert sampled(CELLS, 1000) == list(CELLS)
+
+
+@pytest.mark.crossed(6)
+@pytest.mark.parametrize("a", range(6))
+@pytest.mark.parametrize("b", ["x", "y", "z"])
+def test_a_crossed_cell(a, b):
+    assert f"{a}{b}" in {f"{number}{letter}" for number, letter in product(range(6), "xyz")}
+
+
+def test_cells_that_pytest_gathers_are_left_out(request, monkeypatch):
+    """Rejects values known by their place among the cells, which is another in every cell."""
+    cells = [item for item in request.node.parent.collect() if "crossed_cell[" in item.nodeid]
+    monkeypatch.setenv("WARNER_SAMPLE", "")
+    others = left_out(cells)
+    runs = [cell.callspec.params for cell in cells if cell not in others]
+    assert (len(cells), len(runs)) == (18, 6)
+    assert {each["a"] for each in runs} == set(range(6)) and {each["b"] for each in runs} == {
+        *"xyz"
+    }
+    monkeypatch.setenv("WARNER_SAMPLE", "all")
+    assert left_out(cells) == []
