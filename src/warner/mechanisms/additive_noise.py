@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -129,10 +130,7 @@ class Noise(Numeric):
 
     def _reports_of(self, points: Mapping[int, Fraction]) -> np.ndarray:
         """The exact probabilities of all reports (m,), of numbers with this law of grid points."""
-        a, last = Fraction(self._decay, ONE), self.schema.sizes[0] - 1
-        powers = [Fraction(1)]
-        for _ in range(last):
-            powers.append(powers[-1] * a)
+        a, last, powers = Fraction(self._decay, ONE), self.schema.sizes[0] - 1, self._powers
         inside, end = (1 - a) / (1 + a), 1 / (1 + a)
         column = np.empty(last + 1, dtype=object)
         for y in range(last + 1):
@@ -142,6 +140,14 @@ class Noise(Numeric):
                 Fraction(0),
             )
         return column
+
+    @cached_property
+    def _powers(self) -> list[Fraction]:
+        """The powers of the decay, by the distance of a report from the number."""
+        powers = [Fraction(1)]
+        for _ in range(self.schema.sizes[0] - 1):
+            powers.append(powers[-1] * Fraction(self._decay, ONE))
+        return powers
 
     def _where(self, x: int) -> dict[int, Fraction]:
         """The exact distribution of the grid point of value x."""

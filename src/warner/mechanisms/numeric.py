@@ -5,6 +5,7 @@ The device takes the number itself. Only estimation uses the bins of an Interval
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -98,13 +99,14 @@ class Numeric(Mechanism):
         size = self.domain.size
         if not self.domain.is_binned:
             s = Fraction(x, size - 1) * steps
-            weights = {k: max(Fraction(0), 1 - abs(s - k)) for k in range(steps + 1)}
-        else:
-            low, high = Fraction(x * steps, size), Fraction((x + 1) * steps, size)
-            weights = {
-                k: (_triangle_cdf(high - k) - _triangle_cdf(low - k)) / (high - low)
-                for k in range(steps + 1)
-            }
+            nearest = (k for k in (floor(s), floor(s) + 1) if k <= steps)
+            return {k: 1 - abs(s - k) for k in nearest if abs(s - k) < 1}
+        low, high = Fraction(x * steps, size), Fraction((x + 1) * steps, size)
+        # The numbers of the bin are rounded to grid points less than 1 away.
+        weights = {
+            k: (_triangle_cdf(high - k) - _triangle_cdf(low - k)) / (high - low)
+            for k in range(floor(low), min(ceil(high), steps) + 1)
+        }
         return {k: weight for k, weight in weights.items() if weight}
 
 
@@ -208,9 +210,17 @@ class WindowMechanism(Numeric):
 
     def probabilities(self) -> np.ndarray:
         table = np.full((self.cells, self.domain.size), self.law.low, dtype=object)
+        gain = self.law.high - self.law.low
         for x in range(self.domain.size):
+            # Only where a window begins or ends is a cell likelier or rarer than the one before.
+            changes: dict[int, Fraction] = defaultdict(Fraction)
             for k, weight in self._points_of(x, self.cells - self.width).items():
-                table[k : k + self.width, x] += weight * (self.law.high - self.law.low)
+                changes[k] += weight * gain
+                changes[k + self.width] -= weight * gain
+            level = self.law.low
+            for start in sorted(changes):
+                level += changes[start]
+                table[start:, x] = level
         return table
 
 
