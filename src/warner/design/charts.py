@@ -155,7 +155,7 @@ def widths(drawn: DrawnWidths, title: str) -> Any:
         for people, points in line.items()
     ]
     # The axis is set here, because the places of the names are computed from it.
-    shown = [row["points"] for row in data] + [100 * drawn.width]
+    shown = [100 * drawn.width, *(points for line in lines.values() for points in line.values())]
     low, high = min(shown) / _MARGIN, max(shown) * _MARGIN
     x = alt.X("people:Q", title=["people who answer the question", "(logarithmic scale)"])
     x = x.scale(type="log", nice=False).axis(
