@@ -170,19 +170,19 @@ def widths(drawn: DrawnWidths, title: str) -> Any:
     pixels = math.log(high / low) / _HEIGHT
     places = spread([math.log(high / end) / pixels for end in ends.values()], _NAME, _HEIGHT)
     named = [
-        {"line": name, "points": end, "name": high / math.exp(place * pixels)}
-        for (name, end), place in zip(ends.items(), places, strict=True)
+        {"line": name, "points": end, "name": high / math.exp(beside * pixels)}
+        for (name, end), beside in zip(ends.items(), places, strict=True)
     ]
     base = alt.Chart(inline_data(data)).encode(x=x, y=y)
     layers = [
         base.mark_line(color=INK, strokeWidth=1.6).encode(strokeDash=look),
         base.mark_point(filled=True, size=22, color=INK, opacity=1),
     ]
-    beside = alt.Chart(inline_data(named)).encode(x=alt.value("width"))
-    leader = beside.mark_rule(color=INK, strokeWidth=1.6, xOffset=3, x2Offset=_LEADER)
+    texts = alt.Chart(inline_data(named)).encode(x=alt.value("width"))
+    leader = texts.mark_rule(color=INK, strokeWidth=1.6, xOffset=3, x2Offset=_LEADER)
     layers += [
         leader.encode(y="points:Q", y2="name:Q", x2=alt.value("width"), strokeDash=look),
-        beside.mark_text(align="left", dx=_LEADER + 5, color=INK).encode(y="name:Q", text="line:N"),
+        texts.mark_text(align="left", dx=_LEADER + 5, color=INK).encode(y="name:Q", text="line:N"),
     ]
     marks = [
         alt.Chart(inline_data([{"people": drawn.n}])).encode(x="people:Q"),
