@@ -186,7 +186,7 @@ def chart(
         scale=log if positive else alt.Undefined,
         axis=alt.Axis(format="~g", grid=True, **(_labelled(_ticks(drawn)) if positive else {})),
     )
-    series = encoded(lines, list(dict.fromkeys(row[lines] for row in rows)))
+    series = encoded(lines, list(dict.fromkeys(row[lines] for row in rows)), lines)
     dodge = {"xOffset": f"{lines}:N"} if axis == "mechanism" else {}
     bars = base.mark_rule().encode(
         x=across, y=alt.Y("low:Q"), y2="high:Q", color=series["color"], **dodge

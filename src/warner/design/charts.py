@@ -220,8 +220,6 @@ def _is_on(line: Mapping[int, float], other: Mapping[int, float]) -> bool:
 def draw_widths(panels: Mapping[str, DrawnWidths], path: str | None = None) -> Any:
     """The picture of widths with a panel for each question, by its text."""
     picture = page([widths(each, title) for title, each in panels.items()])
-    # The names beside the lines say which is which, in each panel by itself.
-    picture = picture.resolve_scale(strokeDash="independent")
     if path is not None:
         save(picture, path, [each.table(title) for title, each in panels.items()])
     return picture

@@ -32,6 +32,7 @@ from warner.results.drawing import (
     step,
     titled,
 )
+from warner.results.named_summaries import encoded
 from warner.results.ranks import place_of
 from warner.results.tables import counted_in_words, index_of_yes
 
@@ -40,6 +41,7 @@ _MOST_GROUPS = 60  # with labels on one page
 _MOST_LINES = 6  # paths that can be told apart in one panel
 _PANEL = 200
 _ROW = 15  # pixels of a group
+_OF_LINES = 130  # pixels of the height of a panel of lines
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")  # at the start of a day, or of a time of day
 _WEEK_OR_MONTH = re.compile(r"\d{4}-(W[0-5]\d|0[1-9]|1[0-2])")
 _TITLE = 30  # characters of the title of a panel's axis
@@ -144,7 +146,7 @@ def _facets(
         data.append({**figures, "value": value, "label": labels[_group(row, names)]})
         if time is not None:
             path = [visible(str(row[name])) for name in names if name != time]
-            data[-1] |= {"when": _cell(row[time]), "path": ", ".join(path)}
+            data[-1] |= {"when": _cell(row[time]), "path": folded(", ".join(path))}
     shown = values
     if len(values) > most:
         largest = sorted(values, key=lambda value: -totals[value])[:most]
@@ -161,6 +163,14 @@ def _facets(
             scale, sizes = scale_of_shares(shares), axis_of_shares(tickCount=4)
         else:
             scale, sizes = alt.Scale(domain=[min(ends), max(ends)], nice=True, zero=False), axis
+        if time is not None and len(names) == 1 and 1 < len(shown) <= _MOST_LINES:
+            # All lines of one path have room in one panel, where they are compared best.
+            lines_of = dict(zip(shown, apart(shown), strict=True))
+            lines = [{**row, "path": lines_of[row["value"]]} for row in data]
+            drawn = _lines(lines, [*lines_of.values()], time, "", scale, sizes)
+            panels = [drawn.properties(width=WIDTH, height=2 * _OF_LINES)]
+            return _of_one_legend(panels, titled(heading, [caption]), 1)
+        paths = list(dict.fromkeys(row["path"] for row in data)) if time is not None else []
         # Three panels in a line, or two where one would be left for the last line.
         columns = 2 if len(shown) % 3 == 1 and len(shown) % 2 == 0 else min(3, len(shown))
         panels = []
@@ -168,7 +178,7 @@ def _facets(
             rows_of_value = [row for row in data if row["value"] == value]
             if time is not None:
                 others = ", ".join(name for name in names if name != time)
-                drawn = _lines(rows_of_value, time, others, scale, sizes)
+                drawn = _lines(rows_of_value, paths, time, others, scale, sizes)
             else:
                 drawn = _dots_of_groups(
                     rows_of_value, [*labels.values()], scale, sizes, is_named=i % columns == 0
@@ -179,9 +189,14 @@ def _facets(
                     width=WIDTH if columns == 1 else _PANEL,
                 )
             )
-        return page(panels, titled(heading, [caption]), columns)
+        return _of_one_legend(panels, titled(heading, [caption]), columns)
 
     return Undrawn(ends if axis is None else [], draw)
+
+
+def _of_one_legend(panels: Sequence[Any], title: Any, columns: int) -> Any:
+    """A page of panels with the same lines, which have their colours and shapes in all panels."""
+    return page(panels, title, columns).resolve_scale(color="shared", shape="shared")
 
 
 def _dots_of_groups(
@@ -203,18 +218,19 @@ def _dots_of_groups(
     return alt.layer(bars, dots.encode(x=share)).properties(width=_PANEL, height=height)
 
 
-def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any, sizes: Any) -> Any:
+def _lines(
+    data: list[dict[str, Any]], paths: list[str], time: str, others: str, scale: Any, sizes: Any
+) -> Any:
     """A line over time for each path, with a band, or with bars where a few paths have bands that
     would cover each other; ``sizes`` is the axis of shares or numbers.
     """
     alt = require_altair()
-    paths = len({row["path"] for row in data})
     named = any(isinstance(row["when"], str) for row in data)
     days = all(_DAY.match(str(row["when"])) for row in data)
     # Between two whole numbers of weeks or years there is no tick.
     whole = all(isinstance(row["when"], int) for row in data)
     axis = alt.Axis(labelOverlap=True, **({"tickMinStep": 1, "format": "d"} if whole else {}))
-    by_name, are_few = named and not days, 1 < paths <= _MOST_LINES
+    by_name, are_few = named and not days, 1 < len(paths) <= _MOST_LINES
     if by_name:  # weeks, which Vega-Lite does not read, and months, each with its name
         padding = {"paddingInner": 0.5} if are_few else {}
         x = alt.X("when:O", title=visible(time), axis=axis)
@@ -223,19 +239,28 @@ def _lines(data: list[dict[str, Any]], time: str, others: str, scale: Any, sizes
         x = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), axis=axis)
         x = x.scale(zero=False)
     base = alt.Chart(inline_data(data)).encode(x=x)
-    if paths > 1:
-        base = base.encode(detail="path:N")
+    y = alt.Y("low:Q", axis=sizes, scale=scale)
     if are_few:
-        base = base.encode(strokeDash=alt.StrokeDash("path:N", title=visible(others)))
-    if are_few and by_name:  # side by side
-        base = base.encode(xOffset="path:N")
-        band = base.mark_rule(color=QUIET, strokeWidth=1.2)
+        names = {"labelExpr": "split(datum.label, '\\n')", "labelLimit": 0}
+        looks = encoded("path", paths, visible(others) or None, **names)
+        dashes, shape = looks.pop("strokeDash"), looks.pop("shape")
+        base = base.encode(**looks)
+        if by_name:  # side by side
+            base = base.encode(xOffset=alt.XOffset("path:N", sort=paths))
+            band = base.mark_rule(strokeWidth=1.2)
+        else:
+            band = base.mark_area(fillOpacity=0.15)
+        line = base.mark_line(strokeWidth=1.5).encode(y="estimate:Q", strokeDash=dashes)
+        dots = base.mark_point(filled=True, size=28, opacity=1).encode(y="estimate:Q", shape=shape)
     else:
+        base = base.encode(detail="path:N")
         band = base.mark_area(fill=BAND, fillOpacity=0.7, stroke=QUIET, strokeWidth=0.6)
-    band = band.encode(y=alt.Y("low:Q", axis=sizes, scale=scale), y2="high:Q")
-    line = base.mark_line(color=INK, strokeWidth=1.5).encode(y="estimate:Q")
-    dots = base.mark_point(filled=True, size=14, color=INK, opacity=1).encode(y="estimate:Q")
-    return alt.layer(band, line, dots).properties(width=_PANEL, height=130)
+        line = base.mark_line(color=INK, strokeWidth=1.5).encode(y="estimate:Q")
+        dots = base.mark_point(filled=True, size=14, color=INK, opacity=1).encode(y="estimate:Q")
+    layers = alt.layer(band.encode(y=y, y2="high:Q"), line, dots)
+    return layers.resolve_legend(strokeDash="independent").properties(
+        width=_PANEL, height=_OF_LINES
+    )
 
 
 def _shown_value(value: Any) -> str:

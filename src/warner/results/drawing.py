@@ -190,7 +190,8 @@ def page(panels: Sequence[Any], title: str | None = None, columns: int = 1) -> A
     for panel in panels:
         panel.config = alt.Undefined  # the whole has one style
     whole = alt.vconcat(*panels) if columns == 1 else alt.concat(*panels, columns=columns)
-    whole = whole.properties(spacing=30).resolve_scale(color="independent")
+    looks = dict.fromkeys(("color", "shape", "strokeDash", "xOffset"), "independent")
+    whole = whole.properties(spacing=30).resolve_scale(**looks)
     if title is not None:
         if isinstance(title, str):
             title = alt.TitleParams(heading(title), anchor="start", fontSize=16, offset=20)

@@ -887,9 +887,10 @@ class Estimate(Solution):
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
 
         Of groups it has one panel for each value, of two values for "yes" or else the last: groups
-        as dots with bars, or a line over time. Of groups of many numbers it has their means and
-        medians, if no values, ``top`` or ``labels`` are named. A page (.html) has the numbers in a
-        table below, and follows the reader's dark mode.
+        as dots with bars, or a line over time. Where time makes the only groups, up to six lines
+        stand in one panel. Of groups of many numbers it has their means and medians, if no values,
+        ``top`` or ``labels`` are named. A page (.html) has the numbers in a table below, and
+        follows the reader's dark mode.
 
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no

@@ -261,8 +261,8 @@ _SHAPES = [
 ]
 
 
-def encoded(column: str, order: list[Any]) -> dict[str, Any]:
-    """The encodings of lines and points that tell series apart.
+def encoded(column: str, order: list[Any], title: str | None, **legend: Any) -> dict[str, Any]:
+    """The encodings of lines and points that tell series apart, with the title of their legend.
 
     A chart resolves the legend of dashes as independent: they would be drawn around the points.
     """
@@ -277,9 +277,9 @@ def encoded(column: str, order: list[Any]) -> dict[str, Any]:
         )
         for looks, shift in ((SERIES, 1), (_DASHES, 1), (_SHAPES, 0))
     )
-    field = f"{column}:N"
+    field, shown = f"{column}:N", alt.Legend(title=title, **legend)
     return {
-        "color": alt.Color(field, scale=tones, title=column),
+        "color": alt.Color(field, scale=tones, legend=shown),
         "strokeDash": alt.StrokeDash(field, scale=dashes, legend=None),
-        "shape": alt.Shape(field, scale=shapes, title=column),
+        "shape": alt.Shape(field, scale=shapes, legend=shown),
     }

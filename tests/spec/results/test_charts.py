@@ -32,6 +32,7 @@ from warner.results.drawing import (
     TRUTH,
     apart,
     drawn_together,
+    page,
 )
 
 
@@ -398,6 +399,7 @@ def test_every_colour_of_a_chart_is_one_of_the_palette(
         lambda path: _result(Integers(0, 4)).plot(path, truth=np.ones(5) / 5, reports=True),
         lambda path: warner.estimate(groups).plot(path),
         lambda path: warner.compare_groups(groups).plot(path),
+        lambda path: _by_week(list("abc")).plot(path),
         lambda path: _benchmark().plot(path),
     )
     for i, draw in enumerate(pictures):
@@ -571,6 +573,47 @@ def _axes(text: str, channel: str) -> list[dict[str, Any]]:
 
     look(json.loads(text))
     return found
+
+
+def _by_week(labels: list[str], wards: list[str] | None = None) -> Estimate:
+    mechanism = warner.RandomizedResponse(Categorical(labels), 4.0)
+    answers = [label for label in labels for _ in range(300)]
+    when = {"week": ["2026-W10", "2026-W11", "2026-W12"] * (len(answers) // 3)}
+    when |= {} if wards is None else {"ward": [wards[i % 2] for i in range(len(answers))]}
+    return warner.estimate(mechanism.tally(mechanism.randomize(answers), when), time="week")
+
+
+def test_lines_of_a_few_answers_over_time_stand_in_one_panel_with_one_legend() -> None:
+    """Rejects a panel for each answer with a single line in it."""
+    labels = ["never", "once a week", "several times a week", "every day, also at weekends or so"]
+    result = _by_week(labels)
+    panel = _panel_of(result.plot())
+    bars, line, dots = panel["layer"]
+    assert {"when", "path", "estimate"} <= _data(line, panel)[0].keys()
+    order = [apart([label])[0] for label in labels]
+    for encoding in (bars["encoding"]["color"], dots["encoding"]["shape"]):
+        assert encoding["scale"]["domain"] == order and encoding["legend"]["title"] is None
+    assert line["encoding"]["strokeDash"]["scale"]["domain"] == order
+    assert bars["encoding"]["xOffset"]["sort"] == order
+    rows = {(row["week"], row["value"]): row for row in result.rows()}
+    assert len(_data(line, panel)) == len(rows)
+    for row in _data(line, panel):
+        stated = rows[row["when"], row["value"]]
+        assert (row["estimate"], row["low"]) == (stated["estimate"], stated["low"])
+    assert len(_by_week(list("abcdefg")).plot().to_dict()["concat"]) == 7
+    assert len(_panel_of(_by_week(["no", "yes"]).plot())["layer"]) == 3
+    wards = _by_week(labels, ["north", "south"]).plot().to_dict()
+    assert [panel["title"]["text"] for panel in wards["concat"]] == [
+        each.split("\n") for each in order
+    ]
+    legends = [panel["layer"][2]["encoding"]["shape"]["legend"] for panel in wards["concat"]]
+    assert {legend["title"] for legend in legends} == {"ward"}
+    assert wards["resolve"]["scale"] == {"color": "shared", "shape": "shared"}
+    # Of two questions on one page each has its legend, and its bars stand about their week.
+    both = page([result.plot(), _by_week(list("abc")).plot()]).to_dict()["resolve"]["scale"]
+    assert {key: both[key] for key in ("color", "shape", "xOffset")} == dict.fromkeys(
+        ("color", "shape", "xOffset"), "independent"
+    )
 
 
 @pytest.mark.parametrize(
