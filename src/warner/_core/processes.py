@@ -385,7 +385,7 @@ TINY = 2**14
 
 _lock = Lock()
 _users = 0
-_limit: Any = None
+_limits: dict[bool, Any] = {}  # of the libraries without SciPy's, and with it
 
 
 @cache
@@ -408,16 +408,17 @@ def one_thread() -> Iterator[None]:
     The number of threads belongs to the whole process. Where several Python threads are in such
     blocks, the first to enter sets the number and the last to leave restores it.
     """
-    global _users, _limit
+    global _users
     with _lock:
-        controller = _controller("scipy.linalg" in sys.modules) if _users == 0 else None
+        has_scipy = "scipy.linalg" in sys.modules
+        controller = None if has_scipy in _limits else _controller(has_scipy)
         if controller is not None:
-            _limit = controller.limit(limits=1, user_api="blas")
+            _limits[has_scipy] = controller.limit(limits=1, user_api="blas")
         _users += 1
     try:
         yield
     finally:
         with _lock:
             _users -= 1
-            if _users == 0 and _limit is not None:
-                _limit.restore_original_limits()
+            while _users == 0 and _limits:
+                _limits.popitem()[1].restore_original_limits()  # the last first

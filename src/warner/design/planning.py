@@ -22,6 +22,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.names import LOSSES_ELSEWHERE, explained
+from warner._core.processes import one_thread
 from warner._core.progress import steps
 from warner._core.table import Column
 from warner.channels import HashPool
@@ -600,6 +601,7 @@ class _Survey:
 
 
 @explained
+@one_thread()
 def plan(
     domain: Domain,
     epsilon: float,

@@ -21,6 +21,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.extras import scipy
+from warner._core.processes import one_thread
 from warner._core.progress import steps
 from warner._core.table import Column, Table
 from warner._core.text import canonical
@@ -368,6 +369,7 @@ class Proposal:
         """The proposed budget in nats, of any two values."""
         return self.best.epsilon
 
+    @one_thread()
     def widths(self, n: int) -> Expected:
         """What to expect of the proposed mechanism with another number of people."""
         return expect(self.mechanism, self.scenarios, integer("n", n, 1, MAX_PEOPLE))
@@ -430,6 +432,7 @@ class Proposal:
     def __str__(self) -> str:
         return str(self.table())
 
+    @one_thread()
     def width_rows(self) -> list[dict[str, Any]]:
         """The widths of the interval of the share by epsilon and number of people.
 
@@ -498,6 +501,7 @@ class Proposal:
         }
 
 
+@one_thread()
 def propose(
     domain: Domain,
     n: int,

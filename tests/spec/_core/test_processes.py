@@ -32,8 +32,10 @@ from warner._core.atomic_files import (
 from warner._core.errors import FileError
 from warner._core.processes import BoundedProcess, JsonLines, Unfinished, Workers
 from warner.channels import DirectChannel
+from warner.design.proposal import propose
 from warner.errors import ArgumentError
-from warner.estimators.base import LikelihoodData
+from warner.estimators import LogSpline
+from warner.estimators.base import Fit, LikelihoodData
 
 
 def test_one_process_is_this_one_and_keeps_the_order() -> None:
@@ -214,6 +216,40 @@ def test_the_outermost_user_restores_the_number_of_threads(library: Library) -> 
         with _threads.one_thread():
             assert library.threads == 1
         assert library.threads == 1
+    assert library.threads == 4
+
+
+def test_a_library_that_is_loaded_within_the_block_is_limited_too(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SciPy brings a library of its own, and is imported by the first fit that needs it."""
+    monkeypatch.delitem(sys.modules, "scipy.linalg", raising=False)
+    late = Library()
+    monkeypatch.setattr(_threads, "_controller", lambda has_scipy: late if has_scipy else library)
+    with _threads.one_thread():
+        monkeypatch.setitem(sys.modules, "scipy.linalg", sys)
+        with _threads.one_thread():
+            assert (library.threads, late.threads) == (1, 1)
+    assert (library.threads, late.threads) == (4, 4)
+
+
+def test_plans_and_proposals_are_simulated_on_one_thread(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On several threads, on a busy machine, they took ten times as much of the processor."""
+    fits: list[int] = []
+    fit = LogSpline._fit
+
+    def watched(self: LogSpline, data: LikelihoodData) -> Fit:
+        fits.append(library.threads)
+        return fit(self, data)
+
+    monkeypatch.setattr(LogSpline, "_fit", watched)
+    domain = warner.Interval(0, 1, 20)
+    warner.plan(domain, 1.0, 1000, runs=2)
+    many = len(fits)
+    propose(domain, 1000, 1.0).widths(500)
+    assert 0 < many < len(fits) and set(fits) == {1}
     assert library.threads == 4
 
 
