@@ -73,9 +73,11 @@ def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
         points = domain.answered.points
     assert points is not None
     for axis in points.T:
-        places, index = np.unique(axis, return_inverse=True)
-        excess = np.cumsum(np.bincount(index, p - q, minlength=len(places)))
-        total += float(np.abs(excess[:-1]) @ np.diff(places))
+        gaps, excess = np.diff(axis), p - q
+        if not (gaps > 0).all():  # several places have one coordinate, or are in another order
+            places, index = np.unique(axis, return_inverse=True)
+            gaps, excess = np.diff(places), np.bincount(index, excess, minlength=len(places))
+        total += float(np.abs(np.cumsum(excess)[:-1]) @ gaps)
     return total
 
 
@@ -182,6 +184,7 @@ def is_same_law(one: tuple[float, ...] | None, other: tuple[float, ...] | None) 
 
 _MOST_DRAWN = 10**6  # people who are drawn one by one
 _MOST_KEPT = 4096  # losses of simulated estimates that are kept
+_RUNS_KEPT = 12  # runs whose random numbers are kept, as many as a plan has by default
 
 
 def usual_fit(data: LikelihoodData, theta: np.ndarray) -> tuple[Estimator, Fit]:
@@ -245,12 +248,18 @@ def _drawn(chances: np.ndarray, n: int, run: int) -> np.ndarray:
     All mechanisms have the same random numbers, a uniform one for each person, so that reports in
     the order of their values are high or low together.
     """
-    rng, chances = np.random.default_rng([0, run]), np.maximum(chances, 0) / chances.sum()
+    chances = np.maximum(chances, 0) / chances.sum()
     if n > _MOST_DRAWN:
-        return rng.multinomial(n, chances)
+        return np.random.default_rng([0, run]).multinomial(n, chances)
     ends = np.cumsum(chances)
     ends[-1] = np.inf  # rounding may end below 1
-    return np.bincount(np.searchsorted(ends, rng.random(n), side="right"), minlength=chances.size)
+    return np.diff(np.searchsorted(_numbers_of_people(n, run), ends), prepend=0)
+
+
+@lru_cache(maxsize=_RUNS_KEPT)
+def _numbers_of_people(n: int, run: int) -> np.ndarray:
+    """A uniform random number for each of n people, sorted, because they are drawn alike."""
+    return np.sort(np.random.default_rng([0, run]).random(n))
 
 
 def _tally(

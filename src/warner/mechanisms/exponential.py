@@ -183,6 +183,11 @@ class Exponential(Mechanism):
         return odds_of_neighbours(self.law.numerators, self.domain, self.requested)
 
     def channel(self) -> DenseChannel:
+        return self._channel
+
+    @cached_property
+    def _channel(self) -> DenseChannel:
+        # Long divisions: a second and more for 1000 values.
         return DenseChannel(floats(self.law.numerators, 1 << 64 * self.words))
 
     def probabilities(self) -> np.ndarray:

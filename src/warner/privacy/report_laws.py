@@ -171,8 +171,8 @@ def common_denominator(table: np.ndarray) -> tuple[np.ndarray, int]:
 
 def floats(masses: np.ndarray, total: int) -> np.ndarray:
     """Integer masses over ``total`` as probabilities in double precision."""
-    out: np.ndarray = np.vectorize(lambda v: v / total, otypes=[np.float64])(masses)
-    return out
+    # As objects, because a mass can have more digits than any number of NumPy.
+    return np.asarray(masses.astype(object) / total, dtype=np.float64)
 
 
 def fractions(masses: np.ndarray, total: int) -> np.ndarray:

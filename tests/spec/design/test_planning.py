@@ -31,6 +31,7 @@ from warner import (
 from warner.app.cli import main
 from warner.app.show_designs import in_odds
 from warner.design.default_errors import (
+    _drawn,
     can_simulate,
     distance_of_values,
     is_same_law,
@@ -605,6 +606,16 @@ def test_a_made_distribution_has_one_silent_person_in_ten() -> None:
 def test_the_distance_is_that_of_those_who_answered() -> None:
     p, q = np.array([0.2, 0.0, 0.8]), np.array([0.0, 0.5, 0.5])
     assert distance_of_values(p, q, Optional(Integers(3, 4))) == 1.0
+
+
+def test_simulated_people_are_those_that_are_drawn_one_by_one() -> None:
+    rng = np.random.default_rng(1)
+    for n, number, size in ((1, 0, 3), (1000, 0, 3), (1000, 1, 500), (1000, 0, 2)):
+        chances = rng.dirichlet(np.full(size, 0.3))
+        ends = np.append(np.cumsum(chances)[:-1], np.inf)
+        numbers = np.random.default_rng([0, number]).random(n)
+        counts = np.bincount(np.searchsorted(ends, numbers, "right"), minlength=size)
+        assert (_drawn(chances, n, number) == counts).all()
 
 
 def test_candidates_for_numbers_have_nonresponse_beside_them() -> None:
