@@ -9,6 +9,7 @@ draws from their mixture; and the estimator, which averages them.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -112,11 +113,18 @@ class Likelihood:
 
     def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """The expected frequencies d = A theta (m,), and n l in nats up to a constant."""
-        seen = self.weights > 0
+        seen, weights = self._seen
         d = self.rows.matvec(theta)
-        if not (d[seen] > 0).all():
+        expected = d[seen]
+        if not (expected > 0).all():
             return d, -np.inf
-        return d, self.count * float(self.weights[seen] @ np.log(d[seen]))
+        return d, self.count * float(weights @ np.log(expected))
+
+    @cached_property
+    def _seen(self) -> tuple[np.ndarray | slice, np.ndarray]:
+        """The rows that were seen, and their frequencies."""
+        seen = self.weights > 0
+        return (slice(None), self.weights) if seen.all() else (seen, self.weights[seen])
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
         """The gradient of l, A' (w / d), (K,)."""
@@ -167,7 +175,7 @@ class SplineDesign:
     Attributes:
         columns: X (K, P).
         spline: (P,) bool, the columns whose coefficients have standard deviation s.
-        groups: the indices of the other columns, in groups; each group has one Cauchy prior.
+        groups: the other columns, in groups of neighbours; each group has one Cauchy prior.
         base: log theta where phi is 0, up to a constant: (K,) or one number.
         cells: the cells of values whose means the rows of X are; None where each value has a row.
         fine: X on all values, where the rows are means.
@@ -175,7 +183,7 @@ class SplineDesign:
 
     columns: np.ndarray
     spline: np.ndarray
-    groups: tuple[np.ndarray, ...]
+    groups: tuple[slice, ...]
     cells: Cells | None = None
     fine: FineColumns | None = None
     base: np.ndarray | float = 0.0
@@ -249,7 +257,7 @@ def design(
         columns[-1, -1] = 1.0
         columns.setflags(write=False)
         base = np.append(np.zeros(size - 1), np.log(size - 1))
-        groups = (*answered.groups, np.array([columns.shape[1] - 1]))
+        groups = (*answered.groups, slice(columns.shape[1] - 1, columns.shape[1]))
         return SplineDesign(columns, np.append(answered.spline, False), groups, base=base)
     powers, splines = _powers(size, order), _splines(size, basis)
     weights = np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
@@ -267,7 +275,8 @@ def design(
     columns.setflags(write=False)
     index = np.arange(columns.shape[1])
     first, last = order - 1, order - 1 + rough.shape[1]
-    kinds = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
+    kinds = [slice(0, first)] if first else []
+    kinds += [slice(i, i + 1) for i in range(last, index.size)]
     spline = (index >= first) & (index < last)
     if cells is None:
         return SplineDesign(columns, spline, tuple(kinds))
@@ -303,21 +312,19 @@ class CoefficientPrior:
     """
 
     def __init__(self, x: SplineDesign, scale: float) -> None:
-
         self.x, self.scale = x, scale
-        # What does not depend on phi, the normalisers; that of (1 + |a|^2)^(-(1 + d) / 2) in d
-        # dimensions is Gamma((1 + d) / 2) / pi^((1 + d) / 2).
-        halves = [(1 + len(group)) / 2 for group in x.groups]
+        # d dimensions have the density (1 + |a|^2)^-h Gamma(h) / pi^h, with h = (1 + d) / 2.
+        self._halves = [(1 + group.stop - group.start) / 2 for group in x.groups]
+        # What does not depend on phi, the normalisers.
         self._constant = -float(x.spline.sum()) * float(np.log(scale * np.sqrt(2 * np.pi)))
-        self._constant += sum(
-            float(scipy.special.gammaln(half) - half * np.log(np.pi)) for half in halves
-        )
+        self._constant += sum(math.lgamma(h) - h * math.log(math.pi) for h in self._halves)
 
     def value(self, phi: np.ndarray) -> float:
-        groups = sum((1 + len(g)) / 2 * float(np.log1p(phi[g] @ phi[g])) for g in self.x.groups)
-        return (
-            self._constant - float((phi[self.x.spline] ** 2).sum()) / (2 * self.scale**2) - groups
-        )
+        groups = 0.0
+        for half, group in zip(self._halves, self.x.groups, strict=True):
+            groups += half * math.log1p(phi[group] @ phi[group])
+        spline = phi[self.x.spline]
+        return self._constant - float(spline @ spline) / (2 * self.scale**2) - groups
 
     def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The precision (P,), and the Hessian (P, P) of -log prior, at phi.
@@ -327,12 +334,14 @@ class CoefficientPrior:
         # The gradient of the log prior is -precision * phi. The precisions are those of a normal
         # law that touches the prior at phi from below: always positive, unlike a Cauchy's Hessian.
         precision = np.full(phi.size, 1 / self.scale**2)
-        hessian = np.zeros((phi.size, phi.size))
-        for g in self.x.groups:
-            square = 1 + phi[g] @ phi[g]
-            precision[g] = (1 + len(g)) / square
-            hessian[np.ix_(g, g)] -= 2 * (1 + len(g)) / square**2 * np.outer(phi[g], phi[g])
-        return precision, hessian + np.diag(precision)
+        squares = [1 + float(phi[group] @ phi[group]) for group in self.x.groups]
+        for half, group, square in zip(self._halves, self.x.groups, squares, strict=True):
+            precision[group] = 2 * half / square
+        hessian = np.diag(precision)
+        for half, group, square in zip(self._halves, self.x.groups, squares, strict=True):
+            at = phi[group]
+            hessian[group, group] -= 4 * half / square**2 * (at[:, None] * at)
+        return precision, hessian
 
 
 _STEPS = 60
@@ -410,7 +419,8 @@ def maximize_penalized(
         gradient, positive, rest = derivatives(likelihood, columns, state.theta, state.d)
         gradient -= precision * state.phi
         factor = _cholesky(positive - rest + curvature, positive + np.diag(precision))
-        move = scipy.linalg.cho_solve((factor, True), gradient, check_finite=False)
+        # The routine of scipy.linalg.cho_solve, whose checks take longer than the solution.
+        move, _ = scipy.linalg.lapack.dpotrs(factor, gradient, lower=True)
         expected = float(gradient @ move)
         likelihood.steps += 1
         converged = expected < _CLOSE

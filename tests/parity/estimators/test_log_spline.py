@@ -51,7 +51,8 @@ def _objective(likelihood: Likelihood, order: int, scale: float, basis: int) -> 
         seen = likelihood.weights > 0
         prior = norm(0, scale).logpdf(phi[x.spline]).sum()
         prior += sum(
-            multivariate_t(np.zeros(len(g)), np.eye(len(g)), df=1).logpdf(phi[g]) for g in x.groups
+            multivariate_t(np.zeros(phi[g].size), np.eye(phi[g].size), df=1).logpdf(phi[g])
+            for g in x.groups
         )
         return float(likelihood.count * likelihood.weights[seen] @ np.log(d[seen]) + prior)
 
@@ -182,7 +183,8 @@ def test_the_prior_is_normal_and_cauchy() -> None:
     phi = np.random.default_rng(0).normal(size=x.columns.shape[1])
     expected = norm(0, 2.0).logpdf(phi[x.spline]).sum()
     expected += sum(
-        multivariate_t(np.zeros(len(g)), np.eye(len(g)), df=1).logpdf(phi[g]) for g in x.groups
+        multivariate_t(np.zeros(phi[g].size), np.eye(phi[g].size), df=1).logpdf(phi[g])
+        for g in x.groups
     )
     assert CoefficientPrior(x, 2.0).value(phi) == pytest.approx(expected)
 
