@@ -487,9 +487,7 @@ def contents_of(
             else:
                 labels[name].update(_distinct(column, name))
                 if len(labels[name]) > most_labels:
-                    rule = f"has more than {most_labels} different values, and may be free text"
-                    remedy = f"To state its values, add --values {name}=A,B,C"
-                    raise ArgumentError(f"column {name!r}", rule, None, remedy)
+                    raise _too_many_labels(name, labels[name], most_labels)
     for name in columns:
         if any(isinstance(label, str) and unreadable(label) for label in labels[name]):
             rule = "has values with characters that a screen cannot show"
@@ -500,6 +498,23 @@ def contents_of(
         # Numbers of Parquet's decimal type are written as floats.
         low, high = (_number(min(ends)), _number(max(ends))) if ends else (None, None)
         yield name, Contents(tuple(sorted(labels[name], key=str)), low, high)
+
+
+def _too_many_labels(name: str, labels: Iterable[str | bool], most: int) -> ArgumentError:
+    """The error of a column with too many labels to copy, which none of them is in."""
+    if all(re.search(_PATTERNS["numbers"], str(label)) for label in labels):
+        rule = f"has more than {most} different numbers, too many to copy as labels"
+        remedy = (
+            "If they are amounts, divide them into a few ranges in the file, such as 0-9 and "
+            f"10-19. If they are codes, add --kind {name}=labels --range {name}=0:299"
+        )
+    else:
+        rule = f"has more than {most} different values, and may be free text"
+        remedy = (
+            "In the file, put rare values together as one, such as 'other'. Or list all values "
+            f"with --values {name}=A,B,C"
+        )
+    return ArgumentError(f"column {name!r}", rule, None, remedy)
 
 
 def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import tomllib
 from pathlib import Path
 
@@ -250,3 +251,26 @@ def test_a_label_with_a_comma_stands_in_quotes(here: Path) -> None:
     unpaired = [*STATED[:-1], '--values=hospital=North,6" scale']
     run("new", "answers.csv", "-o", "other.toml", *ASKED, *unpaired)
     assert Study.load("other.toml").public["hospital"].labels == ["North", '6" scale']
+
+
+@pytest.mark.parametrize(
+    "written, kind, remedies",
+    [
+        ("word {}", (), ("put rare values together", "--values tool=A,B,C")),
+        ("{}", ("--kind", "tool=labels"), ("are amounts", "--kind tool=labels --range tool=0:299")),
+    ],
+)
+def test_a_column_of_many_labels_is_refused_with_what_works(
+    tmp_path: Path, written: str, kind: tuple[str, ...], remedies: tuple[str, ...]
+) -> None:
+    """No label is in the message."""
+    rows = [written.format(1000 + i) for i in range(65)]
+    (tmp_path / "many.csv").write_text("\n".join(["tool", *rows]))
+    asked = ("new", str(tmp_path / "many.csv"), "--secret", "tool", *kind)
+    text = run(*asked, "--copy", "tool", ok=False).stderr
+    assert "more than 64 different" in text and "10" not in text.replace("10-19", "")
+    for remedy in remedies:
+        assert remedy in text
+    for option in ("--values", "--range"):
+        if (stated := re.search(f"{option} tool=[A-Z0-9:,]+", text)) is not None:
+            assert "Still to be decided" not in run(*asked, *stated[0].split()).stderr
