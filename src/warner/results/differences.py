@@ -48,7 +48,7 @@ from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.survey_design import SurveyDesign
 from warner._core.table import MOST, Column, Table, Tabular, as_text
-from warner._core.text import decimals_of_number, outwards
+from warner._core.text import decimals_of_number, meant, outwards
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Categorical, Domain
 from warner.estimators.base import LikelihoodData
@@ -608,6 +608,7 @@ def compare_groups(
     """
     level = confidence_level(level)
     choice("target", target, TARGETS)
+    asked_for = quantity("of", of)
     left_out: tuple[str, ...]
     question = _question(attributes, a, b)
     if (survey := SurveyDesign.of(weights, cluster, strata)) is not None:
@@ -646,9 +647,9 @@ def compare_groups(
         raise ArgumentError("attributes", rule, None, remedy)
     has_design = any(s.data.survey is not None for s in samples)
     tells_codes = may_be_codes(domain) and all(tells_numbers_apart(s.data) for s in samples)
-    if of == "codes":
-        of = "shares" if tells_codes else None
-    kind_of_number = _checked(of, domain, has_design)
+    if asked_for == "codes":
+        asked_for = "shares" if tells_codes else None
+    kind_of_number = _of_domain(asked_for, domain, has_design)
     way = _way(kind_of_number, domain, has_design, tells_codes)
     measure = _measure(kind_of_number, domain, level, way)
     if same_people:
@@ -780,23 +781,34 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
         raise ArgumentError("same_people", rule, None, remedy)
 
 
-def _checked(of: Any, domain: Domain, has_design: bool) -> str | float:
-    """What is compared: "shares", "numbers", "mean" or q."""
+QUANTITIES = ("shares", "numbers", "mean", "median")
+MEAN_ELSEWHERE = dict.fromkeys(("average", "avg"), "Is 'mean' meant?")
+
+
+def quantity(name: str, of: Any) -> str | float | None:
+    """What is compared, of the argument ``name``: None, one of the words, or q."""
+    if of is None:
+        return None
+    if not isinstance(of, str):
+        return probability(name, real(name, of))
+    if of not in (*QUANTITIES, "codes"):
+        rule = f"must be {', '.join(map(repr, QUANTITIES))}, or a number between 0 and 1"
+        remedy = MEAN_ELSEWHERE.get(of.lower()) or meant(of, QUANTITIES)
+        raise ArgumentError(name, rule, show(of), remedy)
+    return 0.5 if of == "median" else of
+
+
+def _of_domain(of: str | float | None, domain: Domain, has_design: bool) -> str | float:
+    """What is compared of these values: "shares", "numbers", "mean" or q."""
     if of is None and has_bands(domain):
         return "mean" if has_design else "numbers"
-    if of is None:
-        return "shares"
-    if of == "median":
-        return 0.5
-    if not isinstance(of, str):
-        return probability("of", real("of", of))
-    if choice("of", of, ("shares", "numbers", "mean")) == "numbers" and not has_bands(domain):
+    if of == "numbers" and not has_bands(domain):
         rule = "'numbers' needs answers that are numbers in bins, or more than 12 numbers"
         raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='mean' or of='shares'")
     if of == "numbers" and has_design:
         rule = "'numbers' needs people who were drawn one by one, without a survey design"
         raise ArgumentError("of", rule, None, "Use of='mean' or a quantile")
-    return str(of)
+    return "shares" if of is None else of
 
 
 def _way(of: str | float, domain: Domain, has_design: bool, tells_codes: bool) -> str:

@@ -25,6 +25,7 @@ from warner._core.survey_design import SurveyDesign
 from warner._core.table import Column, Table, Tabular, as_text
 from warner.estimators.survey_noise import moments_of_sum
 from warner.results.differences import (
+    MEAN_ELSEWHERE,
     Sample,
     WaldTest,
     holm,
@@ -155,7 +156,7 @@ def trend(
     (True, True)
     """
     level = confidence_level(level)
-    choice("of", of, ("shares", "mean"))
+    choice("of", of, ("shares", "mean"), MEAN_ELSEWHERE)
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None:
         table = GroupTable.surveyed(groups, survey, by, attributes)

@@ -583,6 +583,9 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
             ("estimate", *FILES, "--of", "modus", "--compare-groups"),
             "must be 'shares', 'numbers', 'mean', 'median', or a number",
         ),
+        (("estimate", *FILES, "--of", "average", "--compare-groups"), "--of: must be 'shares'"),
+        (("estimate", *FILES, "--of", "average", "--compare-groups"), "Is 'mean' meant?"),
+        (("estimate", *FILES, "--of", "1.5", "--compare-groups"), "--of: must"),
         (
             ("estimate", *FILES, "--reference", "west", "--compare-groups"),
             "groups north; south; east",

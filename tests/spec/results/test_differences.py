@@ -170,8 +170,11 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
             "must be two or more, with at least 2 reports each",
         ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
-        ((two,), {"of": "mode"}, ArgumentError, "must be one of 'shares', 'numbers', 'mean'"),
+        ((two,), {"of": "mode"}, ArgumentError, "must be 'shares', 'numbers', 'mean', 'median'"),
         ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),
+        # Before the groups are looked at, which can take seconds.
+        ((None,), {"of": "average"}, ArgumentError, "Is 'mean' meant?"),
+        ((None,), {"of": "medain"}, ArgumentError, "Is 'median' meant?"),
         ((a, other), {}, MismatchError, "different domains"),
         ((a, real), {}, MismatchError, "simulated"),
         ((a, 3), {}, ArgumentTypeError, "must be two estimates"),

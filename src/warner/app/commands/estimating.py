@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -1062,10 +1063,10 @@ def _number(text: str) -> int | float:
 
 def _quantity(text: str | None) -> str | float | None:
     """What --of names."""
-    if text in (None, "shares", "numbers", "mean", "median"):
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        rule = "must be 'shares', 'numbers', 'mean', 'median', or a number between 0 and 1"
-        raise ArgumentError("--of", rule, text) from None
+    from warner.results.differences import quantity
+
+    of: str | float | None = text
+    if text is not None:
+        with contextlib.suppress(ValueError):
+            of = float(text)
+    return quantity("--of", of)
