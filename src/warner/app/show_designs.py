@@ -40,7 +40,7 @@ from warner.mechanisms.headers import is_of_package
 from warner.privacy.guarantees import compose
 from warner.results.named_summaries import DECLARE_CODES, has_bands, may_be_codes
 from warner.theory import expected_loss
-from warner.theory.inversion import max_influence
+from warner.theory.inversion import max_influence, shares_that_differ
 
 
 def in_people(weight: float | None) -> str:
@@ -313,13 +313,20 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     aim = ranking.wanted
     assert aim is not None
     test = f"one test of all {aim.groups} groups" if aim.groups > 2 else "a test"
-    guess = "All values are assumed equally frequent."
+    assert ranking.best.mechanism is not None
+    of_value = 1 / ranking.best.mechanism.domain.size
+    assumed = "All values are assumed equally frequent"
     if ranking.has_guess and share is not None:
-        guess = f"The share is assumed to be {100 * share:.3g} % (--share)."
+        assumed, of_value = f"The share is assumed to be {100 * share:.3g} % (--share)", share
+    low, high, *further = (
+        f"{100 * each:.3g} %" for each in shares_that_differ(of_value, aim.difference, aim.groups)
+    )
     return (
         f"People needed in all, in {aim.groups} groups of equal size, so that {test} at the 5 % "
         f"level finds with probability {aim.power:.4g} that the share of a value differs by "
-        f"{aim.difference:.4g} between two {'of them' if aim.groups > 2 else 'groups'}. {guess}"
+        f"{aim.difference:.4g} between two {'of them' if aim.groups > 2 else 'groups'}. {assumed}: "
+        f"{low} in one group, {high} in another"
+        + (f", and {further[0]} in the others." if further else ".")
     )
 
 

@@ -663,14 +663,23 @@ def _rate_and_cut(
     if theta is not None:
         guess = distribution("theta", theta, domain.size)
     x = int(np.argmax(variance(guess).round(12)))
-    low = float(np.clip(guess[x] - difference / 2, 0.0, 1 - difference))
-    shares = np.array([low, low + difference, *([guess[x]] if groups > 2 else [])])
+    shares = np.array(shares_that_differ(float(guess[x]), difference, groups))
     noise = np.array([variance(_with_share(guess, x, share))[x] for share in shares])
     # The groups that have the guess are equal to each other.
     weights = np.array([1.0, 1.0, groups - 2.0])[: len(shares)] / np.maximum(noise, _LEAST_VARIANCE)
     mean = float(weights @ shares / weights.sum())
     cut = float(scipy.special.chdtri(groups - 1, 1 - confidence_level(level)))
     return float(weights @ (shares - mean) ** 2), cut
+
+
+def shares_that_differ(share: float, difference: float, groups: int) -> list[float]:
+    """The shares of a value in two groups around ``share``, which all further groups have.
+
+    >>> shares_that_differ(0.25, 0.1, 3), shares_that_differ(0.02, 0.1, 2)
+    ([0.2, 0.3, 0.25], [0.0, 0.1])
+    """
+    low = float(np.clip(share - difference / 2, 0.0, 1 - difference))
+    return [low, low + difference, *([share] if groups > 2 else [])]
 
 
 def _with_share(theta: np.ndarray, x: int, share: float) -> np.ndarray:
