@@ -769,6 +769,8 @@ def sentences(planned: PlannedAttribute) -> list[str]:
             f"Expect an interval {expected.mean:.3g} wide for the mean{whose}, where values go "
             f"from {low:.6g} to {high:.6g}."
         )
+    if not proposal.meets or len(proposal.offers) > 1:
+        out.append(_about_aim(planned))
     if best.people is not None:
         enough = best.people * planned.among
         out.append(f"{enough:,} people are enough for {in_points(proposal.width)}.")
@@ -790,6 +792,22 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
     out += in_odds(best.odds.of_all(planned.times), planned.times)
     return out
+
+
+def _about_aim(planned: PlannedAttribute) -> str:
+    """How wide intervals should be, and whether that is why the epsilon is proposed."""
+    proposal = planned.proposal
+    points = 100 * proposal.width
+    said = (
+        f"The aim is an interval of at most {points:.3g} points for this share, "
+        f"\N{PLUS-MINUS SIGN}{points / 2:.3g} (--width {proposal.width:g})"
+    )
+    if proposal.best.expected.mean is not None:
+        said += f", and for the mean one of at most {points:.3g} % of the range"
+    if not proposal.meets:
+        return f"{said}."
+    epsilon = proposal.epsilon * planned.times
+    return f"{said}. Of the epsilons tried, {epsilon:.4g} is the least that reaches it."
 
 
 def in_odds(odds: Odds, times: int = 1) -> list[str]:

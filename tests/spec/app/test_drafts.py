@@ -134,6 +134,19 @@ def test_too_few_people_are_told_so(draft: Path) -> None:
     assert "fewer values" not in said
     said = run("plan", "draft.toml", "--people", "1000").output
     assert "wider than wanted" in said and "next to nothing" not in said
+    assert "points for this share, ±5 (--width 0.1).\n" in said  # no epsilon was chosen
+
+
+def test_a_proposal_says_what_it_aims_at(draft: Path) -> None:
+    draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\n')
+    said = " ".join(run("plan", "draft.toml", "--people", "2000", "--width", "0.08").output.split())
+    assert (
+        "an interval of at most 8 points for this share, ±4 (--width 0.08). Of the epsilons tried, "
+        "1.2 is the least that reaches it." in said
+    )
+    draft.write_text("[attributes.units]\nintegers = [0, 20]\n")
+    said = " ".join(run("plan", "draft.toml", "--people", "5000").output.split())
+    assert "±5 (--width 0.1), and for the mean one of at most 10 % of the range. Of" in said
 
 
 def test_a_split_adds_up() -> None:
