@@ -601,6 +601,23 @@ def test_mistakes_are_named(
     assert problem in run(*args, ok=False).output
 
 
+def test_a_sum_says_what_was_added(here_of_groups_of_people: Path) -> None:
+    for name, wards in (("one", "nns"), ("two", "sswww")):
+        reports = MECHANISM.randomize([0] * len(wards), rng=np.random.default_rng(len(wards)))
+        save_tallies({"q": MECHANISM.tally(reports, {"ward": list(wards)})}, f"{name}.json")
+        save_tallies({"q": MECHANISM.tally(reports)}, f"all-{name}.json")
+    said = run("merge", "one.json", "two.json", "-o", "sum.json").stderr
+    assert (
+        "Added: 3 reports of one.json, 5 reports of two.json. 1 group is in more than one file: s. "
+        "2 groups are in one file alone: n, w.\n8 reports in 3 groups by ward\n" in said
+    )
+    said = run("merge", "all-one.json", "all-two.json", "-o", "sum.json").stderr
+    assert said == (
+        "Added: 3 reports of all-one.json, 5 reports of all-two.json.\n8 reports\n"
+        "Written: sum.json\n"
+    )
+
+
 def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     rng = np.random.default_rng(3)
     reports = MECHANISM.randomize(rng.choice(4, 900, p=SHARES).tolist(), rng=rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from warner.app.counting import (
 )
 from warner.app.expected_groups import require_groups, require_reports
 from warner.app.ledger import Ledger
+from warner.app.new_study.text import listed
 from warner.app.terminal import plural, say
 from warner.app.what_files_hold import (
     add_tallies,
@@ -52,6 +54,7 @@ from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
+from warner.results.from_tally import label
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -632,7 +635,25 @@ def merge(
     refuse_repeated(tallies)
     parts = {path: read_tallies(path) for path in steps(tallies, "reading tallies")}
     total = add_tallies(parts, allow_equal, allow_simulated)
+    say(_about_sum({path: next(iter(of_file.values())) for path, of_file in parts.items()}))
     write_tallies(per_person(total, reports_per_person), output)
+
+
+def _about_sum(added: Mapping[str, Tally]) -> str:
+    """How many reports were added of which file, and which groups several files have."""
+    counted = [f"{plural(t.n, 'report', 'reports')} of {path}" for path, t in added.items()]
+    said = f"Added: {listed(counted)}."
+    if not next(iter(added.values())).names:
+        return said
+    files_of = Counter(key for tally in added.values() for key in tally)
+    names = {key: label(key) if len(key) == 1 else f"({label(key)})" for key in files_of}
+    several = [names[key] for key, files in files_of.items() if files > 1]
+    alone = [names[key] for key, files in files_of.items() if files == 1]
+    for where, groups in (("more than one file", several), ("one file alone", alone)):
+        if groups:
+            are = "group is" if len(groups) == 1 else "groups are"
+            said += f" {len(groups):,} {are} in {where}: {listed(groups)}."
+    return said
 
 
 # -----------------------------------------------------------------------------------------------
