@@ -389,7 +389,7 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
 
     Both are means over the K - 1 directions of vectors that sum to 0. The ratio is 1 where the
     noise is the same in all directions, and large where some are nearly lost, as in noise on a
-    line.
+    line; infinite where some are lost, so that there is no inverse. None where it is not known.
     """
     groups = channel.groups()
     if len(groups) > 1:
@@ -411,7 +411,7 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
     try:
         variance = float(channel.variance(even).sum())
     except IdentifiabilityError:
-        return None
+        return np.inf
     expected, information = channel.matvec(even), 0.0
     for rows_of_block, block in channel.blocks():
         d = expected[rows_of_block]

@@ -254,6 +254,18 @@ def test_integers_that_may_be_codes_are_compared_one_by_one(
     assert DECLARE_CODES in shown and SINGLE_CODES not in shown
 
 
+def test_the_largest_shares_of_numbers_that_reports_do_not_tell_apart_come_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a channel without an inverse that is taken for one that tells numbers apart."""
+    monkeypatch.chdir(tmp_path)
+    wave = warner.SquareWave(warner.Integers(0, 999), 1.0)
+    wave.tally(wave.randomize([*range(1000)] * 2)).save("t.json")
+    shown = run("estimate", "t.json", "--top", "2").stdout
+    assert "hardly tell a number from its neighbours" in shown
+    assert "codes" not in run("report", "t.json", "-o", "r.html").output
+
+
 def test_more_than_fifty_of_the_largest_can_be_printed(tmp_path: Path) -> None:
     domain = warner.Categorical([f"E{i:03}" for i in range(90)])
     mechanism = warner.RandomizedResponse(domain, 6.0)
