@@ -568,7 +568,7 @@ class _Job:
         if slow := {name: m for name, m in self.mechanisms.items() if name not in quick}:
             tallies |= replace(self, mechanisms=slow)._by_workers(frame)
         if len({tally.n for tally in tallies.values()}) > 1:
-            rule = "gives different rows each time that Spark computes it"
+            rule = "has other rows each time that Spark computes it"
             remedy = "Write the frame to files once, and count those"
             raise ReportError("frame", rule, None, remedy)
         return {name: tallies[name] for name in self.counted}

@@ -268,7 +268,7 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
         for pair in planned.pairs:
             first, second = pair.sizes
             yield (
-                f"Groups of {first:,} and {second:,}: power {pair.power:.2g}; "
+                f"In groups of {first:,} and {second:,} people: power {pair.power:.2g}; "
                 f"{pair.people:,} people needed in all."
             )
     yield from _about_effect(planned)
@@ -737,8 +737,8 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
     ]
     note = (
         "The last column is the interval of the difference in the share named above between two "
-        "such groups: differences smaller than about half of this interval will not be seen. Each "
-        "group is estimated alone."
+        "such groups: the survey will not show differences smaller than about half of this "
+        "interval. Each group is estimated by itself."
     )
     show(Table(columns, rows, [note]))
 

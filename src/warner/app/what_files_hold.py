@@ -126,7 +126,8 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     keys = {file_name_key(str(group)): group for group in listed}
     if len(keys) < len(listed):
         rule = (
-            "names must differ by more than capital letters, because files are named after groups"
+            "must have names that differ in more than capital letters, because files are named "
+            "after groups"
         )
         raise ArgumentError("groups", rule, ", ".join(map(str, listed)), "Rename one group")
     return {group: of_group(path, group if len(listed) > 1 else None) for group in listed}

@@ -716,7 +716,7 @@ class LikelihoodOperator(ABC):
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
             rule = "knows only how often each bit was 1, not which bits were 1 together in a report"
-            remedy = "Tally with keep_reports=True, or use another kind of interval"
+            remedy = "Tally with keep_reports=True, or choose another kind of interval"
             raise ArgumentError("channel", rule, None, remedy)
 
     @cached_property

@@ -349,7 +349,7 @@ class Collector:
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone."""
         if not re.fullmatch("[a-z][a-z_]{0,39}", reason):
-            rule = "must be a name of small letters and underscores"
+            rule = "must consist of small letters and the sign _"
             raise ArgumentError("reason", rule, None, "For example 'malformed'")
         with self._news:
             reasons = self._unsaved.keys() | self._rejects.keys()

@@ -365,7 +365,8 @@ class BulkUpload:
             raise ArgumentError(file.path, rule, None, remedy)
         if file.group is not None or file.reports_per_person > 1:
             rule = (
-                "cannot be sent to a collector: must have one report of each person, and no groups"
+                "cannot be sent to a collector, because it has several reports of a person, or "
+                "belongs to a group"
             )
             raise ArgumentError(file.path, rule, None, 'Count it with "warner tally"')
         self._file = file

@@ -97,7 +97,9 @@ class SubmissionFormat:
 
     def __init__(self, study: Asked) -> None:
         if study.groups or study.rows_per_person > 1:
-            rule = "must have no groups and only one row of answers per person, to be collected"
+            rule = (
+                "must have no groups, and only one row of answers for each person, to be collected"
+            )
             remedy = "Use public columns instead of groups"
             raise ArgumentError("study", rule, None, remedy)
         self.study = study

@@ -80,7 +80,7 @@ def draw_of(study: Study) -> OneOf | None:
     Of a study with one question, whose items people tick, it draws the items.
     """
     if study.design is not None:
-        rule = "cannot be served: the live page assumes a simple random sample of people"
+        rule = "cannot be served: the live page computes as if people were a simple random sample"
         remedy = (
             "Serve a copy of the study without [design], and keep this file for "
             '"warner estimate --study"'
@@ -142,7 +142,7 @@ def survey_document(study: Study) -> dict[str, Any]:
     (['smokes'], ['en'])
     """
     if study.groups:
-        rule = "cannot be served: a survey page cannot know the group of a person"
+        rule = "cannot be served: a survey page cannot know to which group a person belongs"
         raise broken(
             ("groups",), rule, None, "Write one study for each group, and serve each of them"
         )

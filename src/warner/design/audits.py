@@ -161,8 +161,8 @@ class Audit(Tabular):
         lower = "" if bound is None else f"; the samples show at least {bound:.4f}"
         if bound is not None and bound < _SHARP * self.epsilon:
             lower += (
-                ", far below the exact epsilon, so they are a weak test of the sampler: the test "
-                "is sharper with more samples, or with fewer values"
+                ", far below the exact epsilon, so they are a weak test of the program that draws "
+                "reports: the test is sharper with more samples, or with fewer values"
             )
         weight = (
             ""

@@ -106,7 +106,10 @@ class Categorical(Domain):
         """
         texts = [str(v).lower() if isinstance(v, bool) else str(v) for v in self._labels]
         if len(set(texts)) < len(texts):
-            rule = "must differ as texts too, because files hold only texts"
+            rule = (
+                'must differ as texts too, because files hold only texts: 1 and "1" are the same '
+                "there"
+            )
             raise ArgumentError("values", rule, ", ".join(texts[:6]))
         return TextForm(texts, any_case=all(isinstance(v, bool) for v in self._labels))
 

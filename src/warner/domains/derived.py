@@ -137,7 +137,7 @@ class Tagged(Domain):
         self._placeholders = {f"@{tag}": domain.size + i for i, tag in enumerate(self.tags)}
         taken = [placeholder for placeholder in self._placeholders if _accepts(domain, placeholder)]
         if taken:
-            rule = "must not look like a value of the domain"
+            rule = "must not look like one of the values"
             raise ArgumentError("tags", rule, show(min(taken)))
         self.size = integer("values and tags", domain.size + len(self.tags), 2, LARGEST_SIZE)
 
@@ -377,7 +377,7 @@ def _refuse_values(domain: Domain, texts: Sequence[str]) -> None:
     """Refuse spellings of a missing answer that are answers."""
     taken = [text for text in texts if _reads(domain, text)]
     if taken:
-        rule, remedy = "must not list a value of the domain", "Leave it out, or rename the value"
+        rule, remedy = "must not list one of the values", "Leave it out, or rename the value"
         raise ArgumentError("empty", rule, show(taken[0]), remedy)
 
 

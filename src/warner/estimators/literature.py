@@ -552,7 +552,9 @@ def known_components(
         taken[index] = True
         labels[index] = index[0] if name == "groups" else -1
     if (labels < 0).all():
-        raise ArgumentError("absent", "must leave at least one value", f"all {domain.size} values")
+        raise ArgumentError(
+            "absent", "must leave at least one value to estimate", f"all {domain.size} values"
+        )
     return numbered(labels)
 
 

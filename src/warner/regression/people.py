@@ -79,7 +79,9 @@ class Classes(NamedTuple):
             return self
         first = [i for i, label in enumerate(self.labels) if label == reference]
         if not first:
-            raise ArgumentError("reference", "must be a value of the domain", show(reference))
+            raise ArgumentError(
+                "reference", "must be one of the values of the question", show(reference)
+            )
         order = np.concatenate([first[:1], np.delete(np.arange(len(self.labels)), first[0])])
         answer = np.append(np.argsort(order), -1)[self.answer]
         return self._replace(labels=tuple(self.labels[x] for x in order), answer=answer)

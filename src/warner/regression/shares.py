@@ -413,7 +413,7 @@ def require_two_answers(classes: Classes, link: str, random: str | None) -> None
     """Refuse links and random intercepts of more than two answers."""
     if len(classes.labels) > 2 and (link != "logit" or random is not None):
         what = f"link={link!r}" if link != "logit" else f"random={random!r}"
-        rule, got = "needs a question with two answers", f"{len(classes.labels)}"
+        rule, got = "can be used only for a question with two answers", f"{len(classes.labels)}"
         raise ArgumentError(what, rule, got, f"Merge answers, or leave out {what}")
 
 
@@ -434,5 +434,6 @@ def label_of(domain: Domain, reference: Any) -> Any:
     try:
         return domain.labels[int(domain.encode([reference])[0])]
     except WarnerError:
-        rule, near = "must be a value of the domain", meant(str(reference), map(str, domain.labels))
+        rule = "must be one of the values of the question"
+        near = meant(str(reference), map(str, domain.labels))
         raise ArgumentError("reference", rule, show(reference), near) from None

@@ -56,7 +56,9 @@ def domain_from_spec(spec: Any) -> Domain:
     try:
         return _KINDS[name].from_spec(spec, domain_from_spec)
     except KeyError:
-        problem = ArgumentError(f"public column of kind {name!r}", "lacks an entry")
+        problem = ArgumentError(
+            f"public column of kind {name!r}", "lacks an entry that says what its values are"
+        )
     raise problem
 
 

@@ -273,7 +273,7 @@ def _plain(tables: FloatArray) -> FloatArray:
 def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     """Cramer's V corrected for the noise: see :meth:`warner.Estimate.cramers_v`."""
     if data.reports_per_person > 1:
-        rule = "needs people who sent one report each"
+        rule = "can be computed only if each person sent one report"
         got = f"up to {data.reports_per_person} reports of one person"
         remedy = "Use metrics.cramers_v of the estimated shares, which tends to be too large"
         raise ArgumentError("cramers_v", rule, got, remedy)
@@ -298,7 +298,7 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     is_large = pair.factors(shape) is None and pair.shape[0] * prod(shape) > LARGEST_DENSE
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
-        rule = "needs whole reports, and a list of all possible reports"
+        rule = "can be computed only from whole reports, of which all possible ones can be listed"
         remedy = (
             "Randomise each question (attribute) by itself, by a mechanism whose reports are "
             "values, or use metrics.cramers_v of the estimated shares of both"

@@ -437,7 +437,7 @@ class SurveyCells:
             sums = by_mechanism(tally)
             tally = sums[0]
             if len(sums) > 1:
-                rule = "must have one mechanism and one epsilon to be weighted together"
+                rule = "must have the same mechanism and the same epsilon to be weighted together"
                 got = f"{len(sums)} kinds of tallies"
                 raise MismatchError("tallies", rule, got, "Estimate each tally on its own")
         if not isinstance(tally, Tally):
@@ -542,7 +542,7 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         raise EmptyError("groups", "must not be empty")
     keys = tuple(key if isinstance(key, tuple) else (key,) for key in groups)
     if len({len(key) for key in keys}) > 1 or not keys[0]:
-        rule = "must have keys with one value for each public column"
+        rule = "must have keys with exactly one value for each public column"
         raise ArgumentError("groups", rule, "keys of several lengths")
     tallies = list(groups.values())
     for tally in tallies:

@@ -96,7 +96,7 @@ class Ranks(Tabular):
     def _index(self, value: object) -> int:
         labels = list(self.domain.labels)
         if value not in labels:
-            raise ArgumentError("value", "must be a value of the domain", show(value))
+            raise ArgumentError("value", "must be one of the values of the question", show(value))
         return labels.index(value)
 
 

@@ -348,8 +348,9 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
     if better.inverts:
         better = estimators.MaximumLikelihood()
     rule = (
-        "starts from estimates of single shares, which are very uncertain here: their variance "
-        f"is {ratio:.2g} times as large as the information in the reports allows"
+        "is not advised: it starts from estimates of single shares, which are very uncertain "
+        f"here. Their variance is {ratio:.2g} times as large as the information in the reports "
+        "allows"
     )
     return message("method", rule, repr(estimator), f"Use {better!r}")
 

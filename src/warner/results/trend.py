@@ -166,7 +166,7 @@ def trend(
     reported = {g: d for g, d in enumerate(table.parts) if d is not None and d.n > 1}
     used = list(reported)
     if len(used) < _LEAST_GROUPS:
-        rule = f"must be at least {_LEAST_GROUPS}, with 2 or more reports each"
+        rule = f"must be at least {_LEAST_GROUPS} groups with 2 reports or more"
         raise ArgumentError(
             "groups", rule, str(len(used)), "Compare two groups with compare_groups"
         )

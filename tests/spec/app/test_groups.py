@@ -356,7 +356,7 @@ def test_tallies_of_groups_do_not_replace_each_other_on_any_system(
     for i, group in enumerate(["North", "NORTH"]):
         write_reports({"s": coin.randomize(["no"] * (i + 1))}, f"{i}.csv", group=group)
     said = run("tally", "0.csv", "1.csv", "-o", "t.json", ok=False).output
-    assert "differ by more than capital letters" in said
+    assert "differ in more than capital letters" in said
     assert not list(here_of_group_files.glob("t*.json"))
 
 

@@ -533,7 +533,7 @@ def test_a_table_in_latex_has_a_power_of_ten_and_is_whole(scale: float | None) -
     assert len(pairs) == 4 * 4 and r"\cdot" not in body
     assert all(len(m.partition(".")[2]) == len(e.partition(".")[2]) for m, e in pairs)
     assert re.fullmatch(r"% warner [\d.]*, seed 0, 2 runs", comments[-1])
-    refused(ArgumentError, "must be a power of ten", FOUND.to_latex, scale=3e-4)
+    refused(ArgumentError, "must be 1, 10, 100", FOUND.to_latex, scale=3e-4)
 
 
 def test_numbers_in_units_of_the_power_are_the_means() -> None:

@@ -149,7 +149,7 @@ def test_study_files_write_domains_as_constructors_take_them() -> None:
 def test_a_tag_may_not_look_like_an_answer() -> None:
     for domain in (Categorical(["@home", "b"]), Padded(Categorical(["a", "b"]), 2)):
         tag = "home" if "@home" in domain.labels else "padding"
-        refused(ValueError, "must not look like a value", Tagged, domain, [tag])
+        refused(ValueError, "must not look like one of the values", Tagged, domain, [tag])
 
 
 def test_products_hold_domains_of_every_kind() -> None:

@@ -337,7 +337,7 @@ def test_links_and_intercepts_of_three_answers_are_refused() -> None:
     reports = often.randomize(["never", "often", "sometimes"] * 300, rng=RNG)
     for options in ({"link": "probit"}, {"random": "school"}):
         refused(
-            ArgumentError, "needs a question with two answers", regress, reports,
+            ArgumentError, "can be used only for a question with two answers", regress, reports,
             {"age": AGE, "school": SCHOOL}, **options,
         )  # fmt: skip
 

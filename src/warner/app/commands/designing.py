@@ -229,8 +229,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     question. Mechanisms for numbers and places are ranked by this simulated error. In Python,
     warner.plan takes your own guess of the shares.
 
-    With --difference, mechanisms are sorted by the number of people that a test needs, and a second
-    table shows this number for other epsilons.
+    With --difference, mechanisms are sorted by how many people a test needs, and a second table
+    shows how many it needs at other epsilons.
 
     STUDY may also be the tally of a pilot, made with warner tally --ways 2. Questions that depend
     on each other are then put into groups, to be randomised together. Each line printed is a group.

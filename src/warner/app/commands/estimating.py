@@ -548,8 +548,8 @@ def estimate(**choices: Any) -> None:
         warner estimate tally.json --only alcohol --summary mean,median,above:14
 
     If people could hide values under a tag such as "@home", a second table spreads the share of the
-    tag over the real values: as --background says, or else in proportion to the values that are not
-    sensitive.
+    tag over the real values: as --background says, otherwise in proportion to the values that are
+    not sensitive.
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
