@@ -364,7 +364,7 @@ def test_of_thousands_of_values_the_largest_are_shown(tmp_path: Path) -> None:
 def test_a_level_in_per_cent_is_answered_with_the_level() -> None:
     mechanism = warner.RandomizedResponse(warner.Categorical(["yes", "no"]), 1.0)
     tally = mechanism.tally(mechanism.randomize(["yes"] * 50, np.random.default_rng(1)))
-    with pytest.raises(warner.errors.ArgumentError, match=r"Pass 0\.95 for 95 %"):
+    with pytest.raises(warner.errors.ArgumentError, match=r"Write 0\.95 for 95 %"):
         warner.estimate(tally).interval(95)
 
 

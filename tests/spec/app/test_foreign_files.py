@@ -276,4 +276,4 @@ def test_ten_files_have_one_note(folder: Path) -> None:
 def test_a_report_file_that_a_spreadsheet_saved_is_no_file_of_answers(folder: Path) -> None:
     Path("saved.csv").write_text('"#warner {""format"":""warner-reports""","schema:2"\nx\n0\n')
     said = run("tally", "saved.csv", "-o", "t.json", ok=False).stderr
-    assert "another program has saved it since. Use the file that warner wrote" in said
+    assert "another program has saved it since. Use the file as warner wrote" in said
