@@ -504,7 +504,7 @@ def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVar
     runs = numbers_of("estimates", estimates)
     if runs.ndim != 2 or runs.shape[1] != shares.size or not np.isfinite(runs).all():
         rule = f"must be rows of {shares.size} finite numbers, one row for each run"
-        raise ArgumentError("estimates", rule, str(runs.shape))
+        raise ArgumentError("estimates", rule, f"the shape {runs.shape}")
     count = len(runs)
     if count < 1 + unbiased:
         raise ArgumentError("estimates", f"must have at least {1 + unbiased} runs", str(count))

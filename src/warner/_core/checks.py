@@ -198,7 +198,7 @@ def distribution(
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         rule = "must be a list of numbers" if size is None else f"must be a list of {size} numbers"
-        raise ArgumentError(name, rule, str(array.shape))
+        raise ArgumentError(name, rule, f"the shape {array.shape}")
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
         least = f" and the smallest number {array.min():.6g}" if (array < 0).any() else ""
         rule = "must be shares: numbers of at least 0 that add up to 1"

@@ -227,7 +227,7 @@ class Sums:
             raise ArgumentError(
                 "weights",
                 f"must be rows of {size} finite numbers, one for each value",
-                str(matrix.shape),
+                f"the shape {matrix.shape}",
             )
         return lifted(matrix.T, self.shape, self.keep).T
 

@@ -120,7 +120,7 @@ def cramer_rao(
         matrix = np.atleast_2d(numbers_of("weights", weights))
     if matrix.ndim != 2 or matrix.shape[1] != shares.size or not np.isfinite(matrix).all():
         rule = f"must be rows of {shares.size} finite numbers, one for each value"
-        raise ArgumentError("weights", rule, str(matrix.shape))
+        raise ArgumentError("weights", rule, f"the shape {matrix.shape}")
     return _bounds(information, infinite, matrix)
 
 

@@ -80,7 +80,10 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("regress", "r.parquet", "age ~ ward", "--mean", "--errors", "sandwich"), "--mean"),
         (("regress", "r.parquet", "smokes", "-o", "r.parquet"), "one of the inputs"),
         (("benchmark", "t.json", "--people", "9"), "needs a study and --truth"),
-        (("benchmark", "study.toml", "--truth", "answers.csv", "--joint", "a,b"), "cannot be used with --truth"),
+        (
+            ("benchmark", "study.toml", "--truth", "answers.csv", "--joint", "a,b"),
+            "cannot be used with --truth",
+        ),
         (("benchmark", "study.toml", "--truth", "answers.csv", "--only", "x"), "'smokes', 'age'"),
         (("estimate", "r.parquet", "--pool", "none"), "needs --by"),
         (("estimate", "r.parquet", "--by", "ward", "-m", "mle"), "cannot be used with --by"),

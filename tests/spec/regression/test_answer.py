@@ -200,7 +200,12 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({"age": [10**400, *AGE[1:]]}, {}, ArgumentError, "infinity in 1 of 600 rows"),
     (np.ma.masked_less(AGE, 40), {}, ArgumentError, "must have no masked"),
     (7, {}, ArgumentTypeError, "must be a data frame"),
-    (PEOPLE, {"reference": "daily"}, ArgumentError, "reference: must be one of the values of the question"),
+    (
+        PEOPLE,
+        {"reference": "daily"},
+        ArgumentError,
+        "reference: must be one of the values of the question",
+    ),
     (PEOPLE, {"errors": "robust"}, ArgumentError, "errors: must be one of"),
 ]
 
