@@ -56,7 +56,7 @@ _MOST_NUMBERS = 2**23  # in the channel of cells
 _CANCEL = 0.25  # of the variance of independent errors
 _FLOOR = 1e-10  # of the largest variance of a combination of shares; smaller ones are rounding
 _CONDITION = 1e3  # the weight of a condition over that of the errors, in standard deviations
-_STEPS, _CLOSE = 60, 1e-4  # of the search for slack
+_STEPS, _CLOSE = 60, 1e-5  # of the search for slack
 # Of the mean variance; variances below it are rounding.
 _RIDGE, _SLACK_RIDGE = 1e-12, 1e-9
 
@@ -444,27 +444,44 @@ class _Search:
     radius: float  # positive
 
     @cached_property
-    def root(self) -> np.ndarray:
-        """L (J, J) with L L' = C, but for a ridge."""
+    def ridged(self) -> np.ndarray:
+        """C (J, J) with a ridge, which has an inverse."""
         size = self.with_function.size
         ridge = _SLACK_RIDGE * (np.trace(self.covariance) / size + np.finfo(float).tiny)
-        return np.linalg.cholesky(self.covariance + ridge * np.eye(size))
+        return np.asarray(self.covariance + ridge * np.eye(size))
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """L (J, J) with L L' = C, but for a ridge."""
+        return np.linalg.cholesky(self.ridged)
 
     def least_slack(self, m: np.ndarray) -> np.ndarray:
         """s (J,) for a distribution m (J,) without zeros."""
         # min_s m's + radius sqrt(f(s)) = min_(s, k) m's + (f(s) / k + radius^2 k) / 2,
         # f(s) = v + 2 b's + s'C s. Each of s and k = sqrt(f(s)) / radius is the best for the other
-        # in turn, and both together are a convex problem. The limit holds wherever the search ends.
+        # in turn, and both together are a convex problem: f(s(k)) / k^2 decreases in k, and is
+        # radius^2 at the best k. The limit holds wherever the search ends.
         right = np.linalg.solve(self.root, np.stack([m, self.with_function], axis=1))
-        s = np.zeros(m.size)
-        before = self._deviation(s) / self.radius
+        k = self._deviation(np.zeros(m.size)) / self.radius
+        low, high, least = 0.0, np.inf, _CLOSE * k
         for _ in range(_STEPS):
-            s, _ = scipy.optimize.nnls(self.root.T, -(before * right[:, 0] + right[:, 1]))
-            k = self._deviation(s) / self.radius
-            if abs(k - before) <= _CLOSE * before:
+            s, _ = scipy.optimize.nnls(self.root.T, -(k * right[:, 0] + right[:, 1]))
+            after = self._deviation(s) / self.radius
+            if abs(after - k) <= least:
                 break
-            before = k
+            low, high = (k, high) if after > k else (low, k)
+            # While slack is in the same cells, s is linear in k, and f(s(k)) = rest + k^2 m'C^-1 m.
+            share = self._share(m, s > 0)
+            rest = max(after**2 - share * k**2, 0.0)
+            best = max(np.sqrt(rest / (1 - share)), least) if share < 1 else after
+            k = best if low < best < high else after
         return np.asarray(s)
+
+    def _share(self, m: np.ndarray, cells: np.ndarray) -> float:
+        """m'C^-1 m of some cells, over radius^2."""
+        some = m[cells]
+        solved = np.linalg.solve(self.ridged[np.ix_(cells, cells)], some)
+        return float(some @ solved) / self.radius**2
 
     def _deviation(self, s: np.ndarray) -> float:
         """sqrt(f(s))."""
