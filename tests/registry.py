@@ -167,11 +167,11 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
     ),
     "RR x SquareWave": lambda e: _each(
         a=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
-        b=(_FOUR, lambda d: warner.SquareWave(d, e, cells=24)),
+        b=(_FOUR, lambda d: warner.SquareWave(d, e, cells=12)),
     ),
     "RR x SquareWave of bins": lambda e: _each(
         a=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
-        b=(_BINS, lambda d: warner.SquareWave(d, e, cells=24)),
+        b=(_BINS, lambda d: warner.SquareWave(d, e, cells=12)),
     ),
     "uRR x RR": lambda e: _each(
         a=(_FOUR, lambda d: warner.UtilityOptimizedRR(d, e, sensitive=[0, 1])),
@@ -248,7 +248,7 @@ REPEATED: dict[str, Callable[[float], warner.mechanisms.Repeated]] = {
         warner.mechanisms.TruncatedGeometric(_FOUR, e), 2
     ),
     "SquareWave twice": lambda e: warner.mechanisms.Repeated(
-        warner.SquareWave(_BINS, e, cells=24), 2
+        warner.SquareWave(_BINS, e, cells=12), 2
     ),
     "RR once": lambda e: warner.mechanisms.Repeated(warner.RandomizedResponse(_FOUR, e), 1),
 }
@@ -271,7 +271,7 @@ ONE_OF: dict[str, Callable[[float], warner.OneOf]] = {
         blocks=[("a", "b"), "c"],
         mechanisms={
             ("a", "b"): lambda d: warner.SubsetSelection(d, e, size=2),
-            "c": lambda d: warner.SquareWave(d, e, cells=24),
+            "c": lambda d: warner.SquareWave(d, e, cells=12),
         },
     ),
     "one of some sensitive values": lambda e: warner.OneOf(

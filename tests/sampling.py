@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,18 @@ def sampled(cells: Mapping[str, Mapping[str, int]], budget: int, seed: str = "")
             break
         chosen[name] = True
     return [name for name in cells if name in chosen]
+
+
+def drawn(values: Sequence[Any], count: int, name: str) -> list[Any]:
+    """Some of the values that a test goes through, in their order; all with WARNER_SAMPLE=all.
+
+    ``name`` tells the draws of several tests apart.
+    """
+    seed = os.environ.get("WARNER_SAMPLE", "")
+    if seed == ALL:
+        return list(values)
+    cells = {str(i): {"": 0} for i in range(len(values))}
+    return [values[int(i)] for i in sampled(cells, count, f"{seed} {name}")]
 
 
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:

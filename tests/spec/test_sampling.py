@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tests.sampling import left_out, sampled
+from tests.sampling import drawn, left_out, sampled
 
 CELLS = {f"{a}-{b}": {"a": a, "b": b} for a, b in product(range(30), range(12))}
 
@@ -25,6 +25,17 @@ def test_a_seed_gives_one_sample_and_others_give_others():
     assert sampled(CELLS, 50, "1") == sampled(CELLS, 50, "1") != sampled(CELLS, 50, "2")
     everything = set().union(*(sampled(CELLS, 50, str(seed)) for seed in range(100)))
     assert everything == set(CELLS)
+
+
+def test_values_of_a_loop_are_drawn_by_name_and_all_of_them_on_demand(monkeypatch):
+    values = list(range(100, 140))
+    monkeypatch.setenv("WARNER_SAMPLE", "1")
+    some = drawn(values, 5, "a")
+    assert len(some) == 5 and some == sorted(some) and set(some) <= set(values)
+    assert some == drawn(values, 5, "a") != drawn(values, 5, "b")
+    assert drawn(values, 100, "a") == values
+    monkeypatch.setenv("WARNER_SAMPLE", "all")
+    assert drawn(values, 5, "a") == values
 
 
 def test_a_single_cell_and_a_large_budget_run():

@@ -47,6 +47,7 @@ def test_what_is_no_data_is_refused_with_the_way_to_estimate(estimator: Estimato
 
 
 @pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
+@pytest.mark.crossed(200)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_estimator_runs_on_every_mechanism(
@@ -167,6 +168,7 @@ def _holds(data: LikelihoodData, method: Estimator, best: float) -> Estimate | N
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.crossed(60)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", [*MECHANISMS, *PLACES, *KEYED])
 def test_every_method_estimates_from_one_report_and_from_two_that_are_alike(

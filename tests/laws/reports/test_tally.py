@@ -24,7 +24,7 @@ from warner.reports.tally_kinds import BitSums, Counted, DistinctReports, Histog
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 def test_any_partition_in_any_order_gives_the_same_tally(name: str, data: st.DataObject) -> None:
     mechanism = _mechanism(name)

@@ -34,6 +34,7 @@ from warner.reports.tally import Tally
 EPSILONS = [1e-6, 1.0, 20.0]
 
 
+@pytest.mark.crossed(8)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(
     "name",
