@@ -106,6 +106,16 @@ def test_every_estimator_runs_on_every_mechanism(
     assert bounds.shape == (4, 2) and (bounds[:, 0] <= bounds[:, 1]).all()
 
 
+@cache
+def _tuples(name: str) -> tuple[np.ndarray, warner.Tally]:
+    """Shares, and the tally of 20,000 people who send several reports each."""
+    mechanism = COMBINED[name](3.0)
+    rng = np.random.default_rng(3)
+    theta = rng.dirichlet(np.full(mechanism.domain.size, 0.5))
+    people = mechanism.domain.decode(rng.choice(theta.size, 20_000, p=theta))
+    return theta, mechanism.tally(mechanism.randomize(people, rng))
+
+
 # Every mechanism and every estimator where something is smallest, largest or absent: no warning,
 # no NaN, sums of one, gaps that are true.
 
@@ -217,12 +227,7 @@ def test_without_protection_one_report_is_known_and_says_little_of_others() -> N
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estimator) -> None:
     """Or say why not; those that are neither baselines nor smooth find the truth."""
-    mechanism = COMBINED[name](3.0)
-    rng = np.random.default_rng(3)
-    theta = rng.dirichlet(np.full(mechanism.domain.size, 0.5))
-    tally = mechanism.tally(
-        mechanism.randomize(mechanism.domain.decode(rng.choice(theta.size, 20_000, p=theta)), rng)
-    )
+    theta, tally = _tuples(name)
     try:
         result = warner.estimate(tally, estimator)
     except (
