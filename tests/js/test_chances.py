@@ -68,9 +68,7 @@ def test_chances_are_those_of_the_law(name: str) -> None:
     assert [found["same"], found["other"]] == counts
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in SAMPLERS if name not in ("noise", "planar")]
-)
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if name not in ("noise", "planar")])
 def test_epsilon_is_that_of_the_law(name: str) -> None:
     mechanism, found = mechanisms(1.0)[name], told()[name]
     if name == "exponential":  # of the most distant values on the line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import time
 from collections import Counter
@@ -54,36 +55,53 @@ def run(folder: Path | None, **options: object) -> list[dict[str, object]]:
     return [dict(row) for row in outcome.table.rows]
 
 
-def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
-    class Interrupted(Exception):
-        pass
+class Interrupted(Exception):
+    """Ends a run."""
 
-    def stop(name: str, done: int, total: int) -> None:
-        if done == 2:
-            raise Interrupted
 
-    whole = run(None, processes=1)
+def stop(name: str, done: int, total: int) -> None:
+    if done == 2:
+        raise Interrupted
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, object]]]:
+    """The folder and the numbers of a run in one process."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, run(folder, processes=1)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_numbers(
+    tmp_path: Path, whole: tuple[Path, list[dict[str, object]]]
+) -> None:
     refused(Interrupted, "", run, tmp_path, processes=1, progress=stop)
     work = tmp_path / "quick" / SMALL / "work.jsonl"
     assert len(work.read_text().splitlines()) == 3
     # A power cut leaves half a line.
     work.write_text(work.read_text() + '{"key": "[{')
     steps: list[int] = []
-    assert run(tmp_path, processes=1, progress=lambda *step: steps.append(step[1])) == whole
+    assert run(tmp_path, processes=1, progress=lambda *step: steps.append(step[1])) == whole[1]
     assert steps[0] == 2
-    assert run(tmp_path, processes=1) == whole
+    assert run(tmp_path, processes=1) == whole[1]
 
 
-def test_several_processes_give_the_same_numbers() -> None:
-    assert run(None, processes=2) == run(None, processes=1)
+def test_several_processes_give_the_same_numbers(
+    whole: tuple[Path, list[dict[str, object]]],
+) -> None:
+    assert run(None, processes=2) == whole[1]
 
 
 def test_work_of_other_data_or_of_an_earlier_revision_is_not_used(tmp_path: Path) -> None:
-    run(tmp_path, processes=1)
+    refused(Interrupted, "", run, tmp_path, processes=1, progress=stop)
     work = tmp_path / "quick" / SMALL / "work.jsonl"
     work.write_text(work.read_text().replace('"revision":', '"revision":1', 1))
     steps: list[int] = []
-    run(tmp_path, processes=1, progress=lambda *step: steps.append(step[1]))
+
+    def note(name: str, done: int, total: int) -> None:
+        steps.append(done)
+        stop(name, done, total)
+
+    refused(Interrupted, "", run, tmp_path, processes=1, progress=note)
     assert steps[0] == 0
 
 
@@ -130,7 +148,10 @@ def test_the_command_writes_a_table_pictures_and_a_page(tmp_path: Path) -> None:
     assert not (tmp_path / "quick" / "P5.md").exists()
 
 
-def test_a_page_has_the_claims_and_the_pictures_that_were_drawn(tmp_path: Path) -> None:
+def test_a_page_has_the_claims_and_the_pictures_that_were_drawn(
+    tmp_path: Path, whole: tuple[Path, list[dict[str, object]]]
+) -> None:
+    shutil.copytree(whole[0], tmp_path, dirs_exist_ok=True)
     [outcome] = reproduce([small()], tmp_path, DataFolder(), quick=True, processes=1)
     write(outcome, tmp_path)
     text = page("P5", [outcome], tmp_path)
@@ -361,13 +382,15 @@ def test_a_claim_that_fails_has_a_reason_and_a_claim_of_a_paper_its_words(paper:
             assert known, (name, claim.text)
 
 
-def test_a_claim_that_fails_without_a_reason_breaks_a_run() -> None:
+def test_a_claim_that_fails_without_a_reason_breaks_a_run(
+    whole: tuple[Path, list[dict[str, object]]],
+) -> None:
     fails = Claim("It fails.", lambda table: Verdict(False, "0"), held=False)
     excused = replace(fails, failure=Failure(Reason.REAL, "It does."))
     held = replace(excused, held=True)
     for claim, broken in ((fails, True), (excused, False), (held, True)):
         [outcome] = reproduce(
-            [replace(small(), claims=(claim,))], None, DataFolder(), quick=True, processes=1
+            [replace(small(), claims=(claim,))], whole[0], DataFolder(), quick=True, processes=1
         )
         assert bool(outcome.broken) == broken
 
