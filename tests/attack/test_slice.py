@@ -347,4 +347,4 @@ def test_a_covariance_matrix_on_the_live_page_is_found(monkeypatch: pytest.Monke
     monkeypatch.setattr(LikelihoodOperator, "variance_of", of_matrix)
     monkeypatch.setattr(live, "_MECHANISMS", ("RandomizedResponse",))
     with pytest.raises(Finding, match="a step takes"):
-        live.case(generator("live", 0, 1), 7000)  # 5,426 numbers, whose matrix takes 235 MB
+        live.case(generator("live", 0, 7), 7000)  # 3,763 numbers, whose matrix takes 113 MB
