@@ -37,6 +37,7 @@ def _variance(mechanism: object, shares: np.ndarray, loss: str) -> float:
     return float(cramer_rao(mechanism, shares, 1, functions).sum())
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("size", [3, 11, 40])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_subset_selection_reaches_the_bound_of_equal_shares(size: int, epsilon: float) -> None:
@@ -51,6 +52,7 @@ def test_subset_selection_reaches_the_bound_of_equal_shares(size: int, epsilon: 
     assert bound.unbiased <= rival * (1 + 1e-9)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("loss", ["shares", "distribution", "mean"])
 @pytest.mark.parametrize("size", [8, 24])
 def test_no_mechanism_is_below(loss: str, size: int) -> None:

@@ -56,12 +56,12 @@ def test_ends_of_intervals_have_the_statistic_of_a_search_among_all_classes(
 
 def test_quadratic_statistics_have_the_quantile_of_simulated_surveys() -> None:
     # At a share of 0 both classes of carriers leave the simplex: chi-square's 3.84 rejects too
-    # often. The quantile of 1,000 surveys, whose likelihoods are maximised, is the slow twin.
+    # often. The quantile of 500 surveys, whose likelihoods are maximised, is the slow twin.
     case = INSIDE["sld"]
     truth = np.array([1.0, 0.0, 0.0])
     rng = np.random.default_rng(1)
     statistics, quantile = [], 0.0
-    for _ in range(1000):
+    for _ in range(500):
         counts = [
             dict(zip(group.words, rng.multinomial(1000, group.matrix @ truth), strict=True))
             for group in case.design.groups

@@ -182,7 +182,7 @@ def _edges(design: PaperDesign, n: int, share: float) -> tuple[int, int]:
     def last(inside: int, outside: int) -> int:
         low, high = limits(outside)
         if low <= share <= high:
-            return outside
+            return outside if outside in (0, n) else last(outside, n if outside > inside else 0)
         while abs(outside - inside) > 1:
             middle = (inside + outside) // 2
             low, high = limits(middle)
@@ -190,9 +190,11 @@ def _edges(design: PaperDesign, n: int, share: float) -> tuple[int, int]:
         return inside
 
     assert rising or chance[0] > chance[1]
-    return last(centre, 0), last(centre, n)
+    near = round(4 * np.sqrt(n) / 2)  # four standard deviations, at most
+    return last(centre, max(centre - near, 0)), last(centre, min(centre + near, n))
 
 
+@pytest.mark.crossed(7)
 @pytest.mark.parametrize("n", [200, 2000])
 @pytest.mark.parametrize("design", ONE_GROUP, ids=lambda design: design.short_name)
 def test_intervals_hold_the_truth_as_often_as_they_say(design: PaperDesign, n: int) -> None:

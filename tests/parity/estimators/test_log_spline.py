@@ -44,16 +44,15 @@ def _objective(likelihood: Likelihood, order: int, scale: float, basis: int) -> 
     """n l + log prior by dense formulas and SciPy's densities."""
     x = design(likelihood.rows.shape[1], basis, order)
     dense = likelihood.rows.dense()
+    sizes = {group.stop - group.start for group in x.groups}
+    laws = {size: multivariate_t(np.zeros(size), np.eye(size), df=1) for size in sizes}
 
     def value(phi: np.ndarray) -> float:
         heights = x.columns @ phi
         d = dense @ (np.exp(heights) / np.exp(heights).sum())
         seen = likelihood.weights > 0
-        prior = norm(0, scale).logpdf(phi[x.spline]).sum()
-        prior += sum(
-            multivariate_t(np.zeros(phi[g].size), np.eye(phi[g].size), df=1).logpdf(phi[g])
-            for g in x.groups
-        )
+        prior = norm.logpdf(phi[x.spline], scale=scale).sum()
+        prior += sum(laws[phi[g].size].logpdf(phi[g]) for g in x.groups)
         return float(likelihood.count * likelihood.weights[seen] @ np.log(d[seen]) + prior)
 
     return value

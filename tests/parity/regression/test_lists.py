@@ -75,6 +75,7 @@ def _data(name: str) -> tuple[list[int], list[int], dict[str, list[float]]]:
     return [int(row["y"]) for row in rows], [int(row["treat"]) for row in rows], covariates
 
 
+@cache
 def _fitted(name: str, **options: Any) -> ListRegression:
     return regress_list(ITEMS[name], *_data(name), **options)
 
