@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib
 import importlib.util
@@ -53,8 +52,7 @@ def _source(name: str) -> str:
 
 
 def test_every_module_has_a_docstring() -> None:
-    without = [name for name in MODULES if not ast.get_docstring(ast.parse(_source(name)))]
-    assert without == []
+    assert [name for name in MODULES if not re.match(r'r?"""\S', _source(name))] == []
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if ">>>" in _source(name)])
