@@ -76,14 +76,14 @@ def test_a_number_of_steps_on_bit_sums_is_worth_as_many_on_whole_reports(
 
 @pytest.mark.parametrize("name", BITS)
 def test_smoothed_steps_on_bit_sums_lead_away_from_the_uniform_distribution(name: str) -> None:
-    """100 values, 20,000 people: the squared error is that of whole reports within a tenth, and a
+    """100 values, 8,000 people: the squared error is that of whole reports within a tenth, and a
     fifth of the uniform's.
 
     The wrong program stops after one step and returns the uniform distribution.
     """
     shares = np.exp(-((np.arange(100) - 39.5) ** 2) / 200)
     shares /= shares.sum()
-    sums, kept = _both(name, shares, 20_000, 1.0, 0)
+    sums, kept = _both(name, shares, 8_000, 1.0, 0)
     for method in (SmoothedEM(), SmoothedEM(tolerance=0.0)):
         fit = method.fit(sums)
         assert fit.status is Status.STOPPED and fit.iterations is not None and fit.iterations > 100

@@ -25,7 +25,7 @@ MECHANISMS = {
     **{f"age {i}": RandomizedResponse(Integers(0, 9), 1.0) for i in range(40)},
 }
 WARDS = ["North", "north", "north ", "n\u00f6rth", 'it\'s "south" \\', None]
-N = 3000
+N = 1000
 
 
 def _table(rows: int = N) -> dict[str, list[Any]]:

@@ -88,7 +88,7 @@ def test_no_other_coefficients_are_more_likely(name: str) -> None:
     """A general optimiser on the likelihood of single people ends at the same coefficients."""
     rng = np.random.default_rng(7)
     domain = Integers(0, 2)
-    z, values = _people(3, 800, rng)
+    z, values = _people(3, 400, rng)
     mechanism = MECHANISMS[name](domain)
     reports = mechanism.randomize(values, rng=rng)
     found = regress(reports, z[:, 1:])

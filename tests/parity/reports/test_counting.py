@@ -225,7 +225,7 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
 
     schema = RULED[name]
     rng = np.random.default_rng(4)
-    rows = rng.integers(0, 256, (14, schema.bytes), dtype=np.uint8)
+    rows = rng.integers(0, 256, (9, schema.bytes), dtype=np.uint8)
     rows &= rng.integers(0, 256, rows.shape, dtype=np.uint8)
     rows[:6] &= rng.integers(0, 256, (6, schema.bytes), dtype=np.uint8)
     rows[0] = 0

@@ -143,6 +143,7 @@ def _tried(data: LikelihoodData, shares: np.ndarray, target: str, x: int) -> tup
     return float(GRID[low.argmax()]), float(GRID[::-1][high[::-1].argmax()])
 
 
+@pytest.mark.crossed(6)
 @pytest.mark.parametrize("name", ["direct", "bits", "subsets", "matrix", "two", "no noise"])
 @pytest.mark.parametrize(
     "target, per_person", [("population", 1), ("population", 4), ("respondents", 1)]

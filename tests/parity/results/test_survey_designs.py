@@ -74,6 +74,7 @@ CASES = [
 ]
 
 
+@pytest.mark.crossed(14)
 @pytest.mark.parametrize("by_sex", [False, True])
 @pytest.mark.parametrize("name, roles", CASES)
 def test_tallies_of_cells_give_the_variance_of_single_reports(
