@@ -156,7 +156,8 @@ def _block_raked(old: np.ndarray, block: Axes, targets: Targets) -> np.ndarray:
 
 def _ratio(new: np.ndarray, old: np.ndarray) -> np.ndarray:
     """new / old, and 0 where old is as good as 0."""
-    old = np.broadcast_to(old, new.shape)
+    if old.shape != new.shape:  # to broadcast costs more than the division of few numbers
+        old = np.broadcast_to(old, new.shape)
     out: np.ndarray = np.divide(new, old, out=np.zeros_like(new), where=old > _NOTHING)
     return out
 

@@ -44,7 +44,7 @@ class Redistributed:
     >>> city = PersonalizedULDP(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
     >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
     >>> shares = estimate(city.tally(reports)).redistribute({"home": [0.1] * 10})
-    >>> list(shares.tag_shares), shares.interval(replicates=50).shape
+    >>> list(shares.tag_shares), shares.interval(replicates=20).shape
     (['home'], (10, 2))
     """
 
