@@ -58,6 +58,7 @@ def _heaped(size: int) -> np.ndarray:
     return np.asarray(law / law.sum())
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("exponent", [0.5, 1.1, 2.0])
 @pytest.mark.parametrize("size", [5, 60])
 def test_it_errs_no_more_than_the_projection(exponent: float, size: int) -> None:
@@ -392,11 +393,11 @@ def test_rescaling_instead_of_the_sum_constraint_is_rejected(
     variance.
     """
     theta = np.append(0.4 * np.arange(1.0, 12.0) / 66, 0.6)
-    right = _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean()
+    right = _errors(EmpiricalBayes(), theta, 10**6, 1.0, 30).mean()
     monkeypatch.setattr(empirical_bayes, "tilt_to_sum", lambda laws, *_: laws)
     for module in (empirical_bayes, noise):
         monkeypatch.setattr(module, "move_to_sum", lambda v, variance: v / v.sum())
-    assert _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean() > 1.15 * right
+    assert _errors(EmpiricalBayes(), theta, 10**6, 1.0, 30).mean() > 1.15 * right
 
 
 def test_a_prior_that_has_seen_the_value_itself_is_rejected(

@@ -20,6 +20,7 @@ from warner.estimators.base import LikelihoodData
 from warner.estimators.key_value import key_moments
 from warner.estimators.raking import energy_and_noise
 from warner.mechanisms import Mechanism
+from warner.results.from_tally import likelihood_data
 from warner.results.intervals import normal_quantile
 from warner.results.summaries import Ratio
 
@@ -133,15 +134,10 @@ def test_error_of_the_inversion_is_its_variance(name: str) -> None:
     mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 1.5)
     rng = np.random.default_rng(5)
     theta = rng.dirichlet(np.ones(size))
-    estimates = np.stack(
-        [
-            warner.estimate(
-                mechanism.tally(mechanism.randomize(rng.choice(size, n, p=theta), rng)),
-                warner.Inversion(),
-            ).probabilities
-            for _ in range(runs)
-        ]
-    )
+    tallies = [
+        mechanism.tally(mechanism.randomize(rng.choice(size, n, p=theta), rng)) for _ in range(runs)
+    ]
+    estimates = np.stack([Inversion().fit(likelihood_data(tally)).shares for tally in tallies])
     variance = mechanism.channel().variance(theta) / n
     # Mean: each value's z-score; spread: each value's chi-square with runs degrees. 6.2 sd is 1e-9
     # over all of them.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from warner.mechanisms import Mechanism
 from warner.testing.mechanisms import (
     ALPHA,
@@ -16,6 +18,6 @@ N = 100_000
 __all__ = ["ALPHA", "N", "Sampler", "_honest", "_p_value", "_typed"]
 
 
-def _p_value(mechanism: Mechanism, sampler: Sampler) -> float:
-    """The smallest chi-square p-value over the values a person can have."""
-    return worst_p_value(mechanism, N, None, sampler)[0]
+def _p_value(mechanism: Mechanism, sampler: Sampler, values: np.ndarray | None = None) -> float:
+    """The smallest chi-square p-value over the values a person can have, or over some of them."""
+    return worst_p_value(mechanism, N, values, sampler)[0]

@@ -37,7 +37,7 @@ from warner.results.intervals import anytime, normal_quantile, wald
 from warner.results.ranks import _factor_of_pairs, _spread_of_pairs
 from warner.results.share_noise import ShareNoise, _largest, independent_factor, simulated_errors
 
-SIZE, PEOPLE, RUNS = 4, 2000, 400
+SIZE, PEOPLE, RUNS = 4, 2000, 200
 
 
 def _coverage(
@@ -71,6 +71,7 @@ def _off(found: tuple[float, float]) -> float:
     return (found[0] - 0.95) / max(found[1], 1e-9)
 
 
+@pytest.mark.crossed(31)
 @pytest.mark.parametrize(
     "name",
     [
@@ -255,8 +256,8 @@ def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
     ratio = ((drawn - theta) ** 2).mean(axis=0) / variance
     low, high = (chi2.ppf(q, runs) / runs for q in (1e-10, 1 - 1e-10))
     assert ((low < ratio) & (ratio < high)).all()
-    anew = np.stack([channel.invert(channel.simulate(theta, int(n), rng)) for _ in range(runs)])
     if name == "RandomizedResponse":
+        anew = np.stack([channel.invert(channel.simulate(theta, int(n), rng)) for _ in range(runs)])
         assert (((anew - theta) ** 2).mean(axis=0) / variance)[0] > high
 
 
