@@ -29,6 +29,7 @@ def _write(path: Path, columns: Mapping[str, Any], **options: Any) -> str:
     return str(path)
 
 
+@pytest.mark.crossed(8)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("rows", [1, 999, 10_000])
 def test_any_integers_in_any_row_groups_are_counted(
@@ -50,6 +51,7 @@ def test_any_integers_in_any_row_groups_are_counted(
     assert table.tolist() == slow.tolist()
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize("dtype", ["uint32", "int32", "int64", "uint64"])
 @pytest.mark.parametrize("most_rows", [2**32, 10])
 def test_a_million_values_are_counted_as_one_by_one(

@@ -212,7 +212,7 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
             "RandomizedResponse",
             3.0,
             "respondents",
-            100,
+            50,
             lambda e, rng: e.interval(
                 0.95, "population", "bootstrap", LINEAR, replicates=60, rng=rng
             ),
