@@ -38,6 +38,7 @@ def _fit(estimator: Estimator, channel: Channel, w: np.ndarray, n: int) -> Fit:
     return estimator.fit(LikelihoodData(channel, w, n, Integers(1, channel.shape[1])))
 
 
+@pytest.mark.crossed(34)
 @pytest.mark.parametrize("name", SEEING)
 @pytest.mark.parametrize("estimator", BOTH, ids=repr)
 def test_without_noise_the_truth_comes_back(name: str, estimator: Estimator) -> None:
@@ -59,6 +60,7 @@ def test_equal_shares_shrink_to_the_uniform_distribution(name: str, estimator: E
     assert ((found - theta) ** 2).sum() < 0.05 * ((projected - theta) ** 2).sum()
 
 
+@pytest.mark.crossed(60)
 @pytest.mark.parametrize("name", SEEING)
 @pytest.mark.parametrize("estimator", [*BOTH, EmpiricalBayes("squared", "normal")], ids=repr)
 @pytest.mark.parametrize("size, n", [(2, 1), (2, 50), (3, 2), (17, 5), (33, 400)])
