@@ -193,7 +193,8 @@ def test_intervals_of_the_mean_cover(name: str) -> None:
     for _ in range(300):
         values = rng.beta(2, 5, n) * 100
         tally = mechanism.tally(mechanism.randomize(values, rng))
-        low, high = warner.estimate(tally, SampleMean()).mean().interval()
+        data = likelihood_data(tally)
+        low, high = Estimate(SampleMean().fit(data), data, SampleMean()).mean().interval()
         hits += int(low <= 200 / 7 <= high)
         raw = np.arange(mechanism.n_reports) @ tally.counts / n / (mechanism.n_reports - 1) * 100
         wrong += int(abs(raw - 200 / 7) < (high - low) / 2)
