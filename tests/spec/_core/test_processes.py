@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from threadpoolctl import threadpool_info
 
 import warner
 from tests.refusals import refused
+from tests.spec._core._subject import Subject
 from warner._core import atomic_files, processes as _threads
 from warner._core.atomic_files import (
     recorded,
@@ -66,34 +66,6 @@ def test_lines_are_kept_and_a_torn_one_is_left_out(tmp_path: Path) -> None:
     assert JsonLines(path, {"of": "b"}).found == []
 
 
-class Subject:
-    """What a bounded process does in these tests."""
-
-    def __init__(self, first: int) -> None:
-        self.count = first
-
-    def add(self, more: int) -> tuple[int, int]:
-        self.count += more
-        return self.count, os.getpid()
-
-    def fill(self, size: int) -> int:
-        return len(bytearray(size))
-
-    def wait(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-    def refuse(self) -> None:
-        raise ArgumentError("no")
-
-    def die(self, folder: str, times: int) -> str:
-        """End by a signal, the first times."""
-        before = len(os.listdir(folder))
-        if before < times:
-            Path(folder, str(before)).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return "alive"
-
-
 @contextmanager
 def bounded(memory: int = 2**30, seconds: float = 60.0) -> Iterator[BoundedProcess]:
     process = BoundedProcess(Subject, (5,), memory, seconds)
@@ -103,11 +75,15 @@ def bounded(memory: int = 2**30, seconds: float = 60.0) -> Iterator[BoundedProce
         process.stop()
 
 
-def test_a_bounded_process_answers_the_calls_of_one_object() -> None:
+def test_a_bounded_process_answers_the_calls_of_one_object_until_it_is_stopped() -> None:
     with bounded() as process:
         (six, first), (eight, second) = process.call("add", 1), process.call("add", 2)
         assert (six, eight) == (6, 8) and first == second != os.getpid()
         refused(ArgumentError, "no", process.call, "refuse")
+        # Stopping ends a call that waits.
+        threading.Timer(0.2, process.stop).start()
+        refused(Unfinished, "", process.call, "wait", 600.0)
+        refused(Unfinished, "was stopped", process.call, "add", 1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no such limit")
@@ -132,20 +108,12 @@ def test_a_call_whose_process_is_killed_is_made_once_more(tmp_path: Path) -> Non
         assert process.call("die", str(tmp_path), 3) == "alive"
 
 
-def test_stopping_ends_a_call_that_waits() -> None:
-    with bounded() as process:
-        process.call("add", 1)
-        threading.Timer(0.2, process.stop).start()
-        refused(Unfinished, "", process.call, "wait", 600.0)
-        refused(Unfinished, "was stopped", process.call, "add", 1)
-
-
 def test_no_process_is_left_when_this_one_is_killed(tmp_path: Path) -> None:
     """Standard output closes when nobody holds it any more, neither process."""
     script = tmp_path / "script.py"
     script.write_text(
         "import os, threading, signal\n"
-        "from tests.spec._core.test_processes import Subject\n"
+        "from tests.spec._core._subject import Subject\n"
         "from warner._core.processes import BoundedProcess\n"
         'if __name__ == "__main__":\n'
         "    process = BoundedProcess(Subject, (5,), 2**30, 900.0)\n"

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 from tests.spec.app._command import run
+from tests.spec.collector._estimates import Endless, Hungry
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, after, published
 from tests.spec.collector._web import KIND, Client, site
 from warner._core import processes
@@ -73,9 +74,11 @@ def step_of(view: LiveView) -> Step:
     return view.step
 
 
-def restarted(publisher: LivePublisher, study: Study = STUDY) -> LivePublisher:
+def restarted(
+    publisher: LivePublisher, study: Study = STUDY, estimates: StepEstimates | None = None
+) -> LivePublisher:
     """Another publisher of the same collector, which knows the last step."""
-    again = LivePublisher(publisher._collector, study)
+    again = LivePublisher(publisher._collector, study, estimates)
     again._follow()
     return again
 
@@ -350,16 +353,23 @@ class People(Memory):
         self.version += 1
 
 
+class Without(StepEstimates):
+    """No estimates, where it matters only whose reports a step holds."""
+
+    def shown(self, step: Step, name: str) -> Shown:
+        return Shown(())
+
+
 def steps_of(memory: Memory, sent: list[int]) -> Iterator[Step]:
     """All that is published while people answer, with a restart after every third time."""
-    publisher, seen = LivePublisher(memory, TWO), 0
+    publisher, seen = LivePublisher(memory, TWO, Without(TWO)), 0
     for i, people in enumerate(sent):
         step = after(publisher, people).step
         if step is not None and step.number > seen:
             seen = step.number
             yield step
         if i % 3 == 2:
-            publisher = restarted(publisher, TWO)
+            publisher = restarted(publisher, TWO, Without(TWO))
 
 
 def new_people(before: Step | None, now: Any) -> dict[Any, int]:
@@ -518,28 +528,6 @@ epsilon = 1.0
 )
 
 
-class Hungry(StepEstimates):
-    """Takes far more memory than it may for one question."""
-
-    def shown(self, step: Step, name: str) -> Shown:
-        if name == "smokes":
-            bytearray(2**31)
-        return super().shown(step, name)
-
-    def file(self, step: Step, name: str) -> str | bytes:
-        return str(list(step.tallies))
-
-
-class Endless(StepEstimates):
-    """Never ends."""
-
-    def shown(self, step: Step, name: str) -> Shown:
-        time.sleep(600)
-        raise AssertionError
-
-    groups = file = shown  # type: ignore[assignment]
-
-
 @contextmanager
 def bounded(study: Study = STUDY, **limits: Any) -> Iterator[BoundedEstimates]:
     estimates = BoundedEstimates(study, **limits)
@@ -557,19 +545,16 @@ def _step(number: int = 1, is_rest: bool = False) -> Step:
 
 def test_another_process_shows_what_this_one_shows() -> None:
     step, here = _step(), StepEstimates(STUDY)
+    of_groups = here.groups(step, "ward")
     with bounded() as there:
         for name in step.tallies:
             assert there.shown(step, name) == here.shown(step, name)
         for name in ("estimates.json", "estimates.csv"):
             assert there.file(step, name) == here.file(step, name)
-
-
-def test_groups_are_those_of_this_process() -> None:
-    step, here = _step(), StepEstimates(STUDY).groups(_step(), "ward")
-    with bounded() as estimates:
-        there = estimates.groups(step, "ward")
-    assert there.groups == here.groups and len(there.groups) == 2
-    assert (there.planned, there.hidden, there.problem) == (here.planned, here.hidden, "")
+        groups = there.groups(step, "ward")
+    assert groups.groups == of_groups.groups and len(groups.groups) == 2
+    assert (groups.planned, groups.hidden) == (of_groups.planned, of_groups.hidden)
+    assert groups.problem == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no such limit")
@@ -607,11 +592,19 @@ def test_a_question_that_takes_too_long_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(live_estimates, "StepEstimates", Endless)
     with bounded(seconds=0.01) as estimates:
         (section,) = estimates.shown(_step(), "smokes").sections
+    assert "its 2 values takes longer than 0.01 seconds" in section.notes[0]
+
+
+def test_groups_and_files_that_take_too_long_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(process: processes.BoundedProcess, *call: object) -> None:
+        raise processes.Unfinished("takes longer than 5 seconds")
+
+    monkeypatch.setattr(processes.BoundedProcess, "call", too_long)
+    with bounded() as estimates:
         found = estimates.groups(_step(), "ward")
         with pytest.raises(NotPublished, match="the live estimate takes longer") as caught:
             estimates.file(_step(), "estimates.csv")
-    assert "its 2 values takes longer than 0.01 seconds" in section.notes[0]
-    assert found.groups == () and "takes longer than 0.01 seconds" in found.problem
+    assert found.groups == () and "takes longer than 5 seconds" in found.problem
     assert caught.value.name == "estimate_failed"
 
 
