@@ -304,9 +304,11 @@ def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:
     """
     if hits_a == 0:
         return 0.0
-    low = float(scipy.stats.beta.ppf(_ERROR / 4, hits_a, n - hits_a + 1))
+    low = float(scipy.special.betaincinv(hits_a, n - hits_a + 1, _ERROR / 4))
     high = (
-        1.0 if hits_b == n else float(scipy.stats.beta.ppf(1 - _ERROR / 4, hits_b + 1, n - hits_b))
+        1.0
+        if hits_b == n
+        else float(scipy.special.betaincinv(hits_b + 1, n - hits_b, 1 - _ERROR / 4))
     )
     return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
 
