@@ -5,6 +5,7 @@ restart.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -193,16 +194,14 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
-def test_a_wrong_file_is_named_with_its_row_and_nothing_is_counted(lake: Path, bad: str) -> None:
-    table, words = BAD[bad]
+def test_a_wrong_file_is_named_with_its_row_and_nothing_is_counted(lake: Path) -> None:
     path = "lake/ward=north/year=2024/part-2.parquet"
-    pq.write_table(table, path)
-    done = _tally("lake", "--checkpoint", "c.jsonl", ok=False)
-    assert done.exit_code == 1 and path in done.stderr and not Path("t.json").exists()
-    import re
-
-    assert re.search(words, done.stderr), done.stderr
+    for bad, (table, words) in BAD.items():
+        pq.write_table(table, path)
+        # From the second on, the files before it are in the checkpoint already.
+        done = _tally("lake", "--checkpoint", "c.jsonl", ok=False)
+        assert done.exit_code == 1 and path in done.stderr and not Path("t.json").exists(), bad
+        assert re.search(words, done.stderr), (bad, done.stderr)
     pq.write_table(TABLE[25:35], path)
     _tally("lake", "--checkpoint", "c.jsonl")
     assert load_tallies("t.json") == _wanted()
@@ -249,12 +248,10 @@ def test_a_restart_after_any_cut_of_the_checkpoint_gives_the_same_tally(lake: Pa
     ends = [i for i, byte in enumerate(whole) if byte == ord("\n")]
     for cut in (
         0,
-        5,
-        100,
+        5,  # in the header
         ends[0],
         ends[0] + 1,
-        ends[2] + 40,
-        ends[3],
+        ends[2] + 40,  # in an entry
         ends[4] + 1,
         len(whole) - 1,
     ):
