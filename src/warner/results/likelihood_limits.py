@@ -230,8 +230,13 @@ class Profile:
 
         def distances(laws: FloatArray) -> FloatArray:
             rows = np.vstack([scale[:, None] * laws, np.full(laws.shape[1], weight)])
-            each = (scipy.optimize.nnls(rows, np.append(scale * f, weight))[1] for f in drawn)
-            return np.array([distance**2 for distance in each])
+            columns = np.vstack([(scale * drawn).T, np.full(_DRAWS, weight)])
+            shares = np.linalg.lstsq(rows, columns)[0]
+            squares: FloatArray = ((rows @ shares - columns) ** 2).sum(axis=0)
+            # The nearest combination of all is a mixture where none of its shares is negative.
+            for i in np.flatnonzero((shares < 0).any(axis=0)):
+                squares[i] = scipy.optimize.nnls(rows, columns[:, i])[1] ** 2
+            return squares
 
         statistics = distances(whole @ corners_of(condition)) - distances(whole)
         estimate, each = self.linear(theta, condition)
