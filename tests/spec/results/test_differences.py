@@ -171,7 +171,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
         ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
         ((two,), {"of": "mode"}, ArgumentError, "must be 'shares', 'numbers', 'mean', 'median'"),
-        ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),
+        ((two,), {"of": 1.5}, ArgumentError, "must be above 0 and below 1"),
         # Before the groups are looked at, which can take seconds.
         ((None,), {"of": "average"}, ArgumentError, "Is 'mean' meant?"),
         ((None,), {"of": "medain"}, ArgumentError, "Is 'median' meant?"),
