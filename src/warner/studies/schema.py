@@ -51,9 +51,9 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 # The limits of a number: how it is compared, in words, and in a JSON schema.
 _LIMITS: dict[str, tuple[Any, str, str]] = {
     "ge": (operator.ge, "must be at least", "minimum"),
-    "gt": (operator.gt, "must be greater than", "exclusiveMinimum"),
+    "gt": (operator.gt, "must be above", "exclusiveMinimum"),
     "le": (operator.le, "must be at most", "maximum"),
-    "lt": (operator.lt, "must be less than", "exclusiveMaximum"),
+    "lt": (operator.lt, "must be below", "exclusiveMaximum"),
 }
 _TABLES_OF_DOMAINS = ("attributes", "public")
 

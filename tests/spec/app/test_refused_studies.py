@@ -272,7 +272,7 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
         ),
         (("epsilon = 1.0", "epsilon = 1.0\nreports = 0"), "reports: must be at least 1; got 0."),
         (("budget = 3.0", "budget = 0"), "budget: must be above 0; got 0."),
-        (("budget = 3.0", "delta = 1"), "delta: must be less than 1; got 1."),
+        (("budget = 3.0", "delta = 1"), "delta: must be below 1; got 1."),
         (
             ("[0, 9]", "[0, 4, 9]"),
             "attributes.age.integers: must have at most 2 entries; got [0, 4, 9].",

@@ -318,10 +318,10 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
-        ({"epsilon": []}, "epsilon: must have at least one"),
+        ({"epsilon": []}, "epsilon: must not be empty"),
         ({"epsilon": [0.5, -1.0]}, "epsilon: must be above 0; got -1"),
-        ({"n": []}, "n: must have"),
-        ({"loss": []}, "loss: must have"),
+        ({"n": []}, "n: must not be empty"),
+        ({"loss": []}, "loss: must not be empty"),
         ({"seed": None}, "seed: must be a whole number; got None"),
         ({"n": 1e5}, r"n: must be a whole number; got 100000\.0 \(a number\)\. Write 100_000"),
         ({"n": 0.5}, r"n: must be a whole number; got 0\.5 \(a number\)\.$"),
@@ -415,12 +415,12 @@ def test_mechanisms_that_promise_less_are_marked_and_never_the_best() -> None:
     assert {row["mechanism"] for row in found.best()} <= {"GRR", "same law"}
     shown, table = str(found), found.to_latex()
     assert "metric *" in shown and "same law *" not in shown and "GRR *" not in shown
-    assert "* open promises less than its rows say: at epsilon 1, no protection." in shown
-    assert r"metric$^\dagger$ &" in table and r"open promises less" in table
+    assert "* open protects less than its rows say: at epsilon 1, no protection." in shown
+    assert r"metric$^\dagger$ &" in table and r"open protects less" in table
     assert not re.search(r"(metric|open|one)\$.*textbf", table)
     guarantees = {row["mechanism"]: row["guarantee"] for row in found.rows()}
     assert guarantees["GRR"] == "2-LDP" and guarantees["open"] == "no protection"
-    assert "* promises less" in json.dumps(found.plot().to_dict())
+    assert "* protects less" in json.dumps(found.plot().to_dict())
 
 
 def test_a_promise_is_said_once_and_no_closed_form_ends_nothing(

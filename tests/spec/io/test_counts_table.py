@@ -111,7 +111,7 @@ def test_an_altered_mark_is_refused(change: Callable[[str], str], words: str) ->
 def test_a_simulation_stays_one_and_is_not_added_to_real_reports() -> None:
     _counts("real.csv", REPORTS)
     _counts("simulated.csv", [1, 1, 0], None, STUDY, "--simulated")
-    assert "made the reports or whether they are simulated" in _tally("real.csv")
+    assert "made the reports, whether they are simulated" in _tally("real.csv")
     assert not load_tallies("t.json")["smokes"].simulated
     Path("t.json").unlink()
     assert "--allow-simulated" in _tally("real.csv", "simulated.csv", ok=False)

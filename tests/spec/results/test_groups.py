@@ -249,7 +249,7 @@ def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
     assert estimate(groups, attributes=["b"]).pool == "none"
     # The bits of a are counted apart from the reports on b.
     assert estimate(groups).pool == "none"
-    refused(ArgumentError, "the sum of each bit", estimate, groups, pool="partial")
+    refused(ArgumentError, "how often each bit was 1", estimate, groups, pool="partial")
     assert warner.compare_groups(groups, attributes=["a"]).test.degrees == 2
     numbers = {"group": {0: 1.0, 1: 1.0, 2: 1.0}}
     assert warner.weighted(groups, numbers, attributes=["b"]).probabilities.size == 3
@@ -436,7 +436,7 @@ def test_tallies_of_one_mechanism_by_groups_are_their_sum() -> None:
 
 def test_what_needs_one_mechanism_says_so() -> None:
     phones, papers = _by_ward(PHONE, ON_PHONES), _by_ward(PAPER, ON_PAPER)
-    needs_one = "needs reports of one mechanism and one epsilon. Leave (pool|time)= out"
+    needs_one = "needs reports of one mechanism and one epsilon. Leave out the argument (pool|time)"
     refused(ArgumentError, needs_one, estimate, [phones, papers], pool="partial")
     refused(ArgumentError, needs_one, estimate, [phones, papers], time="ward")
     refused(MismatchError, "different columns", estimate, [phones, papers.total()])

@@ -363,8 +363,14 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
         refused(ArgumentError, "a simple random sample", found.interval, kind=kind)
     refused(ArgumentError, "ranks: needs a simple random sample", ranks, found)
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
-    refused(ArgumentTypeError, "needs a tally by|must be", estimate, _drinks().total(), time="sex")
-    with pytest.raises(ArgumentError, match="public column of the tally: none"):
+    refused(
+        ArgumentTypeError,
+        "can be used only for groups|must be",
+        estimate,
+        _drinks().total(),
+        time="sex",
+    )
+    with pytest.raises(ArgumentError, match="public columns of the tally, but there are none"):
         estimate(_drinks().total(), cluster="school")
     plain = estimate(_drinks().total())
     refused(
