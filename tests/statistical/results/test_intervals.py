@@ -33,6 +33,7 @@ from warner.metrics import project
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.conditional import shares_given
+from warner.results.from_tally import likelihood_data
 from warner.results.intervals import anytime, normal_quantile, wald
 from warner.results.ranks import _factor_of_pairs, _spread_of_pairs
 from warner.results.share_noise import ShareNoise, _largest, independent_factor, simulated_errors
@@ -120,6 +121,7 @@ def _covered(
     a row for each factor of their width. The method is maximum likelihood unless another is given.
     """
     mechanism = MECHANISMS[name](warner.Integers(0, SIZE - 1), epsilon)
+    method = method or MaximumLikelihood()
     theta, rng = np.array([0.4, 0.3, 0.2, 0.1]), np.random.default_rng(2)
     hits = np.zeros((len(factors), len(LINEAR)))
     for _ in range(runs):
@@ -127,13 +129,8 @@ def _covered(
         truth = LINEAR @ (
             theta if target == "population" else np.bincount(values, minlength=SIZE) / PEOPLE
         )
-        bounds = interval(
-            warner.estimate(
-                mechanism.tally(mechanism.randomize(values, rng)),
-                method or warner.MaximumLikelihood(),
-            ),
-            rng,
-        )
+        data = likelihood_data(mechanism.tally(mechanism.randomize(values, rng)))
+        bounds = interval(Estimate(method.fit(data), data, method), rng)
         middle, half = bounds.mean(axis=1), np.diff(bounds)[:, 0] / 2
         hits += np.abs(truth - middle) <= np.outer(factors, half)
     return hits / runs
@@ -221,6 +218,7 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
     )
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("target", ["population", "respondents"])
 @pytest.mark.parametrize("name", ["LocalHashing optimized", "MatrixMechanism"])
 def test_fisher_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
