@@ -412,6 +412,7 @@ def test_results_are_deterministic(estimator: Estimator) -> None:
     )
 
 
+@pytest.mark.crossed(8)
 @pytest.mark.parametrize("size", [2, 3, 8, 64])
 @pytest.mark.parametrize("report", [0, 500, 1023])
 @pytest.mark.parametrize("n", [1, 10**6])

@@ -162,6 +162,7 @@ def test_merging_stays_inside_a_key() -> None:
     assert whole.status is Status.STOPPED and whole.shares.sum() == pytest.approx(1)
 
 
+@pytest.mark.crossed(12)
 @pytest.mark.parametrize("name", KEYED)
 @pytest.mark.parametrize(
     "method",
