@@ -74,6 +74,7 @@ def test_reports_of_another_epsilon_are_doubtful(name: str) -> None:
     assert _p_value(read.tally(read.reports(columns["report"]))) < DOUBTFUL
 
 
+@pytest.mark.crossed(40)
 @pytest.mark.parametrize("name", registry.MECHANISMS)
 @pytest.mark.parametrize("size", [2, 5, 90])
 def test_true_reports_are_plausible(name: str, size: int) -> None:
