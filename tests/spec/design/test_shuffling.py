@@ -73,6 +73,7 @@ def test_no_crowd_is_told_apart_better(size: int, people: int, epsilon: float) -
         assert _exact_delta(table, people, promised) <= law.delta(promised)
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize("people", [100, 10_000])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_never_above_the_bound_of_any_mechanism(people: int, epsilon: float) -> None:
