@@ -121,16 +121,23 @@ ALL = [
 ]
 
 
+@pytest.mark.crossed(11)
 @pytest.mark.parametrize("domain", ALL, ids=str)
-def test_every_domain_has_a_picture(domain: warner.domains.Domain, tmp_path: Path) -> None:
-    # The two ways to draw a result, with both methods: the panel does not know the file's kind.
-    truth = np.full(domain.size, 1 / domain.size)
-    _result(domain, None, "a name").plot(str(tmp_path / "p.png"), truth=truth)
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    _result(domain, warner.Inversion()).plot(str(tmp_path / "p.svg"))
-    assert (tmp_path / "p.svg").read_bytes().startswith(b"<svg")
-    chart([_result(domain, warner.Inversion(), "a name")], truth=[truth]).to_dict()
-    chart([_result(domain)]).to_dict()
+@pytest.mark.parametrize("constraint", ["project", None])
+@pytest.mark.parametrize("has_truth", [False, True])
+@pytest.mark.parametrize("suffix, magic", [("png", b"\x89PNG"), ("svg", b"<svg")])
+def test_every_domain_has_a_picture(
+    domain: warner.domains.Domain,
+    constraint: str | None,
+    has_truth: bool,
+    suffix: str,
+    magic: bytes,
+    tmp_path: Path,
+) -> None:
+    result = _result(domain, warner.Inversion(constraint), "a name" if has_truth else None)
+    truth = np.full(domain.size, 1 / domain.size) if has_truth else None
+    result.plot(str(tmp_path / f"p.{suffix}"), truth=truth)
+    assert (tmp_path / f"p.{suffix}").read_bytes().startswith(magic)
 
 
 def test_many_ordered_values_are_steps_with_a_band_and_few_are_dots_with_bars() -> None:
