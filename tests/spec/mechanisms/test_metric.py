@@ -26,6 +26,7 @@ from warner.mechanisms.planar import Displacements
 from warner.privacy.report_laws import worst_slope
 
 
+@pytest.mark.crossed(12)
 @pytest.mark.parametrize("name", METRIC)
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 2.0])
 def test_every_pair_of_values_keeps_epsilon_times_their_distance(name: str, epsilon: float) -> None:
@@ -262,6 +263,7 @@ def test_planar_laplace_is_the_integral_over_cells() -> None:
         assert (np.abs(seen - centres[:, x]) > 6.5 * sd).any()
 
 
+@pytest.mark.crossed(8)
 @pytest.mark.parametrize(
     "rows, columns, side, epsilon",
     [
