@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from warner.designs import DesignEffect, ListExperiment, ListShares
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError
 
 
+@cache
 def _estimated(name: str, *args: str, **options: bool) -> ListShares:
     items, counts = LISTS[name]
     return ListExperiment(items).estimate(counts, *args, **options)
