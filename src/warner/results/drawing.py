@@ -189,23 +189,32 @@ def page(panels: Sequence[Any], title: str | None = None, columns: int = 1) -> A
     panels = [panel.copy(deep=False) for panel in panels]
     for panel in panels:
         panel.config = alt.Undefined  # the whole has one style
-    whole = alt.vconcat(*panels) if columns == 1 else alt.concat(*panels, columns=columns)
     looks = dict.fromkeys(("color", "shape", "strokeDash", "xOffset"), "independent")
-    whole = whole.properties(spacing=30).resolve_scale(**looks)
+    options: dict[str, Any] = {
+        "spacing": 30,
+        "resolve": alt.Resolve(scale=alt.ScaleResolveMap(**looks)),
+    }
+    if columns > 1:
+        options["columns"] = columns
     if title is not None:
         if isinstance(title, str):
             title = alt.TitleParams(heading(title), anchor="start", fontSize=16, offset=20)
-        whole = whole.properties(title=title)
-    return styled(whole)
+        options["title"] = title
+    # All at once: Altair copies all panels whenever a property of the whole is added.
+    return styled((alt.vconcat if columns == 1 else alt.concat)(*panels, **options))
 
 
 def styled(chart: Any) -> Any:
     """A chart in the colours of the palette."""
+    alt = require_altair()
     text = {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
-    return (
-        chart.configure(background=PAPER, padding=8, font=_FONTS)
-        .configure_view(stroke=FRAME)
-        .configure_axis(
+    chart = chart.copy(deep=False)
+    chart.config = alt.Config(
+        background=PAPER,
+        padding=8,
+        font=_FONTS,
+        view=alt.ViewConfig(stroke=FRAME),
+        axis=alt.AxisConfig(
             **text,
             grid=False,
             gridColor=GRID,
@@ -214,11 +223,12 @@ def styled(chart: Any) -> Any:
             labelLimit=300,
             labelFlush=False,
             labelOverlap=True,
-        )
-        .configure_title(color=INK, subtitleColor=INK)
-        .configure_legend(**text)
-        .configure_header(labelColor=INK, titleColor=INK)
+        ),
+        title=alt.TitleConfig(color=INK, subtitleColor=INK),
+        legend=alt.LegendConfig(**text),
+        header=alt.HeaderConfig(labelColor=INK, titleColor=INK),
     )
+    return chart
 
 
 def save(picture: Any, path: str, tables: Sequence[Table] = ()) -> None:

@@ -459,11 +459,11 @@ def test_differences_are_drawn_with_the_texts_of_the_study(here_of_groups_of_peo
         coin.tally(coin.randomize(["0", "1", "0"] * 200, rng)).save(f"{name}.json")
     for more in (options, ("--by", "file"), ()):
         names = ("north.json", "south.json") if more else ("north.json",)
-        run("estimate", *names, *more, "--study", "study.toml", "--plot", "p.svg")
-        picture = Path("p.svg").read_text()
-        assert "Do you smoke?" in picture and ">every day<" in picture
-    beside = run("estimate", FILES[0], "--plot", "p.svg", "--with-reports")
-    assert "reports that name the value" in Path("p.svg").read_text() and not beside.exception
+        run("estimate", *names, *more, "--study", "study.toml", "--plot", "p.json")
+        picture = Path("p.json").read_text()
+        assert "Do you smoke?" in picture and "every day" in picture
+    beside = run("estimate", FILES[0], "--plot", "p.json", "--with-reports")
+    assert "reports that name the value" in Path("p.json").read_text() and not beside.exception
 
 
 def test_pictures_of_numbers_have_the_unit_of_the_study(here_of_groups_of_people: Path) -> None:
@@ -658,19 +658,22 @@ def test_a_picture_has_all_questions_and_is_refused_before_anything_is_said(
         save_tallies(tallies, path)
     by = ("estimate", "a.json", "b.json", "--by", "ward")
     for more, text in (((), "Shares by ward: {}"), (("--compare-groups",), "{}")):
-        run(*by, *more, "--plot", "p.html", "--plot", "p.svg", "-o", "t.xlsx")
-        page, picture = Path("p.html").read_text(), Path("p.svg").read_text()
+        run(*by, *more, "--plot", "p.html", "--plot", "p.json", "-o", "t.xlsx")
+        page, picture = Path("p.html").read_text(), Path("p.json").read_text()
         assert page.count("<table") == 2 and Path("t.xlsx").exists()
         for name, values in questions.items():
-            assert f">{text.format(name)}<" in picture and f">{values[-1]}<" in picture
+            assert f'"{text.format(name)}"' in picture and f'"{values[-1]}"' in picture
         Path("t.xlsx").unlink()
-        run(*by, *more, "--plot", "p.svg", "--title", "Two wards")
-        assert ">Two wards<" in Path("p.svg").read_text()
-        assert "drugs" in Path("p.svg").read_text()
+        run(*by, *more, "--plot", "p.json", "--title", "Two wards")
+        assert '"Two wards"' in Path("p.json").read_text()
+        assert "drugs" in Path("p.json").read_text()
         refused = run(*by, *more, "--plot", "p.gif", ok=False)
         assert "must end in" in refused.stderr and "estimated together" not in refused.stderr
         one = run(*by, *more, "--only", "drugs").stderr
         assert "drugs: 400 of" in one and "tested" not in one
+    run(*by, "--plot", "p.svg")
+    for text in ("Shares by ward: drugs", "often", "Shares by ward: tested", "yes"):
+        assert f">{text}<" in Path("p.svg").read_text()
 
 
 def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
