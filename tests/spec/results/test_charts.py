@@ -623,6 +623,7 @@ def test_lines_of_a_few_answers_over_time_stand_in_one_panel_with_one_legend() -
     )
 
 
+@pytest.mark.crossed(3)
 @pytest.mark.parametrize(
     "times, axis",
     [
