@@ -407,20 +407,19 @@ class ListModel:
             both.append(total)
         return both[0], both[1]
 
-    def _scores(self, predictors: Sequence[Any]) -> tuple[FloatArray, list[FloatArray]]:
-        """The chances (r,), and the slopes (r,) of the log-likelihood along each predictor.
+    def _scores(self, predictors: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
+        """The chances (r,), and the slopes (P, r) of the log-likelihood along the P predictors.
 
         The slopes are exact, by complex steps.
         """
         chances = self.chances(predictors)
         seen = self.people > 0
-        scores = []
+        # Row b of all predictors is that of a step along predictor b alone.
+        steps = 1j * _STEP * np.eye(len(predictors))
+        turned = [each + step[:, None] for each, step in zip(predictors, steps, strict=True)]
+        slopes = self.chances(turned).imag / _STEP
         with np.errstate(divide="ignore", invalid="ignore"):
-            for at, each in enumerate(predictors):
-                turned = [*predictors]
-                turned[at] = each + 1j * _STEP
-                slopes = self.chances(turned).imag / _STEP
-                scores.append(np.where(seen, self.people * slopes / chances, 0.0))
+            scores = np.where(seen, self.people * slopes / chances, 0.0)
         return chances, scores
 
     def _columns(self, at: int) -> FloatArray:
