@@ -205,10 +205,9 @@ def page(panels: Sequence[Any], title: str | None = None, columns: int = 1) -> A
 
 
 def styled(chart: Any) -> Any:
-    """A chart in the colours of the palette."""
+    """The chart itself, now in the colours of the palette."""
     alt = require_altair()
     text = {"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal"}
-    chart = chart.copy(deep=False)
     chart.config = alt.Config(
         background=PAPER,
         padding=8,
