@@ -167,22 +167,22 @@ def test_reports_that_nobody_can_have_sent_are_refused(
         assert done.exit_code == 1 and rule in done.stderr and not Path("t.json").exists()
 
 
-@pytest.mark.parametrize("text", ["0.4", "1e0", "0x1", "1_0", "one", ""])
-def test_numbers_that_are_not_whole_are_no_reports(tmp_path: Path, text: str) -> None:
+def test_numbers_that_are_not_whole_are_no_reports(tmp_path: Path) -> None:
     """The database rounds 0.4 to 0, and so would count answers as reports."""
     coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     path = tmp_path / "a.csv"
     path.write_text("report,day\n0,1\n 1,2\n1.0,3\n")
     assert tally_foreign(open_foreign(str(path)), {"q": coin})["q"].n == 3
-    path.write_text(f"report,day\n0,1\n{text},2\n")
-    words = (
-        "row 2 of column report has no whole number. Is the file damaged"
-        if text
-        else "without gaps"
-    )
-    with pytest.raises(ReportError, match=words) as caught:
-        tally_foreign(open_foreign(str(path)), {"q": coin})
-    assert not text or f"got {text}" not in str(caught.value)
+    for text in ("0.4", "1e0", "0x1", "1_0", "one", ""):
+        path.write_text(f"report,day\n0,1\n{text},2\n")
+        words = (
+            "row 2 of column report has no whole number. Is the file damaged"
+            if text
+            else "without gaps"
+        )
+        with pytest.raises(ReportError, match=words) as caught:
+            tally_foreign(open_foreign(str(path)), {"q": coin})
+        assert not text or f"got {text}" not in str(caught.value), text
 
 
 def test_answers_given_by_mistake_are_not_shown(folder: Path) -> None:
