@@ -243,7 +243,7 @@ def test_a_class_that_is_not_registered_is_said_so() -> None:
 
     with pytest.raises(testing.PropertyError, match="Is the class registered"):
         testing.check_mechanism(Unknown(Integers(0, 2), 1.0), FEW)
-    with pytest.raises(ArgumentTypeError, match="instance"):
+    with pytest.raises(ArgumentTypeError, match="must be a mechanism"):
         testing.check_mechanism(Forced)  # type: ignore[arg-type]
 
 
@@ -394,7 +394,7 @@ def test_wrong_estimators_are_rejected(wrong: Estimator, name: str, finding: str
 
 def test_an_estimator_that_refuses_everything_is_rejected_and_a_class_refused() -> None:
     assert "it refuses every problem" in _failed_estimator(RefusesAll())["it runs"]
-    with pytest.raises(ArgumentTypeError, match="instance"):
+    with pytest.raises(ArgumentTypeError, match="must be an estimator"):
         testing.check_estimator(Shrunk)  # type: ignore[arg-type]
 
 

@@ -191,9 +191,10 @@ def records_in(
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
-    rule = f"must hold one or more reports of {width} bytes in each row"
+    rule = f"must hold whole reports of {width} bytes in each row"
     if column.null_count:
-        raise ReportError(name, rule, f"{column.null_count:,} empty rows")
+        remedy = "Leave out the empty rows, or find out why their reports are missing"
+        raise ReportError(name, rule, f"{column.null_count:,} empty rows", remedy)
     sizes = np.concatenate(lengths).astype(np.int64) if lengths else np.zeros(0, dtype=np.int64)
     if not sizes.size:
         raise EmptyError("data", "holds no reports")

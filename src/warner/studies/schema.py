@@ -415,8 +415,9 @@ ASK = Table(
     {
         "each": Key(
             Literal["one", "pair", "all", 2],
-            "what each person is asked, drawn by chance: one question, one pair of questions as "
-            "one value, two questions with half of the epsilon each; or all, as without this table",
+            'what each person is asked, drawn by chance: "one" is one question; "pair" is two '
+            "questions that are answered as one; 2 is two questions, each with half of the "
+            'epsilon; "all" is every question, as without this table',
         ),
         "blocks": Key(
             list[list[str]],

@@ -166,7 +166,10 @@ def test_files_of_blocks_are_counted(lake: Path) -> None:
     assert load_tallies("t.json") == PLAN.tally(REPORTS, {"ward": WARDS})
     pq.write_table(pa.table({n: pa.array([b"\0"], pa.binary()) for n in columns}), "lake/x.parquet")
     done = _tally("lake", ok=False)
-    assert "lake/x.parquet: long_records: must hold one or more reports of 2 bytes" in done.stderr
+    assert (
+        "lake/x.parquet: long_records: must hold whole reports of 2 bytes in each row"
+        in done.stderr
+    )
 
 
 def _spoiled(column: str, values: list[Any]) -> pa.Table:

@@ -13,8 +13,7 @@ import pytest
 import warner
 from tests.spec.app._command import run
 from warner import Categorical
-from warner.app import demo
-from warner.app.demo import held
+from warner.app import demo as demonstration
 from warner.reports.tally import load_tallies
 from warner.results import intervals
 from warner.studies.study import Study
@@ -50,7 +49,9 @@ def test_the_picture_of_the_demo_has_the_texts_of_the_questions(
 ) -> None:
     """Rejects the names of columns, such as marital_status, above the panels."""
     pictures: list[Any] = []
-    monkeypatch.setattr(demo, "save", lambda picture, path: pictures.append(picture.to_dict()))
+    monkeypatch.setattr(
+        demonstration, "save", lambda picture, path: pictures.append(picture.to_dict())
+    )
     run("demo", "-o", "d", "--seed", "4")
     titles = [" ".join(panel["title"]["text"]) for panel in pictures[0]["vconcat"]]
     assert titles == [*Study.load("d/study.toml").labels.values()]
@@ -69,9 +70,9 @@ def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
     )
     truth = result.probabilities
     plain = intervals.wald(result.data, 0.95, "respondents")
-    assert held(result, truth) == len(truth)
+    assert demonstration.held(result, truth) == len(truth)
     assert int(((plain[:, 0] <= truth) & (truth <= plain[:, 1])).sum()) < len(truth)
-    assert held(result, np.full(len(truth), 2.0)) == 0
+    assert demonstration.held(result, np.full(len(truth), 2.0)) == 0
 
 
 def test_the_demo_replaces_only_an_earlier_demo(here: Path, demo: tuple[Path, str]) -> None:

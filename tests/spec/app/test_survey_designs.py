@@ -201,7 +201,10 @@ def test_a_regression_takes_the_design_of_the_study(here: Path) -> None:
             ["regress", "r.parquet", "smokes ~ sex", *BY, "--errors", "sandwich"],
             "errors: cannot be chosen",
         ),
-        (["report", "t.json", "--cluster", "scool", "-o", "r.html"], "cluster: must be a public"),
+        (
+            ["report", "t.json", "--cluster", "scool", "-o", "r.html"],
+            "cluster: must be one of the public",
+        ),
     ],
 )
 def test_commands_refuse_what_does_not_fit(here: Path, arguments: list[str], words: str) -> None:

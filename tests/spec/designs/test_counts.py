@@ -243,7 +243,7 @@ def test_a_study_states_designs() -> None:
             "cannabis.epsilon: cannot be used with",
         ),
         (('"crosswise:1/4"', '"crossways:1/4"'), "Is 'crosswise' meant"),
-        (('"crosswise:1/4"', '"crosswise:1/2"'), "reports tell nothing"),
+        (('"crosswise:1/4"', '"crosswise:1/2"'), "make all reports useless"),
         (('["no", "yes"]\ndesign = "cross', '["yes", "no"]\ndesign = "cross'), "no first"),
         (('["no", "yes"]\ndesign = "cross', '["a", "b", "c"]\ndesign = "cross'), "two answers"),
         (
@@ -381,7 +381,10 @@ def test_people_without_an_answer_are_left_out_and_counted(tmp_path: Path) -> No
 def test_a_difference_is_planned_for_the_sizes_of_its_groups() -> None:
     options = ("--design", "crosswise:1/4", "--share", "0.2", "--difference", "0.1")
     equal = run("plan", *options, "--people", "800").stdout
-    assert "The share is assumed to be 20 % (--share)." in equal and "as you guessed" in equal
+    assert (
+        "The share is assumed to be 20 % (--share): 15 % in one group" in equal
+        and "as you guessed" in equal
+    )
     said = run("plan", *options, "--people", "800", "--sizes", "400,400").stdout
     power = warner.theory.power_for_difference
     design = warner.designs.from_text("crosswise:1/4")

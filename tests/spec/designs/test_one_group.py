@@ -106,7 +106,7 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("crosswise:1/2", "reports tell nothing"),
+        ("crosswise:1/2", "make all reports useless"),
         ("crosswise:0", "must be a chance"),
         ("crosswise:", "crosswise takes the value p; got 'crosswise:'. Write 'crosswise:1/4'"),
         ("crosswise:1/4,1/4", "crosswise takes the value p"),
@@ -118,7 +118,7 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("forced:yes=0,no=1/6", "whose answer is yes"),
         ("unrelated:.7,q=.2", "must give all of its chances a name"),
         ("kuk:4/5,1/4,two", "draws: must be a whole number"),
-        ("kuk:4/5,4/5", "reports tell nothing"),
+        ("kuk:4/5,4/5", "make all reports useless"),
         ("kuk:4/5,0", "whose answer is yes"),
         ("kuk:.123,.234,20", "are too exact to be drawn"),
     ],
@@ -157,7 +157,7 @@ def test_counts_are_in_the_words_of_the_design() -> None:
         ({"same": 680}, ArgumentError, "lack the word 'different'. Write different=0"),
         ({"same": 1, "A": 2, "different": 3}, ArgumentError, "twice"),
         ({"same": -1, "different": 3}, ArgumentError, "at least 0"),
-        ({"same": 1.0, "different": 3}, ArgumentTypeError, "an integer"),
+        ({"same": 1.0, "different": 3}, ArgumentTypeError, "a whole number"),
         ({"same": 0, "different": 0}, EmptyError, "at least one person"),
         ([680, 320], ArgumentTypeError, "must be a dict {word: number of people}"),
     ],

@@ -115,7 +115,7 @@ def test_mistakes_are_refused() -> None:
         cheating.estimate,
         [one, {"same": 1}],
     )
-    refused(ArgumentTypeError, "an integer", cheating.estimate, [one, {"yes": 0.5, "no": 1}])
+    refused(ArgumentTypeError, "a whole number", cheating.estimate, [one, {"yes": 0.5, "no": 1}])
     refused(ArgumentError, "at least 0", cheating.estimate, [one, {"yes": -1, "no": 1}])
     refused(ArgumentError, "Write 0 where nobody said 'no'", cheating.estimate, [one, {"yes": 1}])
     refused(EmptyError, "group 2", cheating.estimate, [one, {"yes": 0, "no": 0}])

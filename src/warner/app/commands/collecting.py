@@ -54,7 +54,6 @@ from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
-from warner.results.from_tally import label
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -641,6 +640,8 @@ def merge(
 
 def _about_sum(added: Mapping[str, Tally]) -> str:
     """How many reports were added of which file, and which groups several files have."""
+    from warner.results.from_tally import label
+
     counted = [f"{plural(t.n, 'report', 'reports')} of {path}" for path, t in added.items()]
     said = f"Added: {listed(counted)}."
     if not next(iter(added.values())).names:

@@ -142,14 +142,14 @@ def collect() -> None:
 def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count the answers of real people.
 
-    Two addresses are printed: the survey, and the owner's live page. The address of the live page
-    ends in the owner's token. The token is printed once, when it is made. Only its fingerprint
-    (SHA-256) is kept.
+    Two links are printed: one to the survey, one to your live page. The link to the live page ends
+    in a secret, the owner's token. It is printed once, when it is made, and is not stored: the
+    server keeps only its fingerprint (SHA-256), by which it knows the token again.
 
     Answers are randomised in the browser. Of the reports, the server keeps only counts, and the
-    random ids of the reports that are counted. It keeps no reports, no addresses, no times and no
-    order, and does not log requests. To limit abuse, a salted hash of each address is kept in
-    memory for ten minutes.
+    random ids of the reports that are counted. It stores no reports, no times, no order and no
+    address of a person's device, and does not log requests. To limit abuse, it holds each address
+    in memory for ten minutes, scrambled (as a salted hash).
 
     Ctrl-C or SIGTERM stops the server, after it has answered all requests. Started again, it goes
     on where it stopped, also after a crash. Once somebody has answered, do not change the words of

@@ -478,8 +478,9 @@ def from_xlsform(
     """Make a study from an XLSForm of ODK or KoboToolbox (.xlsx, .xls, .csv or .md).
 
     To mark the questions to randomise, add columns to the form's sheet "survey": warner_epsilon,
-    the budget; warner_mechanism; warner_reports, warner_missing, warner_unit and options of the
-    mechanism, such as warner_variant. warner_public = yes marks a public column.
+    which says how much an answer may reveal, or warner_mechanism. warner_reports, warner_missing,
+    warner_unit and options of the mechanism, such as warner_variant, can be added.
+    warner_public = yes marks a question that everybody may know, which is not protected.
 
     The study takes questions of the types select_one, integer, decimal and range, with labels,
     hints and choices in all languages. Limits come from constraints such as . >= 18 and . <= 99;

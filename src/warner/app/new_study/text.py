@@ -421,7 +421,7 @@ class FirstStudy:
         )
         if self.public:
             names = listed([q.name for q in self.public])
-            yield f"Whether everybody may know of each person: {names}. These are not protected."
+            yield f"Whether everybody may know this of each person, without protection: {names}."
         if self.copied:
             names = listed(self.copied)
             values = f"the values of {names}, which are copied from answers"

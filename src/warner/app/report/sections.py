@@ -264,19 +264,20 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         count > 1 for of_file in files for _, count in of_file.values()
     )
     if is_several:
-        together = "All reports of one person together tell more than each report alone."
+        together = "Everything that one person sent tells more than each answer alone."
         said = _sums(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
     if rounds > 1:
         together = (
-            f"If the same people send fresh reports in {rounds} rounds, each round tells more."
+            f"If the same people answer again in {rounds} rounds, every further round reveals "
+            "more about each of them."
         )
         said = _sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)
         blocks.append(" ".join([together, *said]))
     else:
         blocks.append(
-            "This is for one round. If the same people are asked again with fresh reports, "
-            "each round tells more."
+            "This is for one round. If the same people are asked again, every further round "
+            "reveals more about each of them."
         )
     return blocks
 
