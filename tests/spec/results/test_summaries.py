@@ -412,7 +412,7 @@ def test_limits_that_cross_are_replaced(level: float) -> None:
     z, crossed = NormalDist().inv_cdf((1 + level) / 2), 0
     for seed in range(12):
         reports = mechanism.randomize(np.full(300, 3), np.random.default_rng(seed))
-        result = estimate(mechanism.tally(reports))
+        result = estimate(mechanism.tally(reports), warner.Inversion("project"))
         shares = UnbiasedShares.of(result, "population")
         assert shares is not None
         low, high = shares.limits(points, z)
@@ -438,6 +438,7 @@ BEYOND = [
 ]
 
 
+@pytest.mark.crossed(9)
 @pytest.mark.parametrize("make, epsilon, size", BEYOND)
 @pytest.mark.parametrize("shape", ["ends", "middle"])
 def test_numbers_in_cells_have_intervals_that_hold(
