@@ -263,7 +263,7 @@ def test_planar_laplace_is_the_integral_over_cells() -> None:
         assert (np.abs(seen - centres[:, x]) > 6.5 * sd).any()
 
 
-@pytest.mark.crossed(8)
+@pytest.mark.crossed(5)
 @pytest.mark.parametrize(
     "rows, columns, side, epsilon",
     [
