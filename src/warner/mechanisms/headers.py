@@ -166,10 +166,10 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, WarnerError):
             raise
-        rule, given = "must be the header of a mechanism, a dict", show(header)
-    else:
-        rule, given = f"must ask for at most {LARGEST_PARTS} reports of one person", None
-    raise MismatchError("header", rule, given, AS_WRITTEN)
+        rule = "must be the header of a mechanism, a dict"
+        raise MismatchError("header", rule, show(header), AS_WRITTEN) from None
+    rule = f"must ask for at most {LARGEST_PARTS} reports of one person"
+    raise MismatchError("header", rule, None, AS_WRITTEN)
 
 
 def _parts(header: Mapping[str, Any]) -> int:
