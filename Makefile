@@ -51,7 +51,7 @@ demo: $(READY)
 # Several hundred processes import the package, so what is compiled is kept, outside the tree.
 test: $(READY)
 	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/compiled" \
-	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(TESTS)
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 # What breaks first: the house, the laws of the device, domains, errors, one file of each later room.
 QUICK = tests/spec/test_house.py tests/spec/_core tests/spec/domains tests/laws/domains tests/parity/_core \
@@ -63,7 +63,7 @@ quick:
 # As many minutes as all tests, and half as many again. Processes that tests start are measured too.
 coverage: $(READY)
 	@$(BIN)/python -m coverage erase
-	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n auto $(TESTS)
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n auto --dist worksteal $(TESTS)
 	@$(BIN)/python -m coverage combine -q
 	@$(BIN)/python -m coverage report -i --skip-covered --sort=cover
 

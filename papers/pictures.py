@@ -114,7 +114,8 @@ def _line(altair: Any, base: Any, picture: Picture, rows: list[dict[str, Any]], 
     color: dict[str, Any] = {}
     series: dict[str, Any] = {}
     if picture.color is not None:
-        series = encoded(picture.color, list(dict.fromkeys(r[picture.color] for r in rows)))
+        values = list(dict.fromkeys(row[picture.color] for row in rows))
+        series = encoded(picture.color, values, picture.color)
         color = {"color": series["color"]}
     bars = (
         base.transform_calculate(

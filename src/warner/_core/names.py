@@ -291,7 +291,8 @@ def explained(function: Callable[P, T]) -> Callable[P, T]:
         raise problem
 
     # With the globals of the function, by which doctest finds the examples of a module.
-    here = FunctionType(call.__code__, function.__globals__, closure=call.__closure__)
+    its_globals = inspect.unwrap(function).__globals__
+    here = FunctionType(call.__code__, its_globals, closure=call.__closure__)
     return wraps(function)(here)
 
 

@@ -21,6 +21,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.extras import scipy
+from warner._core.names import explained
 from warner._core.processes import one_thread
 from warner._core.progress import steps
 from warner._core.table import Column, Table
@@ -501,6 +502,7 @@ class Proposal:
         }
 
 
+@explained
 @one_thread()
 def propose(
     domain: Domain,

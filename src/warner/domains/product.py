@@ -24,7 +24,8 @@ def require_product(product: Any, least: int = 1) -> Product:
     if not isinstance(product, Product) or len(product.attributes) < least:
         rule = "must be a Product: the questions, by name" + " (two or more)" * (least > 1)
         remedy = "For one question, use its mechanism alone"
-        raise ArgumentTypeError("product", rule, kind(product), remedy)
+        got = "one question" if isinstance(product, Product) else kind(product)
+        raise ArgumentTypeError("product", rule, got, remedy)
     return product
 
 

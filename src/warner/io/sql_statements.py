@@ -150,7 +150,7 @@ class DbtMacro:
 
     >>> DbtMacro("count reports")
     Traceback (most recent call last):
-    warner._core.errors.ArgumentError: macro: must be letters, digits and _; got 'count reports'.
+    warner._core.errors.ArgumentError: macro: must consist of ...
     """
 
     name: str

@@ -161,7 +161,7 @@ def hidden_predictor_of(
         if name in columns:
             rule = "must not also be the name of a covariate"
             raise ArgumentError("hidden", rule, show(name), "Rename one of them")
-    seen = people.column("the outcome, on the left of the formula,", outcome)
+    seen = people.column("the outcome (left of the formula)", outcome)
     questions = [_question(people, name, len(names) > 1, trusted) for name in names]
     if reference is not None:
         if len(questions) > 1:

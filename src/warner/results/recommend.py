@@ -394,7 +394,9 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
     """
     groups = channel.groups()
     if len(groups) > 1:
-        return _chosen(min, [conditioning(group, domain) for group in groups])
+        ratios = [conditioning(group, domain) for group in groups]
+        # What one group has lost, another may tell: the ratio of them together is not known.
+        return _chosen(min, [None if ratio == np.inf else ratio for ratio in ratios])
     factors = channel.factors(domain.shape) if domain.attributes else None
     if factors is not None:
         parts = [domain.select([name]) for name in domain.attributes]

@@ -675,8 +675,8 @@ def _rate_and_cut(
 def shares_that_differ(share: float, difference: float, groups: int) -> list[float]:
     """The shares of a value in two groups around ``share``, which all further groups have.
 
-    >>> shares_that_differ(0.25, 0.1, 3), shares_that_differ(0.02, 0.1, 2)
-    ([0.2, 0.3, 0.25], [0.0, 0.1])
+    >>> shares_that_differ(0.25, 0.5, 3), shares_that_differ(0.02, 0.1, 2)
+    ([0.0, 0.5, 0.25], [0.0, 0.1])
     """
     low = float(np.clip(share - difference / 2, 0.0, 1 - difference))
     return [low, low + difference, *([share] if groups > 2 else [])]

@@ -362,7 +362,7 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url, "--token-file", "wrong"): "401, no_owner",
         ("collect", "pull", url, "--token-file", "empty"): "contains no token",
         ("collect", "pull", url, "--token-env", "NOTHING"): "contains no token",
-        ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
+        ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "together",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
         ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "this study has none",

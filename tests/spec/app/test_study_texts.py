@@ -90,7 +90,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     for text, rule in (
         ("moon,1", "bad.csv, line 2"),
         ("shop,x", "bad.csv, line 2"),
-        ("shop,0.4", "distribution"),
+        ("shop,0.4", "must be shares"),
         ("shop,0\nshop,1", "line 3"),
     ):
         Path("bad.csv").write_text(f"value,share\n{text}\n")

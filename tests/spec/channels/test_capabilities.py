@@ -57,7 +57,7 @@ def test_a_matrix_has_no_structure_to_tell_of() -> None:
     assert channel.has_inverse() and channel.has_wald_intervals(w) and channel.has_moments
     assert not (channel.is_keyed or channel.reports_are_values or channel.rows_are_bit_sums)
     for method in (channel.support_shares, channel.supports):
-        refused(ArgumentError, "support", method, w)
+        refused(ArgumentError, "do not speak for some values", method, w)
 
 
 @pytest.mark.parametrize("name", list(STRUCTURED))

@@ -591,7 +591,7 @@ def test_a_picture_fits_a_paper_with_two_columns(tmp_path: Path) -> None:
 
 def test_many_series_look_different() -> None:
     """Rejects a ninth series with mark, colour and dashes of the first."""
-    looks = encoded("mechanism", list(range(24)))
+    looks = encoded("mechanism", list(range(24)), "mechanism")
     ranges = [looks[key].to_dict()["scale"]["range"] for key in ("shape", "strokeDash", "color")]
     in_grey = {json.dumps(pair) for pair in zip(*ranges[:2], strict=True)}
     assert len(in_grey) == len(set(zip(ranges[0], ranges[2], strict=True))) == 24

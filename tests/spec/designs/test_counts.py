@@ -389,10 +389,16 @@ def test_a_difference_is_planned_for_the_sizes_of_its_groups() -> None:
     power = warner.theory.power_for_difference
     design = warner.designs.from_text("crosswise:1/4")
     both = power(design, 0.1, 800, [0.8, 0.2])
-    assert f"Groups of 400 and 400: power {both:.2g}; " in said and "equally frequent" not in said
+    assert (
+        f"In groups of 400 and 400 people: power {both:.2g}; " in said
+        and "equally frequent" not in said
+    )
     # 1/600 + 1/150 = 2/240: as two groups of 240
     said = run("plan", *options, "--people", "750", "--sizes", "600,150").stdout
-    assert f"Groups of 600 and 150: power {power(design, 0.1, 480, [0.8, 0.2]):.2g}; " in said
+    assert (
+        f"In groups of 600 and 150 people: power {power(design, 0.1, 480, [0.8, 0.2]):.2g}; "
+        in said
+    )
     needed = warner.theory.people_for_difference(design, 0.1, [0.8, 0.2])
     assert f"{math.ceil(needed * 750 / 480):,} people needed in all" in said
     effect = run("plan", *options, "--people", "800", "--design-effect", "2", "--json").stdout

@@ -46,7 +46,7 @@ def test_the_number_of_reports_of_one_person_is_bounded(monkeypatch: pytest.Monk
         nested,
         {**daily.header, "parameters": {"parts": [[COIN.header, 3_000_000]]}},
     ):
-        with pytest.raises(warner.errors.MismatchError, match="more than 10000 reports"):
+        with pytest.raises(warner.errors.MismatchError, match="at most 10000 reports"):
             from_header(forged)
     with pytest.raises(warner.errors.ArgumentError, match="number of reports"):
         warner.mechanisms.Repeated([COIN] * 10_001)

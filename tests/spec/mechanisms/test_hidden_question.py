@@ -157,12 +157,12 @@ def test_questions_are_estimated_one_by_one() -> None:
     refused(ArgumentError, one_by_one, survey.tally, reports, ways=2)
     refused(ArgumentError, one_by_one, estimate, tally)
     refused(ArgumentError, one_by_one, estimate, tally, attributes=["p", "q"])
-    refused(ArgumentTypeError, "no program for a device", survey.device_program)
+    refused(ArgumentTypeError, "no program for other devices", survey.device_program)
 
 
 def test_what_cannot_be_hidden_is_refused() -> None:
     one, hidden = Product(p=ABC), HiddenQuestion
-    refused(ArgumentTypeError, "at least two attributes", hidden, one, 1.0)
+    refused(ArgumentTypeError, "two or more", hidden, one, 1.0)
     refused(ArgumentError, "budget of one person", hidden, TWO)
     refused(
         ArgumentTypeError, "RandomizedResponse or SubsetSelection", hidden, TWO, 1.0, UnaryEncoding
@@ -171,7 +171,7 @@ def test_what_cannot_be_hidden_is_refused() -> None:
         ArgumentError, "name each block once", hidden, TWO, 1.0, {"p": RandomizedResponse(ABC, 1)}
     )
     refused(ArgumentError, "odds", hidden, TWO, 1.0, odds={"p": 1})
-    refused(ArgumentError, "positive", hidden, TWO, 1.0, odds={"p": 1, "q": 0})
+    refused(ArgumentError, "above 0", hidden, TWO, 1.0, odds={"p": 1, "q": 0})
     refused(ArgumentError, "add up to 1", hidden, TWO, 1.0, fakes={"p": dict.fromkeys("abc", 0.5)})
     refused(
         ArgumentError, "must have one weight for each of", hidden, TWO, 1.0, fakes={"p": {"a": 1.0}}

@@ -236,7 +236,7 @@ def test_refusals() -> None:
     refused(ArgumentError, "loss: must be a symmetric", Optimal, five, 1.0, -np.eye(5))
     refused(
         ArgumentError,
-        "prior: must have no share of 0",
+        "prior: must not have a share of 0",
         Optimal,
         five,
         1.0,

@@ -269,7 +269,7 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
 
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"hidden": "smokes"}, ArgumentError, "must have the outcome left of ~"),
-    ({"formula": "income ~ age", "hidden": "smokes"}, ArgumentError, "among the predictors"),
+    ({"formula": "income ~ age", "hidden": "smokes"}, ArgumentError, "one of the predictors"),
     ({"formula": "income ~ smokes", "hidden": 3}, ArgumentError, "must name the hidden answer"),
     (
         {"formula": "income ~ smokes * age", "hidden": "smokes"},
@@ -286,7 +286,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
         ArgumentError,
         "must not also be the name of a cov",
     ),
-    ({"formula": "money ~ smokes", "hidden": "smokes"}, ArgumentError, "must be the name of a"),
+    ({"formula": "money ~ smokes", "hidden": "smokes"}, ArgumentError, "left of the formula"),
     ({"formula": "school ~ smokes", "hidden": "smokes"}, ArgumentTypeError, "have two values"),
     (
         {"formula": "income ~ smokes", "hidden": "smokes", "link": "probit"},

@@ -849,7 +849,7 @@ def test_ranks_are_exact_with_many_reports_and_all_with_few() -> None:
     assert many.rows()[1] == {"value": "v1", "low": 1, "high": 1}
     assert many.is_commoner("v1", "v3") is True and many.is_commoner("v0", "v3") is False
     assert few.is_commoner("v1", "v3") is None and many.is_commoner("v1", "v1") is None
-    refused(ArgumentError, "value of the domain", many.is_commoner, "v1", "w")
+    refused(ArgumentError, "values of the question", many.is_commoner, "v1", "w")
 
 
 def test_equal_values_share_their_ranks() -> None:
