@@ -347,7 +347,7 @@ def _about_mean(chosen: Mechanism, people: int, aim: WantedDifference) -> Iterat
             ", too wide to compare means."
             if difference > (high - low) / 2
             else ". A test at the 5 % level (--compare-groups --of mean) finds with probability "
-            f"{aim.power:.4g} that the mean differs by {difference:.3g} between two groups."
+            f"{aim.power:.4g} a difference of {difference:.3g} between the means of two groups."
         )
     )
 
@@ -760,7 +760,8 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
         if share < 40:  # the variance of a share is largest at a half
             out.append(
-                "A share near 50 % has a wider one. To plan for the worst case: --share 0.5."
+                "The interval of a share near 50 % is wider. "
+                "To plan for the worst case: --share 0.5."
             )
     if expected.mean is not None:
         ((low, high),) = proposal.domain.answered.ends

@@ -84,7 +84,14 @@ class Ranking(Tabular, Generic[Result]):
             drawn.append({**row, "drawn": at, "low": at - width, "high": at + width})
         # A column that says nothing of any result is left out: people that nobody asked for.
         columns = [column for column in self.COLUMNS if any(row.get(column.key) for row in rows)]
-        ties = [str(next(iter(result.row().values()))) for result in self.ties]
+        names = [str(next(iter(result.row().values()))) for result in self.results]
+        # One scheme may stand in several rows, with different methods.
+        tied = {id(result) for result in self.ties}
+        ties = [
+            name if names.count(name) == 1 else f"{name} (row {row})"
+            for row, (name, result) in enumerate(zip(names, self.results, strict=True), 1)
+            if id(result) in tied
+        ]
         alike = f"Perhaps as good as the first (within two standard errors): {', '.join(ties)}."
         left_out = left_out_texts(self.left_out)
         return Table(

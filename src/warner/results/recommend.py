@@ -349,8 +349,8 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
         better = estimators.MaximumLikelihood()
     rule = (
         "is not advised: it starts from estimates of single shares, which are very uncertain "
-        f"here. Their variance is {ratio:.2g} times as large as the information in the reports "
-        "allows"
+        f"here: their variance is about {ratio:.2g} times the smallest that reports with this "
+        "much information could have"
     )
     return message("method", rule, repr(estimator), f"Use {better!r}")
 

@@ -130,7 +130,7 @@ def test_a_plan_of_a_difference_says_what_of_a_mean_would_be_found(tmp_path: Pat
     shown = run("plan", str(study), "--people", "4000", "--difference", "0.1").stdout
     said = " ".join(shown.split())
     assert "SquareWave (in the study), the 95 % interval of the mean of a group of 2,000" in said
-    assert said.count("that the mean differs by") == 2
+    assert said.count("a difference of") == 2
     assert said.count(DECLARE_CODES) == 1
 
 

@@ -159,6 +159,14 @@ def test_rankings_have_one_form_and_one_table() -> None:
         assert ranking.to_frame("pandas")["error"].tolist() == [r.error for r in ranking]
         assert len(ranking.results) == len(data["results"]) >= 2
         assert all(row["error"] > 0 for row in data["results"])
+    # A scheme that stands in several rows, with different methods, is named with its row.
+    schemes = [line.scheme for line in rankings[1]]
+    said = next(note for note in rankings[1].table().notes if note.startswith("Perhaps as good"))
+    for row, line in enumerate(rankings[1], 1):
+        if line in rankings[1].ties:
+            of_row = f" (row {row})" if schemes.count(line.scheme) > 1 else ""
+            assert f" {line.scheme}{of_row}" in said
+    assert "(row " in said
 
 
 def _counted(mechanism: RandomizedResponse) -> Tally:

@@ -111,8 +111,12 @@ def invite(
     from warner.collector.survey_document import about_fingerprint
 
     if (count is None) == (earlier is None):
-        rule = "must be given, or else --codes with the codes of an earlier round, but not both"
-        raise ArgumentError("--number", rule, None, "For example --number 500")
+        rule = "one of the two must be given, and not both"
+        remedy = (
+            "For new codes write how many, for example --number 500. For a further round of the "
+            "same people name the file of their codes: --codes codes.csv"
+        )
+        raise ArgumentError("--number and --codes", rule, None, remedy)
     plan = Study.load(study)
     if not plan.collect.has_codes:
         rule = "does not invite people"
