@@ -16,7 +16,7 @@ from warner._core.text import at_most, of_hundred
 from warner.designs.paper import PaperDesign
 from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Optimal
-from warner.privacy.guarantees import Guarantee, compose, side_by_side
+from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.privacy.report_laws import INFINITE, worst_pair
 from warner.results.tables import name_of
 
@@ -422,12 +422,11 @@ def of_a_person(
 ) -> tuple[Guarantee | None, Guarantee | None]:
     """The guarantee of all reports of a person, and that of several rounds of the whole survey."""
     try:
-        each = {
-            name: compose([mechanism.guarantee] * reports_per_person)
-            for name, mechanism in mechanisms.items()
-        }
-        once = side_by_side(each)
-        return once, compose([once] * rounds)
+        once, several = (
+            side_by_side({name: m.of_reports(reports) for name, m in mechanisms.items()})
+            for reports in (reports_per_person, reports_per_person * rounds)
+        )
+        return once, several
     except WarnerError:
         return None, None
 

@@ -40,7 +40,7 @@ from warner._core.text import AS_WRITTEN, canonical, look, magnitude
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain
 from warner.domains.base import require_domain
-from warner.privacy.guarantees import LDP, Guarantee
+from warner.privacy.guarantees import LDP, Guarantee, compose
 from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of, euclidean_distances
 from warner.reports.public_columns import Groups, group_people, warn_of_groups
 from warner.reports.reports import Reports
@@ -225,6 +225,10 @@ class Mechanism(Hinting, ABC):
     @property
     def guarantee(self) -> Guarantee:
         return LDP(self.epsilon)
+
+    def of_reports(self, reports: int) -> Guarantee:
+        """The guarantee of this many reports of one person together."""
+        return compose([self.guarantee] * reports)
 
     def guarantee_at(self, epsilon: float) -> Guarantee:
         """The guarantee that this mechanism would give at another epsilon.

@@ -320,6 +320,10 @@ class Permanent(Mechanism):
         many = self.values if values is None else integer("values", values, 1, self.values)
         return compose([LDP(self.memo.epsilon)] * many)
 
+    def of_reports(self, reports: int) -> Guarantee:
+        """The guarantee of reports of several rounds, also where answers change alike."""
+        return self.of_values() if reports > 1 else self.guarantee
+
     # On a device.
 
     def device(self, key: bytes | None = None, state: str | None = None) -> MemoDevice:

@@ -324,7 +324,7 @@ def forest(
         f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
         f"differences; {order}.",
         f"Filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
-        "comparisons. Hollow dots: p is not below it.",
+        "comparisons of this question. Hollow dots: p is not below it.",
     ]
     if any("low_if_kept" in row for row in rows):
         about.append("Thick lines: the interval if everybody gave the same answer both times.")

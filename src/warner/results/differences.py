@@ -88,8 +88,9 @@ _TRACE = 1e-9  # of noise, where respondents have none
 _LEAST_NOISE = 1e-6  # of a group, in units of that of all groups
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
-    "The first interval is right whoever changed the answer. The second interval would be right "
-    "if everybody had given the same answer both times: the truth lies between these two."
+    "The first interval is right if the people of the second round are others, or if answers "
+    "changed at random. The second interval would be right if everybody had given the same answer "
+    "both times. If many people changed to the opposite answer, both are too short."
 )
 _APART = (
     "The column p (Holm) allows for all comparisons of means, of quantiles or of bands, each kind "
@@ -582,8 +583,9 @@ def compare_groups(
             then have people of the same clusters, and intervals take Student's t.
         same_people: whether the two groups are rounds, which the same people have answered. What
             they share makes a difference surer, by as much as people gave one answer twice, which
-            nobody knows. So rows have two intervals: ``"low"`` and ``"high"`` hold whoever changed
-            the answer, and ``"low_if_kept"`` and ``"high_if_kept"`` are those if nobody did.
+            nobody knows. So rows have two intervals: ``"low"`` and ``"high"`` are right if the
+            two answers of a person are independent, and ``"low_if_kept"`` and ``"high_if_kept"`` if
+            nobody changed the answer. If many changed to the opposite answer, both are too short.
 
     Returns:
         Differences: the group's number less that of the reference.

@@ -31,7 +31,7 @@ from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.metrics import project
-from warner.privacy.guarantees import Guarantee, compose
+from warner.privacy.guarantees import Guarantee
 from warner.results.from_tally import GroupTable
 from warner.results.intervals import (
     TARGETS,
@@ -497,15 +497,8 @@ class GroupAxis:
         >>> series.rounds, 3.99 < series.spent.epsilon <= 4
         (4, True)
         """
-        from warner.mechanisms import Permanent
-
         reports = max(self.rounds, self.table.per_person)
-        spent = [
-            mechanism.of_values()
-            if isinstance(mechanism, Permanent) and reports > 1
-            else compose([mechanism.guarantee] * reports)
-            for mechanism in self.table.mechanisms
-        ]
+        spent = [mechanism.of_reports(reports) for mechanism in self.table.mechanisms]
         return max(spent, key=lambda guarantee: guarantee.total)
 
     @property
@@ -518,13 +511,13 @@ class GroupAxis:
             stays = mechanism.of_rounds(self.rounds).epsilon
             return (
                 f"A person who reported all {self.rounds} times and always gave the same answer "
-                f"has spent epsilon = {stays:.6g} in all. A person whose answer changed has spent "
-                f"more: at most {self.spent.epsilon:.6g}, compared with another person whose "
-                "answer changed in the same rounds."
+                f"has spent epsilon = {stays:.6g} on this question. A person whose answer changed "
+                f"has spent more: at most {self.spent.epsilon:.6g}, compared with another person "
+                "whose answer changed in the same rounds."
             )
         return (
             f"A person who reported all {self.rounds} times has spent epsilon = "
-            f"{self.spent.epsilon:.6g} in all."
+            f"{self.spent.epsilon:.6g} on this question."
         )
 
     def interval(self, level: float, target: str, kind: str | None) -> np.ndarray:

@@ -353,7 +353,10 @@ def test_series_of_weeks() -> None:
     kept = estimate(Tally.from_tallies("week", rounds), time="week").groups
     assert kept is not None and 2.99 < kept.spent.epsilon <= 3
     stays = weekly.of_rounds(3).epsilon
-    assert f"always gave the same answer has spent epsilon = {stays:.6g} in all" in kept.spent_text
+    assert (
+        f"always gave the same answer has spent epsilon = {stays:.6g} on this question"
+        in kept.spent_text
+    )
     wards = estimate({"a": weeks[0], "b": weeks[1]})
     assert wards.groups.rounds == 1 and wards.groups.spent.epsilon <= 1
 

@@ -26,7 +26,7 @@ from warner.design.privacy_words import (
     strength,
 )
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
-from warner.privacy.guarantees import Guarantee, compose
+from warner.privacy.guarantees import Guarantee
 from warner.reports.tally import Tally
 from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
 
@@ -142,7 +142,7 @@ def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
 def _guarantees(source: Source) -> list[Guarantee]:
     """What each question guarantees of all reports on it that one person sends in all rounds."""
     return [
-        compose([mechanism.guarantee] * (count * source.rounds))
+        mechanism.of_reports(count * source.rounds)
         for mechanisms in _mechanisms(source)
         for mechanism, count in mechanisms.values()
     ]

@@ -324,6 +324,19 @@ def test_the_total_adds_up_over_questions_and_rounds() -> None:
     assert "hardly any protection" in huge and "The total epsilon is 20." in huge
 
 
+def test_rounds_of_permanent_reports_do_not_add_up() -> None:
+    """Rejects 52 times the epsilon of a round, 13, where devices keep their permanent reports."""
+    kept = warner.mechanisms.Permanent(
+        warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 0.25), 1.0
+    )
+    tally = kept.tally(kept.reports([0, 1] * 200))
+    shown = Settings(wanted=Wanted.of_options((), "mean,median"))
+    found = warner.estimate(tally)
+    question = Question(warner.Estimate(found.fit, found.data, found.estimator, "x"), shown)
+    words = _words(build(Source({"x": [tally]}, [question], rounds=52), shown))
+    assert "The total epsilon is 1." in words and "hardly any" not in words
+
+
 @pytest.mark.parametrize(
     "mechanism, phrase",
     [
