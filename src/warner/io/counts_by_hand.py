@@ -622,7 +622,8 @@ def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) ->
     if len(written) <= _MOST_LEFT_OUT * people:
         # The card is no secret: its word that is nearest says nothing more of what stands there.
         card = [*mechanism.report_words, *mechanism.reads_as]
-        near = {nearest(text, card) for text in written}
+        # NA is no misspelt A.
+        near = {nearest(text, card) for text in written if text not in MISSING}
         if len(near) == 1 and None not in near and len(written) == len(others):
             return f"Is {near.pop()!r} meant? Correct the words, or leave these people out"
         return "Leave these people out"

@@ -684,6 +684,11 @@ class Ending(Enum):
         "covariates or merge values"
     )
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the coefficients are what was looked for, and have a meaning."""
+        return self in (Ending.EXACT, Ending.CONVERGED)
+
 
 @dataclass(frozen=True, eq=False)
 class Maximum:

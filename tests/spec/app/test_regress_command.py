@@ -142,6 +142,26 @@ def test_words_from_paper_are_regressed(here: Path) -> None:
     assert [row["covariate"] for row in lies] == ["Intercept", "age", "honest"]
 
 
+def test_a_file_of_coefficients_without_a_meaning_comes_with_a_warning(tmp_path: Path) -> None:
+    """Rejects a file that looks like a result where the likelihood has no maximum."""
+    rows = "said,old\n" + "no,0\n" * 40 + "yes,0\n" * 40 + "no,1\n" * 80
+    (tmp_path / "people.csv").write_text(rows)
+    command = ("regress", str(tmp_path / "people.csv"), "said ~ old", "--design", "warner:3/4")
+    for form in (("-o", str(tmp_path / "r.csv")), ("--csv",)):
+        done = run(*command, *form)
+        assert "WARNING: said: separated" in done.stderr and "have no meaning" in done.stderr
+    assert "WARNING" not in run(*command).stderr
+
+
+def test_missing_answers_are_no_misspelt_words(tmp_path: Path) -> None:
+    """Rejects "Is 'A' meant?" of NA."""
+    rows = "said,old\n" + "A,0\nB,1\n" * 50 + "NA,1\n"
+    (tmp_path / "people.csv").write_text(rows)
+    command = ("regress", str(tmp_path / "people.csv"), "said ~ old", "--design", "crosswise:1/6")
+    done = run(*command, ok=False)
+    assert "Leave these people out" in done.stderr and "meant" not in done.stderr
+
+
 def test_columns_of_numbers_are_numbers_or_refused(here: Path) -> None:
     # A program that takes such columns for labels makes a coefficient for each age.
     ages, said = range(20, 60), ["same", "different", "different", "same"] * 10

@@ -256,6 +256,9 @@ def regress(
                 **kind,
                 **roles,
             )
+    # A file has only numbers, which look right beside coefficients that grow without end.
+    if not correlation and (output.paths or output.as_csv) and not result.status.is_final:
+        click.echo(f"WARNING: {title}: {result.status.value}.", err=True)
     output.write(
         lambda: show(title, result.table(level)),
         lambda: {"attribute": title, **result.to_json(level)},
