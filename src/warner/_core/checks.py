@@ -150,7 +150,7 @@ def choice(
 def unknown(
     name: str, given: Any, allowed: Iterable[Any], what: str = "", remedy: str | None = None
 ) -> ArgumentError:
-    """The error of what is none of the names ``allowed``; where none is near, with a remedy."""
+    """The refusal of a name that is not allowed, with the nearest one, or else a remedy."""
     words = [str(word) for word in allowed]
     listed = ", ".join(words)
     rule = f"must be one of {what} {listed}" if what else f"must be one of {listed}"

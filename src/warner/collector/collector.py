@@ -392,7 +392,7 @@ class Collector:
             return State(self._version, n, tallies, joint, rejects, self.status())
 
     def _with_marks(self, tally: Tally) -> Tally:
-        """A tally that says of which collector it is, and whether its reports are simulated."""
+        """A tally marked with its collector, and as simulated where its reports are."""
         # Two tallies of this collector have people in common, so they are not to be added.
         return tally.of_collectors(self._marks).marked(self._simulated)
 

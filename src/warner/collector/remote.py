@@ -22,9 +22,9 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from warner._core.checks import show
+from warner._core.checks import unknown
 from warner._core.errors import ArgumentError, FileError, MismatchError
-from warner._core.text import meant, visible
+from warner._core.text import visible
 from warner.collector.access import ID_BYTES, MOST_INVITED, invitations_body
 from warner.collector.refusals import Refused
 from warner.collector.submissions import HEAD_BYTES, SubmissionFormat
@@ -180,15 +180,10 @@ class Remote:
     def _require_public(self, by: str) -> None:
         """Refuse a column that is no public column of the study that is collected there."""
         public = self.study().public
-        if by in public:
-            return
-        if not public:
-            raise ArgumentError(
-                "--by", "needs a public column, and this study has none", show(by), "Leave out --by"
-            )
-        # A stranger's server may have written the names.
-        rule = f"must be a public column of the study: {', '.join(map(visible, public))}"
-        raise ArgumentError("--by", rule, show(by), meant(by, public) or "Name one of these")
+        if by not in public:
+            # A stranger's server may have written the names.
+            names = map(visible, public)
+            raise unknown("--by", by, names, "the public columns of the study", "Leave out --by")
 
     def send(self, body: bytes, simulated: bool = False) -> int | None:
         """Send a batch of reports until it is accepted; how many are new, None if it is unknown.

@@ -368,7 +368,7 @@ class Missing:
 
 
 def require_domain(domain: Any, name: str = "domain") -> None:
-    """Refuse what is no domain."""
+    """Refuse anything but a domain."""
     if not isinstance(domain, Domain):
         rule = "must be a domain: the values that an answer can have"
         remedy = "For labels use Categorical([...]), for numbers Interval(low, high)"

@@ -257,7 +257,7 @@ class AnswerColumn:
 
 
 def _zeros(values: Any) -> np.ndarray:
-    """An encoding of answers whose indices nobody reads."""
+    """An encoding of answers whose indices are not used."""
     return np.zeros(len(values))
 
 

@@ -144,7 +144,7 @@ class CountsTable:
             EmptyError: no reports.
             FileError: another study; counts that are missing, or that do not add up to the number
                 of rows.
-            ReportError: rows without a report, with a value that is none, or that break a rule.
+            ReportError: rows without a report, with an impossible value, or that break a rule.
         """
         simulated = self.simulated(study)
         # A warehouse may write names in capitals.
@@ -261,7 +261,7 @@ def _has(domain: Domain, text: str) -> bool:
 
 
 def _is_mark(attribute: str, name: str) -> bool:
-    """Whether a row says of which study the counts are."""
+    """Whether a row names the study that was counted."""
     return attribute == EVERYTHING and name.startswith((STUDY, SIMULATED))
 
 

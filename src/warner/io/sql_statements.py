@@ -336,7 +336,7 @@ class _Count(NamedTuple):
 
 
 class _Writer:
-    """Makes the statement in a dialect; ``mark`` says of which study the counts are."""
+    """Makes the statement in a dialect; ``mark`` names the study that is counted."""
 
     def __init__(self, dialect: str, by: Sequence[str], mark: str) -> None:
         self._sqlglot, self._dialect, self._mark = dialect, DIALECTS[dialect], mark

@@ -959,7 +959,7 @@ class Mechanism(Hinting, ABC):
 
 
 def require_mechanism(mechanism: Any) -> None:
-    """Refuse what is no mechanism."""
+    """Refuse anything but a mechanism."""
     if not isinstance(mechanism, Mechanism):
         remedy = "For example RandomizedResponse(domain, 1.0)"
         raise ArgumentTypeError("mechanism", "must be a mechanism", kind(mechanism), remedy)

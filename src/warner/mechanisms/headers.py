@@ -166,8 +166,9 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, WarnerError):
             raise
-        rule = "must be the header of a mechanism, a dict"
-        raise MismatchError("header", rule, show(header), AS_WRITTEN) from None
+        # Of what it holds nothing is said: a file may have put anything there.
+        rule = "must be the header of a mechanism, as mechanism.header is"
+        raise MismatchError("header", rule, kind(header), AS_WRITTEN) from None
     rule = f"must ask for at most {LARGEST_PARTS} reports of one person"
     raise MismatchError("header", rule, None, AS_WRITTEN)
 

@@ -1120,7 +1120,7 @@ def _altered(name: str) -> FileError:
 
 
 def require_tally(tally: Any) -> None:
-    """Refuse what is no tally."""
+    """Refuse anything but a tally."""
     if not isinstance(tally, Tally):
         remedy = "Count reports first: mechanism.tally(reports)"
         raise ArgumentTypeError("tally", "must be a tally", kind(tally), remedy)

@@ -107,10 +107,7 @@ def chart_of_numbers(
 def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
     """The indices of values that a caller names, each once."""
     listed = [values] if isinstance(values, str) else list(values)
-    rule, remedy = (
-        ("must name at least one value of the question"),
-        "All values are in estimate.domain.labels",
-    )
+    rule, remedy = "must be values of the question", "All values are in estimate.domain.labels"
     if not listed:
         raise ArgumentError("values", rule, "none", remedy)
     indices = [place_of(domain, value) for value in listed]

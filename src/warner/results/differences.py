@@ -276,9 +276,7 @@ class Differences(Tabular):
     noun: str = "value"  # of a row; of several questions in one table "question" or "item"
     chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
     tells_codes: bool = False  # whether answers may be codes, of which reports tell each apart
-    question: str = (
-        ""  # the name of the question that was chosen among several; "" for the only one
-    )
+    question: str = ""  # the name of the one that was chosen among several; "" for the only one
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"

@@ -128,10 +128,12 @@ def test_a_pulled_tally_of_groups_says_who_is_left_out(
         assert "Left out: 43 people" in by_ward.stderr
         whole = run("collect", "pull", url, "--token-file", "token", "-o", "all.json")
         assert load_tallies("all.json")["smokes"].n == 103 and "Left out" not in whole.stderr
-        wrong = {"wards": "Is 'ward' meant?", "age": "Name one of these."}
+        wrong = {"wards": "Is 'ward' meant?", "age": "Leave out --by."}
         for name, remedy in wrong.items():
             refused = run("collect", "pull", url, "--token-file", "token", "--by", name)
-            rule = f"--by: must be a public column of the study: ward; got '{name}'. {remedy}"
+            rule = (
+                f"--by: must be one of the public columns of the study ward; got '{name}'. {remedy}"
+            )
             assert refused.exit_code == 1 and rule in " ".join(refused.stderr.split())
 
 
@@ -365,7 +367,7 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "together",
         ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
-        ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "this study has none",
+        ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "there are none",
         ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
         ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "without ? and #",
         ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",

@@ -271,7 +271,7 @@ PAIRS: dict[str, list[Channel]] = {
 }
 
 
-RUNS, PEOPLE = 800, 200
+RUNS, PEOPLE = 1500, 200
 
 
 def _worst(channels: list[Channel], target: str, independent_rows: bool = False) -> float:
@@ -324,9 +324,9 @@ def test_tables_drawn_by_attribute_and_by_person_are_alike() -> None:
     people = np.random.default_rng(0).multinomial(500, np.full(12, 1 / 12)).reshape(4, 3)
     rng = np.random.default_rng(1)
     means = [
-        np.mean([draw(channels, people, rng) for _ in range(600)], axis=0)
+        np.mean([draw(channels, people, rng) for _ in range(2000)], axis=0)
         for draw in (whole_table, marked_table)
     ]
     expected = np.einsum("ia,jb,ab->ij", channels[0].dense(), channels[1].dense(), people)
     for mean in means:
-        assert np.abs(mean - expected).max() < 6.5 * np.sqrt(expected.max() / 600)
+        assert np.abs(mean - expected).max() < 6.5 * np.sqrt(expected.max() / 2000)

@@ -25,7 +25,7 @@ from warner.design.privacy_words import (
     of_mechanism,
     strength,
 )
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
 from warner.privacy.guarantees import Guarantee
 from warner.reports.tally import Tally
 from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
@@ -272,8 +272,10 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
             f"If the same people answer again in {rounds} rounds, every further round reveals "
             "more about each of them."
         )
-        said = _sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)
-        blocks.append(" ".join([together, *said]))
+        sums = [*_sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)]
+        if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
+            sums.append("This is so compared with people whose answers changed in the same rounds.")
+        blocks.append(" ".join([together, *sums]))
     else:
         blocks.append(
             "This is for one round. If the same people are asked again, every further round "

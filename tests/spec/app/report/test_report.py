@@ -335,6 +335,7 @@ def test_rounds_of_permanent_reports_do_not_add_up() -> None:
     question = Question(warner.Estimate(found.fit, found.data, found.estimator, "x"), shown)
     words = _words(build(Source({"x": [tally]}, [question], rounds=52), shown))
     assert "The total epsilon is 1." in words and "hardly any" not in words
+    assert "people whose answers changed in the same rounds" in words
 
 
 @pytest.mark.parametrize(
