@@ -107,12 +107,13 @@ def chart_of_numbers(
 def _indices(domain: Domain, values: Sequence[Any]) -> list[int]:
     """The indices of values that a caller names, each once."""
     listed = [values] if isinstance(values, str) else list(values)
-    rule, remedy = "must be values of the question", "All values are in estimate.domain.labels"
+    remedy = "All values are in estimate.domain.labels"
     if not listed:
-        raise ArgumentError("values", rule, "none", remedy)
+        raise ArgumentError("values", "must name at least one value", "none", remedy)
     indices = [place_of(domain, value) for value in listed]
     if None in indices:
-        raise ArgumentError("values", rule, repr(listed[indices.index(None)]), remedy)
+        wrong = repr(listed[indices.index(None)])
+        raise ArgumentError("values", "must be values of the question", wrong, remedy)
     return list(dict.fromkeys(i for i in indices if i is not None))
 
 

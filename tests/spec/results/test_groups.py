@@ -522,8 +522,10 @@ def test_panels_of_chosen_values() -> None:
     assert '"s41"' in text and '"s7"' in text and '"s8"' not in text and "2 of 60 values" in text
     assert text.count("s41") >= 3 and text.index("s41") < text.index("s7")
     assert "1 of 60 values" in json.dumps(series.plot(values="s7").to_dict())
-    for wrong in (["s60"], [], [3]):
-        refused(ArgumentError, "values: must name at least one value", series.plot, values=wrong)
+    for wrong in (["s60"], [3], ["s41", "s60"]):
+        rule = f"values: must be values of the question; got {wrong[-1]!r}"
+        refused(ArgumentError, rule, series.plot, values=wrong)
+    refused(ArgumentError, "values: must name at least one value", series.plot, values=[])
 
 
 def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
