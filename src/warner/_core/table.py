@@ -418,7 +418,7 @@ class Table:
             raise ArgumentError("table", rule, f"{len(rows):,} rows", "Write it as .csv")
         book, bold = openpyxl.Workbook(), openpyxl.styles.Font(bold=True)
         sheet = book.active
-        sheet.title, sheet.freeze_panes = "table", "A2"
+        sheet.title, sheet.freeze_panes = "results", "A2"
         for i, row in enumerate([names, *rows], 1):
             _write_row(sheet, i, row)
         units = {key: each.unit for each in self._columns for key in each.keys}

@@ -233,7 +233,7 @@ class UnbiasedShares:
         about = np.zeros((cells.size + 1, self.shares.size))
         about[:, cells] = np.tri(cells.size + 1, cells.size, -1) - q
         if self._errors_cancel(cells):
-            first, last = _Near.of(self).reach(about, z)
+            first, last = self._near.reach(about, z)
         else:
             middle = about @ self.shares
             spread = np.einsum("ij,ij->i", about @ self.covariance, about)
@@ -247,6 +247,11 @@ class UnbiasedShares:
             # A share at the edge of a cell is expected in the next one, too.
             first, last = max(first - 1, 1), min(last + 1, cells.size - 1)
         return int(ends[first - 1]), int(ends[last + 1]) - 1
+
+    @cached_property
+    def _near(self) -> _Near:
+        """The distances of distributions, of which every quantile asks."""
+        return _Near.of(self)
 
     def _errors_cancel(self, cells: np.ndarray) -> bool:
         """Whether the sum of the lower half of shares errs far less than independent errors do."""

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -91,9 +91,13 @@ class RoughPosterior:
         chances = np.exp(_log_chances(models) - _log_chances(models).max())
         return cls(tuple(models), chances / chances.sum(), heaps.shape[1])
 
-    def __call__(self, count: int, rng: np.random.Generator, is_bent: bool = True) -> np.ndarray:
-        """Draws (count, K): distributions, or the straight ones, which only sum to 1."""
-        drawn = []
+    def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Draws (count, K) of distributions."""
+        return self._drawn(count, rng)[0]
+
+    def _drawn(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draws (count, K) of distributions, and the straight ones, which only sum to 1."""
+        bent, straight = [], []
         for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
                 normal = rng.standard_normal((model.phi.size, some))
@@ -102,10 +106,11 @@ class RoughPosterior:
                 heap = slice(columns.shape[1] - self.heaps, None)
                 v = columns[:, heap] @ normal[heap]
                 u = columns @ normal - v
-                factors = np.exp(v) * (np.sqrt(1 + u**2) + u if is_bent else 1 + u)
-                shares = model.theta[:, None] * factors
-                drawn.append((shares / shares.sum(axis=0)).T)
-        return np.concatenate(drawn)
+                heaped = model.theta[:, None] * np.exp(v)
+                for drawn, factors in ((bent, np.sqrt(1 + u**2) + u), (straight, 1 + u)):
+                    shares = heaped * factors
+                    drawn.append((shares / shares.sum(axis=0)).T)
+        return np.concatenate(bent), np.concatenate(straight)
 
     def limits(self, weights: np.ndarray | None, level: float, count: int) -> np.ndarray:
         """The limits (r, 2) of linear functions of the shares, of both kinds of draws.
@@ -113,8 +118,7 @@ class RoughPosterior:
         Shapes: weights (r, K), None for the shares.
         """
         ends = []
-        for is_bent in (True, False):
-            drawn = self(count, np.random.default_rng(_SEED), is_bent)
+        for drawn in _drawn_for_limits(self, count):
             values = drawn if weights is None else drawn @ weights.T
             ends.append(np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0))
         (low, high), (least, most) = ends
@@ -135,6 +139,13 @@ class RoughPosterior:
             moved = np.linalg.solve(model.factor.T, np.linalg.solve(model.factor, slope))
             pulled += chance * model.theta * ((x.columns - model.theta @ x.columns) @ moved)
         return pulled
+
+
+# The bands and the mean of one group come one after the other. Draws of many groups are megabytes.
+@lru_cache(maxsize=1)
+def _drawn_for_limits(posterior: RoughPosterior, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The draws of limits, the same at every call."""
+    return posterior._drawn(count, np.random.default_rng(_SEED))
 
 
 def _log_chances(models: list[Model]) -> np.ndarray:

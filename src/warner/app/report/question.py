@@ -542,6 +542,9 @@ class Question:
             return "These numbers are not compared between groups: people could give no answer."
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
+        if of is None and len(self._each_group) > _MOST_GROUPS:
+            # Fifteen rows of each of many groups take minutes, and nobody could read them.
+            of = "mean"
         try:
             return compare_groups(
                 one_or_all(self.groups) if self.cells is None else self.cells,
@@ -637,6 +640,11 @@ def _differences(result: Differences, question: Question) -> list[Block]:
         if _is_steadied(question.estimate)
         else _FROM_COUNTS
     )
+    if result.of == "mean" and has_bands(domain):
+        notes.append(
+            f"Of more than {_MOST_GROUPS} groups, a report compares the means alone. To compare "
+            "medians and ranges too, run warner estimate with --compare-groups."
+        )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")
         notes.append(f"Left out, because of fewer than 2 reports: {count}.")

@@ -388,6 +388,22 @@ def test_numbers_are_shown_by_at_most_twelve_ranges_that_hold_all() -> None:
     assert [row["text"] for row in summaries.rows] == ["mean", "median"]
 
 
+@pytest.mark.parametrize(("count", "is_mean_alone"), [(2, False), (3, True)])
+def test_of_many_groups_means_alone_are_compared(
+    count: int, is_mean_alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a report that compares fifteen numbers of each of many groups, which takes minutes."""
+    monkeypatch.setattr("warner.app.report.question._MOST_GROUPS", 2)
+    hours = warner.RandomizedResponse(warner.Integers(0, 13), 4.0)
+    reports = hours.randomize(np.tile([2, 3, 4, 11], 5 * count))
+    groups = hours.tally(reports, {"shop": np.repeat(np.arange(count), 20)})
+    settings = Settings(wanted=Wanted.of_options((), "mean,median"))
+    question = Question(warner.estimate(groups.total()), settings, groups=[groups])
+    words = _words(build(Source({"hours": [groups]}, [question]), settings))
+    assert ("Of more than 2 groups, a report compares the means alone." in words) is is_mean_alone
+    assert ("for the mean and quantiles" in words) is not is_mean_alone
+
+
 def test_a_report_cites_the_design_that_was_used(here: Path) -> None:
     run("report", "--design", "crosswise:1/4", "--counts", "same=680,different=320", "-o", "r.html")
     words = " ".join(_Outline(Path("r.html").read_text()).words)
