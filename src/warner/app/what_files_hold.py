@@ -27,7 +27,7 @@ from warner.domains import Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
-from warner.reports.public_columns import require_same_columns, secret_column
+from warner.reports.public_columns import columns_of_both, secret_column
 from warner.reports.tally import (
     TalliesOfGroups,
     Tally,
@@ -236,7 +236,7 @@ def apart(
             remedy = f"Make all with --by {names_by}: run warner tally, or warner collect pull"
             raise MismatchError("files", rule, None, remedy)
         for later in grouped[name][1:]:
-            require_same_columns(grouped[name][0].columns, later.columns)
+            columns_of_both(grouped[name][0].columns, later.columns)
     is_flat = any(flat.values())
     return (flat, {}) if is_flat else ({}, grouped)
 

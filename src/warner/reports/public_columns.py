@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -251,20 +252,64 @@ def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.nd
     return np.lexsort(ranks[::-1])
 
 
-def require_same_columns(
+def columns_of_both(
     ours: Mapping[str, Domain | None], theirs: Mapping[str, Domain | None]
-) -> None:
-    """Refuse groups by other public columns."""
+) -> dict[str, Domain | None]:
+    """The public columns of tallies that belong together, with the values that either declares.
+
+    >>> one, two = (Categorical([f"2026-W{n}", f"2026-W{n + 1}"]) for n in (49, 50))
+    >>> columns_of_both({"week": one}, {"week": two})
+    {'week': Categorical(values=['2026-W49', '2026-W50', '2026-W51'])}
+    """
     if list(ours) != list(theirs):
         by = [" and ".join(names) or "no column" for names in (ours, theirs)]
         got = f"one by {by[0]}, the other by {by[1]}"
         remedy = "Group both by the same columns"
         raise MismatchError("tallies", "are grouped by different columns", got, remedy)
+    columns: dict[str, Domain | None] = {}
     for name, domain in ours.items():
-        if domain != theirs[name]:
+        other = theirs[name]
+        columns[name] = domain if domain == other else _domain_of_both(domain, other)
+        if columns[name] is None and domain != other:
             rule = f"do not belong together: they declare the public column {name!r} differently"
-            remedy = "Write the same values in the same order in the study of each, and count again"
+            remedy = (
+                "Write the values in the same order in the study of each, new ones last or all in "
+                "the order of the alphabet, and count again"
+            )
             raise MismatchError("tallies", rule, None, remedy)
+    return columns
+
+
+def _domain_of_both(one: Domain | None, other: Domain | None) -> Domain | None:
+    """The values of two declarations of a column in the order of both; None where none is clear."""
+    if isinstance(one, Integers) and isinstance(other, Integers):
+        return Integers(min(one.low, other.low), max(one.high, other.high))
+    if not isinstance(one, Categorical) or not isinstance(other, Categorical):
+        return None
+    shorter, longer = sorted((one.labels, other.labels), key=len)
+    if len({type(label) for label in (*shorter, *longer)}) > 1:
+        return None
+    if longer[: len(shorter)] == shorter:
+        return Categorical(longer)
+    labels = list(dict.fromkeys([*shorter, *longer]))
+    is_clear = all(_in_order(listed) == listed for listed in (shorter, longer))
+    return Categorical(_in_order(labels)) if is_clear and alike(map(str, labels)) is None else None
+
+
+def _in_order(labels: Sequence[Value]) -> list[Value]:
+    """Labels of one type in order: texts in that of the alphabet, numbers inside by their size.
+
+    >>> _in_order(["week 10", "week 9"])
+    ['week 9', 'week 10']
+    """
+    return sorted(labels, key=_by_numbers_inside if isinstance(labels[0], str) else None)
+
+
+def _by_numbers_inside(text: Any) -> tuple[list[tuple[str, int, str]], str]:
+    """What a text is sorted by: its pieces, each with letters and the digits after them."""
+    pieces = re.findall(r"([^0-9]*)([0-9]*)", text)
+    sizes = [(letters, digits.lstrip("0")) for letters, digits in pieces]
+    return [(letters, len(digits), digits) for letters, digits in sizes], text
 
 
 def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GROUP) -> str:

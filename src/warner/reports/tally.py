@@ -59,10 +59,10 @@ from warner.reports.public_columns import (
     Groups,
     Key,
     PublicColumn,
+    columns_of_both,
     domain_from_spec,
     group_people,
     order_of,
-    require_same_columns,
 )
 from warner.reports.tally_kinds import (
     BitSums,
@@ -599,7 +599,7 @@ class Tally(Hinting):
             rule = "a tally with groups and a tally without groups cannot be added"
             remedy = "Count both with the same groups, or use total() of the tally with groups"
             raise MismatchError("tallies", rule, None, remedy)
-        require_same_columns(self.columns, other.columns)
+        columns = columns_of_both(self.columns, other.columns)
         sources = added_sources(self.sources, other.sources)
         if self.rows is not None or other.rows is not None:
             self, other = _of_one_kind([self, other])
@@ -613,6 +613,7 @@ class Tally(Hinting):
         survey_design = self.survey_design or other.survey_design
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
             return self._but(
+                columns=columns,
                 _table=_frozen(self._table + other._table),
                 sizes=_frozen(self.sizes + other.sizes),
                 reports_per_person=most,
@@ -629,7 +630,7 @@ class Tally(Hinting):
         to = np.arange(len(self))
         their_to = np.array([position[key] for key in other._keys], dtype=np.int64)
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
-        groups = Groups(self.columns, list(position), their_to) if self.columns else None
+        groups = Groups(columns, list(position), their_to) if columns else None
         made = Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
         return made.of_round(of_round).of_survey(survey_design)
 

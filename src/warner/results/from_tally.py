@@ -24,7 +24,7 @@ from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.estimators.plausibility import Plausibility, plausibility_of_data
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.public_columns import Groups, Key, order_of, require_same_columns
+from warner.reports.public_columns import Groups, Key, columns_of_both, order_of
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_one_round, require_same_origin, require_tally
 from warner.reports.tally_kinds import BitSums, BlockTables, DistinctReports, require_different
@@ -189,7 +189,7 @@ def by_group(tallies: Sequence[Tally]) -> dict[Key, list[Tally]]:
     """The tallies of each group of people, of tallies by the same public columns."""
     columns = tallies[0].columns
     for tally in tallies[1:]:
-        require_same_columns(columns, tally.columns)
+        columns = columns_of_both(columns, tally.columns)
     keys = list(dict.fromkeys(chain.from_iterable(tallies)))
     groups: dict[Key, list[Tally]] = {keys[i]: [] for i in order_of(columns, keys).tolist()}
     for tally in tallies:

@@ -6,6 +6,8 @@ import datetime
 import json
 import operator
 import warnings
+from functools import reduce
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,48 @@ def test_many_columns_of_many_values_are_numbered_without_overflow() -> None:
 
 def _days(rng: np.random.Generator, n: int) -> list[str]:
     return Dates("day").decode(rng.integers(0, Dates("day").size, n))
+
+
+@pytest.mark.parametrize(
+    ("lists", "of_both"),
+    [
+        ((["W49", "W50"], ["W50", "W51"], ["W52", "W53"]), ["W49", "W50", "W51", "W52", "W53"]),
+        ((["week 9", "week 10"], ["week 10", "week 11"]), ["week 9", "week 10", "week 11"]),
+        ((["mac", "linux"], ["mac", "linux", "android"]), ["mac", "linux", "android"]),
+        (([2025, 2026], [2026, 2027]), [2025, 2026, 2027]),
+    ],
+)
+def test_values_of_a_public_column_may_grow_from_tally_to_tally(
+    lists: tuple[list[Any], ...], of_both: list[Any]
+) -> None:
+    parts = [_groups(week=PublicColumn(Categorical(v), [v[0]] * 4)) for v in lists]
+    sums = [reduce(operator.add, ordered) for ordered in permutations(parts)]
+    assert sums[0].columns == {"week": Categorical(of_both)}
+    assert list(sums[0]) == [(v,) for v in of_both if v in [values[0] for values in lists]]
+    assert len({one.digest for one in sums}) == 1
+    assert Tally.from_json(sums[0].to_json()) == sums[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (["low", "high"], ["high", "low"]),  # another order
+        (["low", "high"], ["low", "middle", "high"]),  # a new value between, in no clear order
+        (["North", "South"], ["North ", "West"]),  # values that look alike
+        ([0, 1], [False, True]),
+    ],
+)
+def test_values_of_a_public_column_in_no_clear_order_are_refused(
+    one: list[Any], other: list[Any]
+) -> None:
+    tallies = [_groups(week=PublicColumn(Categorical(v), [v[0]] * 4)) for v in (one, other)]
+    refused(MismatchError, "'week' differently", operator.add, *tallies)
+    refused(MismatchError, "'week' differently", operator.add, *tallies[::-1])
+
+
+def test_limits_of_a_public_column_may_grow_from_tally_to_tally() -> None:
+    weeks = [_groups(week=PublicColumn(Integers(1, most), [most] * 4)) for most in (2, 3)]
+    assert sum(weeks).columns == {"week": Integers(1, 3)} and list(sum(weeks)) == [(2,), (3,)]
 
 
 def test_only_tallies_of_the_same_groups_and_mechanism_add() -> None:
