@@ -23,7 +23,7 @@ from warner._core.errors import ArgumentError, FileError, MismatchError, StudyEr
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
 from warner.app.terminal import plural, say
-from warner.domains import Domain
+from warner.domains import Categorical, Domain
 from warner.io import data_sets, formats
 from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, OneOf, from_header
@@ -43,6 +43,7 @@ from warner.reports.tally_kinds import twins_among
 if TYPE_CHECKING:
     from warner.studies.study import Study
 
+FILES = "file"  # what --by calls the column of the files themselves
 NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
 _T = TypeVar("_T", bound=Tally)
 
@@ -523,8 +524,12 @@ def read_groups(
     read: Callable[[str], dict[str, Tally]] = read_or_count,
     only: tuple[str, ...] = (),
     equal: bool = False,
+    by_file: bool = False,
 ) -> dict[str, TalliesOfGroups]:
-    """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``."""
+    """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``.
+
+    With ``by_file`` the groups are also those of each file, in the column "file".
+    """
     from warner.results.from_tally import by_mechanism
 
     # Files of tallies of groups are added; else each is a group, NAME=FILE or named by the file.
@@ -535,11 +540,25 @@ def read_groups(
     together = tallies_together(files, read, len(files) > 1, simulated, implausible, only)
     flat, grouped = apart(together)
     refuse_questions(by, together)
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names) and (by_file or not grouped):
+        rule, remedy = "must have different names", "Name each file: north=tally.json"
+        raise ArgumentError("groups", rule, ", ".join(names), remedy)
     if grouped:
         of_files = [
             dict(zip(grouped, of, strict=True)) for of in zip(*grouped.values(), strict=True)
         ]
         _refuse_equal(dict(zip(files, of_files, strict=True)), equal)
+        if by_file:
+            column = Categorical(names)
+            grouped = {
+                name: [
+                    tally.by(*by).among(FILES, column, file)
+                    for file, tally in zip(names, parts, strict=True)
+                ]
+                for name, parts in grouped.items()
+            }
+            by = [FILES, *by]
         return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
     if by:
         names_by = ",".join(by)
@@ -548,10 +567,6 @@ def read_groups(
     if len(paths) < 2:
         rule = "must be a tally by groups, or at least 2 files, one for each group"
         raise ArgumentError("tallies", rule, None, "To count groups: warner tally --by COLUMN")
-    names = [name for name, _ in named]
-    if len(set(names)) < len(names):
-        rule, remedy = "must have different names", "Name each file: north=tally.json"
-        raise ArgumentError("groups", rule, ", ".join(names), remedy)
     return {
         attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
         for attribute, parts in flat.items()

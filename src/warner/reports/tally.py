@@ -546,6 +546,18 @@ class Tally(Hinting):
         counted = _added([(self._counted(), to)], len(position))
         return self._like(counted, Groups(columns, list(position), to))
 
+    def among(self, name: str, values: Domain, value: str) -> Tally:
+        """The same groups by one more public column, before the others: all people have one value.
+
+        Rounds of the same people can then stand side by side, so the tally is of no round.
+        """
+        if name in self.columns:
+            rule, remedy = "must be another name than those of the columns", "Rename the column"
+            raise ArgumentError("column", rule, show(name), remedy)
+        keys = [(value, *key) for key in self._keys]
+        groups = Groups({name: values, **self.columns}, keys, np.arange(len(keys)))
+        return self._like(self._counted(), groups).of_round(None)
+
     def sums(self) -> Tally:
         """The bit sums of a tally that keeps reports of bits; any other tally as it is.
 
@@ -1155,8 +1167,8 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
             "count each person twice"
         )
         remedy = (
-            "Estimate each round by itself, or compare two rounds with "
-            "compare_groups(same_people=True)"
+            "Estimate each round by itself, or compare two rounds: in a command with --by file or "
+            "--compare-groups --same-people, in Python with compare_groups(same_people=True)"
         )
         raise MismatchError("tallies", rule, None, remedy)
 

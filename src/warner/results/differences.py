@@ -772,7 +772,11 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
     if len(samples) != 2:
         # Of three rounds, two can share what the third does not, and intervals would be too short.
         rule, got = "can be used only to compare two rounds", f"{len(samples)} groups"
-        raise ArgumentError("same_people", rule, got, "Compare two estimates at a time")
+        remedy = (
+            "Compare two at a time: in a command name two files, and after --within the public "
+            "column for whose values they are compared"
+        )
+        raise ArgumentError("same_people", rule, got, remedy)
     if way != "wald" or any(s.data.survey is not None for s in samples):
         rule = "can be used only for shares, and means of at most 12 numbers"
         if any(s.data.survey is not None for s in samples):

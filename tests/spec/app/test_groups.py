@@ -27,6 +27,7 @@ from warner.designs import ForcedResponse
 from warner.errors import ArgumentError, FileError, StudyError, ValuesError
 from warner.io import ReportWriter, open_reports, tally_file, write_reports
 from warner.io.read_answers import read_groups
+from warner.reports.public_columns import PublicColumn
 from warner.reports.tally import load_tallies, save_tallies
 
 STUDY = """
@@ -641,6 +642,75 @@ def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
     shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
     assert "needs a tally by groups" in run("estimate", *FILES, "--by", "ward", ok=False).output
+
+
+def _weeks(*, of_rounds: bool = False) -> dict[str, warner.Tally]:
+    """Two weeks by platform, with week1.json and week2.json; tv is new in the second one."""
+    tallies, rng = {}, np.random.default_rng(11)
+    for week, platforms in ((1, ["mac", "linux"]), (2, ["mac", "linux", "tv"])):
+        listed = np.repeat(platforms, 200)
+        column = PublicColumn(Categorical(["mac", "linux", "tv"]), listed.tolist())
+        by = {"platform": column}
+        if not of_rounds:
+            weeks = Categorical([f"W{week}", f"W{week + 1}"])
+            by["week"] = PublicColumn(weeks, [f"W{week}"] * len(listed))
+        reports = MECHANISM.randomize(rng.choice(4, len(listed), p=SHARES).tolist(), rng=rng)
+        tally = MECHANISM.tally(reports, by).of_round(week if of_rounds else None)
+        save_tallies({"q": tally}, f"week{week}.json")
+        tallies[f"week{week}"] = tally
+    return tallies
+
+
+def test_weeks_are_compared_within_each_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, two = _weeks().values()
+    files = ("estimate", "week1.json", "week2.json")
+    (data,) = json.loads(run(*files, "--by", "week,platform", "--json").stdout)
+    assert data["shares"] == json.loads(
+        json.dumps(estimate((one + two).by("week", "platform")).rows())
+    )
+    within = (*files, "--compare-groups", "--by", "week", "--within", "platform")
+    done = run(*within, "--reference", "W1", "-o", "out.json", "-o", "out.csv", "--plot", "out.svg")
+    assert "Not compared: q, tv has W2 only\n" in done.stderr
+    mac, linux = json.loads(Path("out.json").read_text())
+    assert (mac["attribute"], mac["platform"], linux["platform"]) == ("q", "mac", "linux")
+    of_linux = {week: (one + two)["linux", week] for week in ("W1", "W2")}
+    expected = compare_groups(of_linux, reference="W1").rows()
+    assert linux["differences"] == json.loads(json.dumps(expected))
+    rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert [row["platform"] for row in rows] == ["mac"] * 4 + ["linux"] * 4
+    assert "q, linux: the group minus the reference" in run(*within).output
+    said = run(*within, "--reference", "W7", ok=False).output
+    assert "--within: leaves no groups to compare; got --reference W7" in said
+    said = run("estimate", "week1.json", "--compare-groups", "--within", "week", ok=False).output
+    assert "--within: needs what is compared: --by with another public column" in said
+
+
+def test_rounds_of_the_same_people_are_compared_within_each_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, two = _weeks(of_rounds=True).values()
+    files = ("estimate", "week1.json", "week2.json")
+    said = run(*files, "--by", "platform", ok=False).output
+    assert "in a command with --by file or --compare-groups --same-people" in said
+    (data,) = json.loads(run(*files, "--by", "file,platform", "--json").stdout)
+    assert data["columns"] == ["file", "platform"]
+    assert [row["platform"] for row in data["shares"][::4]] == [
+        "mac",
+        "linux",
+        "mac",
+        "linux",
+        "tv",
+    ]
+    command = (*files, "--compare-groups", "--within", "platform", "--same-people")
+    mac, linux = json.loads(run(*command, "--json").stdout)
+    rounds = {"week1": one["linux"], "week2": two["linux"]}
+    expected = compare_groups(rounds, reference="week1", same_people=True).rows()
+    assert linux["differences"] == json.loads(json.dumps(expected))
+    assert mac["differences"][0]["group"] == "week2"
 
 
 def test_a_picture_has_all_questions_and_is_refused_before_anything_is_said(

@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from warner._core.errors import ArgumentError
+from warner._core.errors import ArgumentError, EmptyError
 from warner._core.progress import steps
 from warner._core.table import Table
 from warner.app import terminal
@@ -30,6 +31,7 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
+from warner.app.new_study.text import listed
 from warner.app.on_paper import COUNTS_BY_GROUP, OnPaper, group_option, paper_options
 from warner.app.requested import (
     Wanted,
@@ -54,7 +56,9 @@ from warner.app.show_estimates import (
     show_sources,
     show_weighted,
 )
+from warner.app.terminal import say
 from warner.app.what_files_hold import (
+    FILES,
     apart,
     chosen_tallies,
     group_and_file,
@@ -71,7 +75,7 @@ from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.drawing import FORMATS
 from warner.results.estimate import Estimate, estimate as estimate_groups
-from warner.results.from_tally import POOLS, by_group, by_mechanism
+from warner.results.from_tally import POOLS, RESERVED, by_group, by_mechanism, label
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
@@ -87,7 +91,6 @@ if TYPE_CHECKING:
 
 
 _COMPARED = "--compare-groups --of mean"
-_FILES = "file"  # --by file: a group for each file
 # Options that are of one way to estimate alone, with what they go with.
 _OF_GROUPS = {
     "pool": "--by",
@@ -96,6 +99,7 @@ _OF_GROUPS = {
     "reference": "--compare-groups",
     "quantity": "--compare-groups",
     "same_people": "--compare-groups",
+    "within": "--compare-groups",
 }
 _OF_TABLES = ("by", "only", "joint", "compare_groups", "margins", "study")
 _NOT_OF_TWO_CARDS = (
@@ -151,6 +155,7 @@ class EstimateRequest:
     compare_groups: bool
     reference: str | None
     same_people: bool
+    within: str | None
     quantity: str | None
     level: float
     target: str
@@ -203,8 +208,15 @@ class EstimateRequest:
         """What the numbers of a question count, where the study states it."""
         return None if self.stated is None else self.stated.texts.units.get(str(name))
 
-    def draw(self, results: Mapping[str, Estimate | Differences]) -> None:
-        """Write the picture of the groups of each question, or of their differences."""
+    def draw(
+        self,
+        results: Mapping[str, Estimate | Differences],
+        attribute_of: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write the picture of the groups of each question, or of their differences.
+
+        ``attribute_of`` has the attributes of results whose names say more than that.
+        """
         if not self.plot_paths:
             return
         from warner.results.charts import pictured
@@ -214,8 +226,10 @@ class EstimateRequest:
         title = self.title if len(results) == 1 else None
         pictures, tables = [], []
         for name, result in results.items():
-            question, labels = self.texts(name)
-            named, unit = question or name, self.unit(name)
+            attribute = (attribute_of or {}).get(name, name)
+            question, labels = self.texts(attribute)
+            named = (question or attribute) + name.removeprefix(attribute)
+            unit = self.unit(attribute)
             if isinstance(result, Estimate):
                 shown, (level, target) = replace(result, attribute=named), self.intervals
                 options = None, level, target, self.top, title, None, False, labels, unit
@@ -236,9 +250,19 @@ class EstimateRequest:
             say_written(path)
 
     @property
+    def named_columns(self) -> list[str]:
+        """The public columns that --by and --within name."""
+        return [name for name in names_in(self.by) + names_in(self.within) if name != FILES]
+
+    @property
+    def is_by_file(self) -> bool:
+        """Whether each file is a group of its own, or several with the columns of --by."""
+        return FILES in names_in(self.by) or (self.by is None and self.within is not None)
+
+    @property
     def paper(self) -> OnPaper:
         """What people said on paper."""
-        by = [] if self.by in (None, _FILES) else names_in(self.by)
+        by = self.named_columns
         drawn = () if self.design is None else self.design.columns
         not_groups = tuple(n for n in drawn if n not in by)
         stated = self.on_paper, self.counts, not_groups, self.drop_missing, self.group
@@ -249,8 +273,7 @@ class EstimateRequest:
     @property
     def columns(self) -> list[str] | None:
         """The columns of groups of people in a table of what they said; None for all together."""
-        by = [] if self.by in (None, _FILES) else names_in(self.by)
-        by += self.paper.not_groups
+        by = [*self.named_columns, *self.paper.not_groups]
         is_total = self.by is None and self.design is None and not self.compare_groups
         return None if is_total else by
 
@@ -302,6 +325,10 @@ class EstimateRequest:
         for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
                 raise ArgumentError(str(names[name]), f"cannot be used with {way}")
+        has_columns = not set(names_in(self.by)) <= {FILES}
+        if self.within is not None and not has_columns and len(self.tallies) < 2:
+            rule = "needs what is compared: --by with another public column, or several files"
+            raise ArgumentError("--within", rule, None, "For example --by week")
         if self.no_shares and not self.summaries:
             remedy = "For example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
@@ -322,7 +349,7 @@ class EstimateRequest:
                     rule = "cannot be used with --by and --summary"
                     raise ArgumentError(str(names[name]), rule, None, remedy)
         if self.design is not None:
-            for name in ("pool", "time", "margins", "background", "forged"):
+            for name in ("pool", "time", "margins", "background", "forged", "within"):
                 if is_given(name):
                     rule = f"cannot be used with a survey design ({self.design.text})"
                     raise ArgumentError(str(names[name]), rule, None, f"Leave out {names[name]}")
@@ -353,11 +380,12 @@ class EstimateRequest:
     @cached_property
     def _all_groups(self) -> dict[str, TalliesOfGroups]:
         """The groups of all questions."""
-        by = [] if self.by == _FILES or self.design is not None else names_in(self.by)
+        by = [] if self.design is not None else self.named_columns
         allowed = self.allow_simulated, by, self.allow_implausible
-        each_file = self.by == _FILES and len(self.tallies) > 1
-        read = self.read_total if each_file else self.read
-        return read_groups(self.tallies, *allowed, read, self.only, self.allow_equal)
+        each_file = self.is_by_file and len(self.tallies) > 1
+        read = self.read_total if each_file and not by else self.read
+        by_file = each_file and bool(by)
+        return read_groups(self.tallies, *allowed, read, self.only, self.allow_equal, by_file)
 
     def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
         """The groups of the questions that are asked for, and the attributes of each."""
@@ -380,7 +408,8 @@ class EstimateRequest:
     metavar="NAME,NAME,...",
     help="Estimate groups of people, by these public columns of a tally of groups. The other "
     "columns of the tally are then ignored, so that groups are larger. With --by file, each TALLY "
-    "is a group, called NAME or after its file: the group of tally.north.json is north.",
+    "is a group, called NAME or after its file: the group of tally.north.json is north. So "
+    "--by file,platform has the platforms of each file.",
 )
 @click.option(
     "--pool",
@@ -418,6 +447,12 @@ class EstimateRequest:
     'that are numbers also "mean"; "median"; a quantile, such as 0.25; or "numbers": mean, '
     'median, quartiles and bands. Default: "numbers" where values are bins or more than 12 '
     'numbers, else "shares".',
+)
+@click.option(
+    "--within",
+    metavar="NAME,NAME,...",
+    help="With --compare-groups: make a comparison for each value of these public columns, such as "
+    "two weeks on each platform. The groups are those of --by, by default the files.",
 )
 @click.option(
     "--same-people",
@@ -521,6 +556,7 @@ def estimate(**choices: Any) -> None:
         warner estimate tally.*.json --by file --margins census.csv
         warner estimate tally.json --by ward --compare-groups --reference north
         warner estimate before=spring.json after=autumn.json --compare-groups --of mean
+        warner estimate week49.json week50.json --by week --within platform --compare-groups
         warner estimate tally.json --by ward --compare-groups --plot forest.svg
 
     With --with-reports, a picture shows the reports that were received and the shares that are
@@ -958,11 +994,55 @@ def _write_summaries_of_groups(results: Mapping[str, Estimate], request: Estimat
     _write_groups(names, each_group, request, Wanted.of_options(request.summaries))
 
 
-def _first_of_two(groups: TalliesOfGroups) -> Any:
+def _first_of_two_files(groups: TalliesOfGroups) -> Any:
     """The first of two files, so that a change from "before" to "after" has its sign."""
-    if isinstance(groups, Mapping) and len(groups) == 2:
-        return next(iter(groups))
-    return None
+    parts = _each(groups)
+    is_by_file = isinstance(groups, Mapping) or parts[0].names == (FILES,)
+    keys = list(groups if isinstance(groups, Mapping) else by_group(parts))
+    return keys[0] if is_by_file and len(keys) == 2 else None
+
+
+_IN_ROWS = (*RESERVED, "group", "reference", "difference", "p")  # columns of differences
+
+
+class _Compared(NamedTuple):
+    """What one table compares: the groups of a question, of whom --within may choose some."""
+
+    attribute: str
+    within: dict[str, Any]  # {public column: the value that all people of these groups have}
+    groups: TalliesOfGroups
+    attributes: list[str] | None
+
+    @property
+    def title(self) -> str:
+        """What the table is called."""
+        return ", ".join(map(str, [self.attribute, *self.within.values()]))
+
+
+def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
+    """The comparisons of each question, one for each value of the columns of --within."""
+    within = names_in(request.within)
+    for name, groups, inside in request.groups():
+        if not within:
+            yield _Compared(name, {}, groups, inside)
+            continue
+        parts = _each(groups)
+        names = parts[0].names
+        by = [column for column in names if column not in within]
+        keys_of: dict[Key, list[Key]] = {}
+        for key in by_group(parts):
+            values = tuple(key[names.index(column)] for column in within)
+            keys_of.setdefault(values, []).append(key)
+        for values, keys in keys_of.items():
+            alike = [tally.only(keys).by(*by) for tally in parts if not set(keys).isdisjoint(tally)]
+            columns = [f"{c} (public)" if c in _IN_ROWS else c for c in within]
+            of_values = dict(zip(columns, values, strict=True))
+            one = _Compared(name, of_values, one_or_all(alike), inside)
+            groups_of_one = {label(key) for key in chain(*alike)}
+            if len(groups_of_one) > 1 and request.reference in (None, *groups_of_one):
+                yield one
+            else:
+                say(f"Not compared: {one.title} has {listed(sorted(groups_of_one))} only")
 
 
 def _compare_groups(request: EstimateRequest) -> None:
@@ -974,7 +1054,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     def compared(parts: TalliesOfGroups, names: list[str] | None) -> Differences:
         return compare_groups(
             parts,
-            reference=request.reference or _first_of_two(parts),
+            reference=request.reference or _first_of_two_files(parts),
             of=of,
             level=request.level,
             target=request.target,
@@ -984,10 +1064,14 @@ def _compare_groups(request: EstimateRequest) -> None:
             same_people=request.same_people,
         )
 
-    groups = request.groups()
-    results = {name: compared(parts, names) for name, parts, names in groups}
+    tables = {one.title: one for one in _compared_within(request)}
+    if not tables:
+        got = None if request.reference is None else f"--reference {request.reference}"
+        raise EmptyError("--within", "leaves no groups to compare", got)
+    results = {title: compared(one.groups, one.attributes) for title, one in tables.items()}
     shown: dict[str, Differences] = dict(results)
-    for title, noun, names in _of_two_answers(groups, results):
+    asked = [(title, one.groups, one.attributes) for title, one in tables.items()]
+    for title, noun, names in _of_two_answers(asked, results):
         results |= corrected_together({name: results[name] for name in names})
         shown = {name: result for name, result in shown.items() if name not in names}
         rows_of = {name.removeprefix(f"{title}: "): results[name] for name in names}
@@ -997,18 +1081,19 @@ def _compare_groups(request: EstimateRequest) -> None:
             rule = "needs shares, which are not compared here"
             raise ArgumentError("--top", rule, None, "Leave out --top, or add --of shares")
         shown = {name: result.most_common(request.top) for name, result in shown.items()}
-    request.draw(shown)
+    request.draw(shown, {title: one.attribute for title, one in tables.items()})
     request.show_sources()
 
     def show() -> None:
         for name, result in shown.items():
             show_differences(name, result)
 
-    rows = [{"attribute": name, **row} for name, r in results.items() for row in r.rows()]
+    of_table = {title: {"attribute": one.attribute, **one.within} for title, one in tables.items()}
+    rows = [of_table[title] | row for title, r in results.items() for row in r.rows()]
     is_simulated = any(result.simulated for result in results.values())
     request.output.write(
         show,
-        lambda: [{"attribute": name, **result.to_json()} for name, result in results.items()],
+        lambda: [of_table[title] | result.to_json() for title, result in results.items()],
         lambda: table_of_rows(rows, is_simulated, SHARES),
         lambda: [
             replace(_of_yes(result), title=f"{name}: {result.table().title}")
@@ -1034,16 +1119,17 @@ def _of_two_answers(
         if inside is None or result is None or result.domain.size != 2:
             continue
         if isinstance(result, Estimate) or result.of == "shares":
-            first = parts if isinstance(parts, Tally) else next(iter(_each(parts)))
-            title = question_of_item(name, first, inside) or _DRAWN
+            title = question_of_item(name, _each(parts)[0], inside) or _DRAWN
             tallies.setdefault(id(parts), (title, []))[1].append(name)
     for title, names in tallies.values():
         if len(names) > 1:
             yield title, "question" if title == _DRAWN else "item", names
 
 
-def _each(parts: Sequence[Tally] | Mapping[Any, Tally]) -> Iterable[Tally]:
-    return parts.values() if isinstance(parts, Mapping) else parts
+def _each(parts: Sequence[Tally] | TalliesOfGroups) -> list[Tally]:
+    if isinstance(parts, Tally):
+        return [parts]
+    return list(parts.values() if isinstance(parts, Mapping) else parts)
 
 
 def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:
