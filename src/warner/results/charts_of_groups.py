@@ -34,7 +34,7 @@ from warner.results.drawing import (
 )
 from warner.results.named_summaries import encoded
 from warner.results.ranks import place_of
-from warner.results.tables import counted_in_words, index_of_yes
+from warner.results.tables import counted_in_words, in_words, index_of_yes
 
 MOST_PANELS = 12  # values
 _MOST_GROUPS = 60  # with labels on one page
@@ -301,12 +301,14 @@ def forest(
     largest_first: bool = True,
     labels: Sequence[str] | None = None,
     unit: str | None = None,
+    has_legend: bool = True,
 ) -> Undrawn:
     """A chart of differences between groups, with a line at 0.
 
     There is a panel for each value or number, with a row for each pair of groups. Of a single pair
     all shares stand in one panel. Of two values one is drawn, "yes" or else the last: the
-    difference of the other one is its mirror image.
+    difference of the other one is its mirror image. Of several questions the legend can stand above
+    all charts.
     """
     require_each(labels, differences.domain.size)
     most = _MOST_GROUPS if top is None else integer("top", top, 1)
@@ -314,18 +316,9 @@ def forest(
     if labels is not None and differences.of == "shares":
         shown = map(_shown_value, differences.domain.labels)
         texts = dict(zip(shown, labels, strict=True))
-    is_one_pair = len({(row["group"], row["reference"]) for row in rows}) == 1
-    order = "largest difference first" if largest_first else "in the order of the groups"
-    if is_one_pair and differences.of == "numbers":
-        largest_first, order = False, "bands in the order of the numbers"
-    about = [
-        f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
-        f"differences; {order}.",
-        f"Filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
-        "comparisons of this question. Hollow dots: p is not below it.",
-    ]
-    if any("low_if_kept" in row for row in rows):
-        about.append("Thick lines: the interval if everybody gave the same answer both times.")
+    is_one_pair = _is_one_pair(rows)
+    largest_first = largest_first and not (is_one_pair and differences.of == "numbers")
+    about = legend_of_forest(differences, largest_first) if has_legend else []
     for row in rows:
         row["name"] = _shown_value(row["value"])
     domain = differences.domain
@@ -337,17 +330,15 @@ def forest(
         name = texts.get(row["name"], row["name"])
         panel, row["label"] = name, row["group"]
         if is_one_pair and row["is_share"]:
-            panel, row["label"] = f"{row['group']} minus {row['reference']}", name
+            panel, row["label"] = in_words(row["group"], row["reference"]), name
         elif len({each["reference"] for each in rows}) > 1:
-            row["label"] = f"{row['group']} minus {row['reference']}"
+            row["label"] = in_words(row["group"], row["reference"])
         panels.setdefault(panel, []).append(row)
     about += _chosen(panels, most, differences.of == "shares", differences.noun)
     about += [differences.chosen] if differences.chosen else []
     heading = "Differences between groups"
     heading += f": {differences.question}" if differences.question else ""
     about += [f"people are {differences.drawn}"] if differences.drawn else []
-    if differences.simulated:
-        about.append("The reports are simulated.")
     for panel_rows in panels.values():
         if largest_first:
             panel_rows.sort(key=_size, reverse=True)
@@ -369,6 +360,31 @@ def forest(
         return page(drawn, titled(title or heading, about))
 
     return Undrawn(_ends([row for row in listed if row["is_share"]]), draw)
+
+
+def legend_of_forest(differences: Any, largest_first: bool = True) -> list[str]:
+    """How a chart of differences is read."""
+    rows = differences.rows()
+    order = "Largest difference first." if largest_first else "In the order of the groups."
+    if _is_one_pair(rows) and differences.of == "numbers":
+        order = "Bands in the order of the numbers."
+    legend = [
+        f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
+        "differences.",
+        order,
+        f"Filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
+        "comparisons of one question. Hollow dots: p is not below it.",
+    ]
+    if any("low_if_kept" in row for row in rows):
+        legend.append("Thick lines: the interval if everybody gave the same answer both times.")
+    if differences.simulated:
+        legend.append("The reports are simulated.")
+    return legend
+
+
+def _is_one_pair(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all differences are between the same two groups."""
+    return len({(row["group"], row["reference"]) for row in rows}) == 1
 
 
 def _chosen(
@@ -421,8 +437,9 @@ def _of_differences(
         data.append({**figures, "pair": label, "differs": differs})
     y = alt.Y("pair:N", title=None, sort=shown, axis=folded_labels()).scale(domain=shown)
     measured = f"difference in {unit}"
-    group = groups.pop() if len(groups) == 1 else "group"
-    measured += f" ({group} minus {references.pop()})" if len(references) == 1 else ""
+    if len(references) == 1:
+        group = groups.pop() if len(groups) == 1 else "group"
+        measured += f" ({in_words(group, references.pop())})"
     x = alt.X("difference:Q", title=folded(visible(measured), 2 * _PANEL // 6).split("\n"))
     x = x.axis(grid=True).scale(scale)
     base = alt.Chart(inline_data(data)).encode(y=y)

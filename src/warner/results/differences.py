@@ -73,7 +73,7 @@ from warner.results.recommend import recommended_fit, tells_numbers_apart
 from warner.results.share_noise import covariance_of, student, variances_of
 from warner.results.solution import Solution, positions
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
-from warner.results.tables import index_of_yes, rows as rows_of_shares
+from warner.results.tables import in_words, index_of_yes, rows as rows_of_shares
 
 if TYPE_CHECKING:
     from warner.results.pooling import Coordinates
@@ -376,7 +376,7 @@ class Differences(Tabular):
         notes.append(self.about_test)
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
-        of_pair = "The difference {} minus {}".format(*pairs.pop()) if is_one_pair else None
+        of_pair = f"The difference {in_words(*pairs.pop())}" if is_one_pair else None
         title = f"{of_pair or 'The group minus the reference'}{mark}"
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"

@@ -90,9 +90,9 @@ def titled(name: str, about: Sequence[str]) -> Any:
         *first, last = textwrap.wrap(sentence, CAPTION - 1) or [""]
         # A blank at the end says that a sentence goes on, see :func:`_narrowed`.
         lines += [*(f"{line} " for line in first), last]
-    return require_altair().TitleParams(
-        heading(name), subtitle=lines, anchor="start", frame="bounds", offset=12
-    )
+    alt = require_altair()
+    below = lines or alt.Undefined  # no lines at all would leave room for one
+    return alt.TitleParams(heading(name), subtitle=below, anchor="start", frame="bounds", offset=12)
 
 
 def folded(label: str, across: int = _LABEL) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -544,3 +545,16 @@ def name_of(value: Any, domain: Domain | None = None) -> str:
     if isinstance(value, dict):
         return ", ".join(name_of(entry) for entry in value.values())
     return f"{value:.6g}" if isinstance(value, float) else visible(as_text(value))
+
+
+def in_words(group: str, reference: str) -> str:
+    """A difference between two groups; those that are called by numbers are named as groups.
+
+    >>> in_words("after", "before"), in_words("2", "1")
+    ('after minus before', 'group 2 minus group 1')
+    """
+    names = [f"group {name}" if _NUMBER.fullmatch(name) else name for name in (group, reference)]
+    return " minus ".join(names)
+
+
+_NUMBER = re.compile(r"[-+]?[0-9.,]+")

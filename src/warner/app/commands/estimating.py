@@ -220,11 +220,13 @@ class EstimateRequest:
         if not self.plot_paths:
             return
         from warner.results.charts import pictured
-        from warner.results.charts_of_groups import forest
-        from warner.results.drawing import drawn_together, page, save
+        from warner.results.charts_of_groups import forest, legend_of_forest
+        from warner.results.drawing import drawn_together, page, save, titled
 
-        title = self.title if len(results) == 1 else None
+        is_single = len(results) == 1
+        title = self.title if is_single else None
         pictures, tables = [], []
+        legend: dict[str, None] = {}  # of all differences, each sentence once
         for name, result in results.items():
             attribute = (attribute_of or {}).get(name, name)
             question, labels = self.texts(attribute)
@@ -237,14 +239,17 @@ class EstimateRequest:
                 table = table_of()
             else:
                 labels = None if result.test is None else labels  # without, of several questions
-                picture = forest(result, self.top, title or named, labels=labels, unit=unit)
+                heading = title or named
+                picture = forest(result, self.top, heading, True, labels, unit, is_single)
+                legend |= dict.fromkeys(legend_of_forest(result))
                 table = result.table()
                 if len(results) > 1:
                     table = replace(table, title=f"{named}: {table.title}")
             pictures.append(picture)
             tables.append(table)
         charts = drawn_together(pictures)
-        whole = charts[0] if len(charts) == 1 else page(charts, self.title)
+        above = titled(self.title or "Differences between groups", list(legend))
+        whole = charts[0] if is_single else page(charts, above if legend else self.title)
         for path in self.plot_paths:
             save(whole, path, tables)
             say_written(path)
