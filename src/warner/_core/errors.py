@@ -18,7 +18,8 @@ WarnerError
 and the warnings
 
 MethodWarning (UserWarning)             a method that is advised against for these reports
-FrameWarning (UserWarning)              reports of unknown origin, or perhaps counted twice
+FrameWarning (UserWarning)              reports of unknown origin, or perhaps counted twice;
+                                        numbers that perhaps have another unit than the study
 SmallGroupWarning (UserWarning)         groups so small that they can point at a person
 
 Every message has the form "name: rule; got ... . Remedy." Parameters are shown by value. A person's
@@ -221,7 +222,7 @@ class MethodWarning(UserWarning):
 
 
 class FrameWarning(UserWarning):
-    """Reports whose frame does not say what made them, or that may be counted twice."""
+    """Data that may not be what they should be, such as reports that may be counted twice."""
 
 
 class SmallGroupWarning(UserWarning):

@@ -11,7 +11,13 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import choice, integer, kind, real, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FrameWarning,
+    ValuesError,
+    warn,
+)
 from warner.domains.base import (
     INTEGER_TYPES,
     LARGEST_SIZE,
@@ -111,7 +117,16 @@ class Interval(Domain):
         self._refuse(np.isnan(array), "NaN")
         if self.clip:
             self._refuse(np.isinf(array), "infinity")
-            return np.asarray(np.clip(array, self.low, self.high))
+            inside = np.clip(array, self.low, self.high)
+            # Of one person or a few, a warning would tell whoever sees it what the answer is.
+            if len(array) >= _BATCH and (inside != array).mean() > _FEW_OUTSIDE:
+                warn(
+                    f"Most of these answers lie outside the limits {self.low:g} and {self.high:g}, "
+                    "and each is taken as the nearest limit (clip = true). Do they have the unit "
+                    "of the limits?",
+                    FrameWarning,
+                )
+            return np.asarray(inside)
         self._refuse((array < self.low) | (array > self.high), "a number outside [low, high]")
         return array
 
@@ -128,6 +143,10 @@ class Interval(Domain):
         cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
     ) -> Self:
         return cls(spec["low"], spec["high"], spec["bins"], spec.get("clip", False))
+
+
+_BATCH = 20  # answers at once, of which a warning may tell how many lie outside
+_FEW_OUTSIDE = 0.5  # the part of them that is not warned of
 
 
 # -----------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from warner.results.recommend import tells_numbers_apart
 from warner.results.solution import Solution
 from warner.results.tables import (
     PEOPLE,
+    about_clipped,
     about_combinations,
     about_intervals,
     about_paper,
@@ -167,7 +168,8 @@ def blocks(
         shown += ["", table_of_summaries(numbers, level)]
     else:
         shown += [f"{row['text'].capitalize()} {in_brackets(row)}." for row in numbers]
-    return [*shown, *([f"WARNING: {result.doubt}"] if result.doubt else [])]
+    doubt = f"WARNING: {result.doubt}" if result.doubt else ""
+    return [*shown, *filter(None, [about_clipped(result), doubt])]
 
 
 def _of_numbers(result: Any, level: float, looks: str | None) -> list[dict[str, Any]]:

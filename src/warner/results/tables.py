@@ -301,6 +301,7 @@ def estimate_table(
     about, simulated = title(result), result.data.simulated
     how = explained(result, available_kind(result, target, kind)) if result.groups is None else []
     last = [unusual_end(result), f"WARNING: {result.doubt}" if result.doubt else ""]
+    last += [about_clipped(result)] if result.groups is None else []
     if result.groups is None and result.fit.keys is not None:
         keys = key_rows(result, level, target)
         mean = (
@@ -462,6 +463,32 @@ def unusual_end(result: Any) -> str:
     several = f"The best fit is {unique}." if unique.startswith("not unique") else ""
     ended = "" if result.status in _USUAL else _sentence(str(result.status))
     return f"{ended} {several}".strip()
+
+
+def about_clipped(result: Any) -> str:
+    """The sentence on numbers that nearly all stand at one limit, where those beyond it are moved
+    there; else "".
+    """
+    domain = result.domain.answered
+    if not getattr(domain, "clip", False) or domain.size < _FEWEST_BINS:
+        return ""
+    if result.fit.probabilities is None:
+        return ""
+    given = result.probabilities[: domain.size]
+    near = max(1, domain.size // 10)
+    ends = ((given[:near].sum(), domain.low), (given[-near:].sum(), domain.high))
+    share, limit = max(ends)
+    if share < _NEARLY_ALL * given.sum():
+        return ""
+    return (
+        f"WARNING: About {100 * share / given.sum():.0f} % of the answers are near the limit "
+        f"{limit:g}, and answers beyond a limit were taken as this limit (clip = true). So most "
+        "answers may lie outside the limits, for example in another unit than that of the study."
+    )
+
+
+_FEWEST_BINS = 4
+_NEARLY_ALL = 0.8  # of the answers in a tenth of the bins at one end
 
 
 def explained(result: Any, kind: str) -> list[str]:

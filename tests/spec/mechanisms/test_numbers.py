@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +15,14 @@ import warner
 from tests.refusals import refused
 from warner import Grid, Integers, Interval, SquareWave
 from warner.domains import Points
-from warner.errors import ArgumentError, ArgumentTypeError, BudgetError, ValuesError, WarnerError
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    FrameWarning,
+    ValuesError,
+    WarnerError,
+)
 from warner.mechanisms import (
     Gaussian,
     Geometric,
@@ -359,6 +367,23 @@ def test_numbers_are_checked_and_clipped_only_on_request() -> None:
     for low, high in ((1, 1), (2, 1), (0, float("inf")), (float("nan"), 1)):
         refused(WarnerError, "", Interval, low, high, 4)
     refused(WarnerError, "", Interval, 0, 1, 1)
+
+
+def test_numbers_in_another_unit_are_warned_of() -> None:
+    """Rejects seconds that are silently taken for the largest number of minutes."""
+    minutes = SquareWave(Interval(0, 60, 30, clip=True), 1.0)
+    rng = np.random.default_rng(3)
+    spent = rng.gamma(2, 10, 2000)
+    with pytest.warns(FrameWarning, match="Most of these answers lie outside the limits 0 and 60"):
+        reports = minutes.randomize(60 * spent, rng)
+    said = str(warner.estimate(minutes.tally(reports)))
+    assert "most answers may lie outside the limits, for example in another unit" in said
+    # Of few people a warning would tell what they answered; and 3 of 100 beyond a limit are usual.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        minutes.randomize([3600.0])
+        reports = minutes.randomize(spent, rng)
+    assert "outside the limits" not in str(warner.estimate(minutes.tally(reports)))
 
 
 def test_numbers_go_through_files(tmp_path: Path) -> None:
