@@ -376,7 +376,7 @@ def legend_of_forest(differences: Any, largest_first: bool = True) -> list[str]:
         "comparisons of one question. Hollow dots: p is not below it.",
     ]
     if any("low_if_kept" in row for row in rows):
-        legend.append("Thick lines: the interval if everybody gave the same answer both times.")
+        legend.append("Thick lines: the interval if nobody changed the answer.")
     if differences.simulated:
         legend.append("The reports are simulated.")
     return legend

@@ -89,8 +89,8 @@ _LEAST_NOISE = 1e-6  # of a group, in units of that of all groups
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
     "The first interval is right if the people of the second round are others, or if answers "
-    "changed at random. The second interval would be right if everybody had given the same answer "
-    "both times. If many people changed to the opposite answer, both are too short."
+    'changed at random. The interval "if nobody changed" would be right if everybody had given '
+    "the same answer both times. If many people changed to the opposite answer, both are too short."
 )
 _APART = (
     "The column p (Holm) allows for all comparisons of means, of quantiles or of bands, each kind "
@@ -338,7 +338,7 @@ class Differences(Tabular):
         interval = Column("interval", f"{100 * self.level:.4g} % interval", points)
         of_rounds = self._rows and "low_if_kept" in self._rows[0]
         ends = ("low_if_kept", "high_if_kept")
-        alike = [Column("alike", "if all answered alike", points, ends=ends)] if of_rounds else []
+        alike = [Column("alike", "if nobody changed", points, ends=ends)] if of_rounds else []
         pairs = {(row["group"], row["reference"]) for row in self._rows}
         # One pair stands in the title, so that many questions have room for both p-values.
         is_one_pair = self.test is None and len(pairs) == 1

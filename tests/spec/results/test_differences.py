@@ -377,7 +377,7 @@ def test_rounds_of_the_same_people_have_two_intervals() -> None:
     half = (row["high_if_kept"] - row["low_if_kept"]) / 2
     assert half == pytest.approx(NormalDist().inv_cdf(0.975) * sd, rel=1e-3)
     shown = " ".join(str(same.table()).split())
-    assert "if all answered alike" in shown and "changed to the opposite answer" in shown
+    assert "if nobody changed" in shown and "changed to the opposite answer" in shown
     three = {name: weekly.tally(weekly.reports([0, 1] * 300)) for name in "abc"}
     said = lambda **options: compare_groups(three, same_people=True, **options)
     refused(ArgumentError, "only to compare two rounds", said)
