@@ -22,6 +22,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
+from warner.app.new_study.text import listed
 from warner.app.terminal import plural, say
 from warner.domains import Categorical, Domain
 from warner.io import data_sets, formats
@@ -104,9 +105,19 @@ def write_tallies(tallies: Mapping[str, Tally], path: str, group: str | None = N
         counted += f" in {plural(first.n_groups, 'group', 'groups')} by {', '.join(first.names)}"
     if first.reports_per_person > 1:
         counted += f", up to {first.reports_per_person:,} of one person"
+    counted += _of_questions(tallies)
     say(counted if group is None else f"{group}: {counted} in {path}")
     if path != "-" and group is None:
         say_written(path)
+
+
+def _of_questions(tallies: Mapping[str, Tally]) -> str:
+    """The questions of a tally file of several, with the number of reports where they differ."""
+    if len(tallies) < 2:
+        return ""
+    if len({tally.n for tally in tallies.values()}) == 1:
+        return f", on each of {len(tallies):,} questions: {listed(list(tallies))}"
+    return f"; by question: {listed([f'{name} {t.n:,}' for name, t in tallies.items()])}"
 
 
 def of_group(path: str, group: str | None) -> str:

@@ -617,6 +617,17 @@ def test_a_sum_says_what_was_added(here_of_groups_of_people: Path) -> None:
         "Added: 3 reports of all-one.json, 5 reports of all-two.json.\n8 reports\n"
         "Written: sum.json\n"
     )
+    for name, few in (("one", 3), ("two", 5)):
+        tallies = {
+            q: MECHANISM.tally(MECHANISM.randomize([i % 4 for i in range(n)]))
+            for q, n in (("theme", 40 * few), ("size", 40 * few), ("crash", 10 * few))
+        }
+        save_tallies(tallies, f"crashes-{name}.json")
+        save_tallies({q: tallies[q] for q in ("theme", "size")}, f"settings-{name}.json")
+    said = run("merge", "settings-one.json", "settings-two.json", "-o", "sum.json").stderr
+    assert "\n320 reports, on each of 2 questions: theme, size\n" in said
+    said = run("merge", "crashes-one.json", "crashes-two.json", "-o", "sum.json").stderr
+    assert "\n320 reports; by question: theme 320, size 320, crash 80\n" in said
 
 
 def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
