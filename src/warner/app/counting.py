@@ -58,6 +58,7 @@ class CountRequest:
     allow_equal: bool = False  # whether files may have equal counts
     allow_simulated: bool = False  # whether simulated reports may be added to real ones
     require_headers: bool = False  # whether files without the header of warner are refused
+    simulated: bool = False  # whether all reports are a simulation, whatever their files say
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -100,7 +101,8 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
             if not one.totals:
                 raise EmptyError(one.path, "holds no reports")
             for group, tallies in one.totals.items():
-                by_group.setdefault(group, {})[one.path] = tallies
+                marked = {name: t.marked(request.simulated) for name, t in tallies.items()}
+                one.totals[group] = by_group.setdefault(group, {})[one.path] = marked
         _say(sums)
         try:
             return {

@@ -86,6 +86,26 @@ def test_files_of_other_programs_are_counted_as_the_study_says(folder: Path) -> 
     }
 
 
+def test_a_file_that_does_not_say_it_is_simulated_can_be_told(folder: Path) -> None:
+    """Rejects a tally of simulated reports that passes for one of real people."""
+    pa.parquet.write_table(TABLE, "plain.parquet")
+    of_study = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
+    for more in ((), ("--checkpoint", "c.jsonl"), ("--checkpoint", "c.jsonl")):
+        done = run("tally", "plain.parquet", *of_study, *more, "--simulated")
+        assert "these are reports of a simulation" in done.stderr
+        assert "whether the reports are simulated" not in done.stderr
+        assert load_tallies("t.json") == {a: t.marked() for a, t in _wanted().items()}
+    run("tally", "plain.parquet", *of_study, "--checkpoint", "c.jsonl")
+    assert load_tallies("t.json") == _wanted()
+    settings = STUDY[: STUDY.index("[attributes.long]")]
+    Path("setting.toml").write_text(settings)
+    Path("counts.csv").write_text(
+        "attribute,value,count\nsetting,a,30\nsetting,b,30\nsetting,c,9\n"
+    )
+    run("tally", "--counts", "counts.csv", "--study", "setting.toml", "--simulated", "-o", "t.json")
+    assert load_tallies("t.json")["setting"].simulated
+
+
 def test_a_file_that_does_not_say_its_study_is_a_warning_or_refused(folder: Path) -> None:
     """Also with --quiet, because reports of another epsilon would be counted."""
     pa.parquet.write_table(TABLE, "plain.parquet")

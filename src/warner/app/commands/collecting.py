@@ -19,6 +19,7 @@ from warner._core.sampling import Source
 from warner.app.commands.options import (
     additions,
     allow_implausible,
+    are_simulated,
     generator,
     per_person,
     several_reports,
@@ -437,6 +438,7 @@ def _spent(study: Study) -> str:
 )
 @smallest_group
 @several_reports
+@are_simulated
 @additions
 @allow_implausible
 def tally(
@@ -454,6 +456,7 @@ def tally(
     expect_groups: tuple[str, ...],
     smallest_group: int,
     reports_per_person: int | None,
+    simulated: bool,
     allow_equal: bool,
     allow_simulated: bool,
     allow_implausible: bool,
@@ -515,7 +518,8 @@ def tally(
         wrong = [name for name, given in others.items() if given]
         paths_of_counts = [file.path for path in (*counts, *reports) for file in files_of(path)]
         counts_read = tallies_of_counts(paths_of_counts, plan, wrong, allow_equal)
-        added = add_tallies(counts_read, allow_equal, allow_simulated)
+        added = add_tallies(counts_read, allow_equal, allow_simulated or simulated)
+        added = {name: tally.marked(simulated) for name, tally in added.items()}
         total = _of_survey(per_person(added, reports_per_person), plan)
         _test(total, allow_implausible)
         require_reports([total], expect_reports)
@@ -538,8 +542,9 @@ def tally(
         ways,
         keep_reports,
         allow_equal,
-        allow_simulated,
+        allow_simulated or simulated,
         require_headers,
+        simulated,
     )
     with warnings.catch_warnings():
         # Groups that are small in one file may be large in all of them, which are told below.
@@ -691,12 +696,7 @@ def _about_sum(added: Mapping[str, Tally]) -> str:
     "report takes several columns, give the beginning of their names, or NAME.PART=COLUMN for "
     "each column.",
 )
-@click.option(
-    "--simulated",
-    is_flag=True,
-    help="The reports are a simulation, made with a seed. The result and its tally are then marked "
-    "as simulated.",
-)
+@are_simulated
 @click.option(
     "-o", "--output", default="-", help="The SQL file to write. Default: print the statement."
 )

@@ -81,6 +81,12 @@ several_reports = click.option(
     "then count people, not reports. Not needed if the study had rows_per_person: its reports "
     "already state T.",
 )
+are_simulated = click.option(
+    "--simulated",
+    is_flag=True,
+    help="The reports are a simulation, made with a seed. The result and its tally are then marked "
+    "as simulated.",
+)
 smallest_group = click.option(
     "--smallest-group",
     type=click.IntRange(1),
