@@ -65,6 +65,18 @@ def test_the_whole_epsilon_is_spent_on_what_is_drawn() -> None:
     assert weekly.epsilon <= 2.0 and weekly.mechanisms["questions"].requested < 2.0 / 6.9
 
 
+def test_a_question_in_every_block_is_asked_of_everybody() -> None:
+    """Rejects estimates of such a question from a part of the people."""
+    text = ONE.replace('each = "one"', 'blocks = [["a", "b"], ["a", "c"]]')
+    draw = Study.parse(text).draw
+    assert draw is not None
+    tally = draw.tally(draw.randomize(answers().drop("ward"), np.random.default_rng(4)))
+    of_all, of_some = (estimate(tally, attributes=[name]) for name in ("a", "b"))
+    assert of_all.n == 3000 and 1300 < of_some.n < 1700
+    low, high = of_all.interval(0.999)[1]
+    assert low < 0.2 < high and high - low < 0.2
+
+
 def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_counts() -> None:
     text = ONE.replace("integers = [0, 3]", 'integers = [0, 60]\nmechanism = "SquareWave"')
     text = text.replace("[attributes.b]", "epsilon = 0.5\n[attributes.b]")
