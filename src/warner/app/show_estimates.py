@@ -78,14 +78,11 @@ def reports_in_words(attribute: str, parts: Sequence[Tally]) -> tuple[str, str]:
         said = ", ".join(f"{word}: {n:,}" for word, n in listed)
     people = f"{sum(counts):,} {'simulated ' * any(t.simulated for t in parts)}people"
     name = attribute if attribute == design.text else f"{attribute} ({design.text})"
-    return f"{name}: {people}, {said}", _chances_in_words(design, np.array(counts))
+    return f"{name}: {people}, {said}", _chances_in_words(design)
 
 
-def _chances_in_words(design: PaperDesign, counts: np.ndarray) -> str:
-    """What people say by the chances of a card, so that exchanged chances are seen.
-
-    Shapes: counts (m,).
-    """
+def _chances_in_words(design: PaperDesign) -> str:
+    """What people say by the chances of a card, so that exchanged chances are seen."""
     words, law = design.report_words, design.channel().matrix
     if len(words) > 2 or design.domain.size > 2:
         return ""
@@ -93,9 +90,7 @@ def _chances_in_words(design: PaperDesign, counts: np.ndarray) -> str:
         f"{of_hundred(float(share))} of 100 people whose answer is {as_text(label)}"
         for share, label in zip(law[1], design.domain.labels, strict=True)
     )
-    return (
-        f"With the card, {no} say {words[1]}, and so do {yes}. {design.mirrored(counts)}".rstrip()
-    )
+    return f"With the card, {no} say {words[1]}, and so do {yes}."
 
 
 def show_items(
@@ -253,7 +248,6 @@ def show_group_estimates(
     title = f"{name}: {len(result)} groups, {counted_in_words(result)}{pooled}"
     table = replace(table, title=title, notes=[note, *notes])
     show(table if top is None else of_largest(result, table, top))
-    _show_doubt(result)
 
 
 def show_weighted(result: WeightedEstimate, level: float, target: str) -> None:

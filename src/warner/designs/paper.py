@@ -275,7 +275,7 @@ class PaperDesign(TableMechanism):
             return ""
         (other,), share = self._nearby(), float(counts[1] / counts.sum())
         here, there = (each._share_of_yes(share) for each in (self, other))
-        if not 0.5 < here <= 1:
+        if here <= 0.5:
             return ""
         return (
             f"With {other.text}, the same counts would give {100 * there:.1f} % "

@@ -72,6 +72,7 @@ class Plausibility:
         p_value: a bound of the probability, 1 where nothing could be tested.
         on_paper: whether people randomised themselves.
         cause: what may have gone wrong on paper, as sentences.
+        hint: what else the counts of a card may mean, also where they are no reason for doubt.
 
     >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:65]
     (True, 'These reports are doubtful: 1 in 50,000 surveys with true reports')
@@ -80,6 +81,7 @@ class Plausibility:
     p_value: float
     on_paper: bool = False
     cause: str = ""
+    hint: str = ""
 
     @classmethod
     def of(cls, p_values: Iterable[float], on_paper: bool = False) -> Plausibility:
@@ -146,6 +148,9 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
     law, is_complete = channel.support_law(), isinstance(channel, Channel)
     if isinstance(channel, HashFunctions):
         yield _of_functions(channel.function_shares(w), n)
+    elif is_complete and channel.shape[0] == 2:
+        yield _of_two_words(channel.unrounded(), w, n)
+        return
     elif is_complete and not channel.rows_are_bit_sums:
         yield _of_cells(channel.unrounded(), w, n)
         if channel.shape[0] <= _most_cells(n, channel.shape[0]):
@@ -171,6 +176,15 @@ def _of_functions(shares: FloatArray, n: int) -> float:
     cell = _cells(expected, _most_cells(n, len(shares)))
     count = int(cell[-1]) + 1
     return _tail(weighted_counts(cell, shares, count), weighted_counts(cell, expected, count), n, 1)
+
+
+def _of_two_words(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
+    """Of two possible reports: the second neither rarer nor commoner than any answer makes it."""
+    chances = channel.rmatvec(np.array([0.0, 1.0]))
+    seen = np.rint(n * w[1])
+    too_few = float(bdtr(seen, n, chances.min()))
+    too_many = float(bdtrc(seen - 1, n, chances.max()))
+    return min(1.0, 2 * min(too_few, too_many))
 
 
 def _of_cells(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:

@@ -116,6 +116,7 @@ class Coefficients(Tabular):
             Tests and intervals then take Student's t in place of the normal distribution.
         others: what the model has beside coefficients; the last rows of its table.
         in_groups: the shares of all people, of designs of two groups that test themselves.
+        doubts: what readers have to know of the counts of the reports, as sentences.
     """
 
     coefficients: FloatArray
@@ -132,6 +133,7 @@ class Coefficients(Tabular):
     degrees: FloatArray = field(repr=False)
     others: tuple[Parameter, ...] = field(repr=False)
     in_groups: tuple[ClassShares, ...] = field(default=(), repr=False, kw_only=True)
+    doubts: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         self.coefficients.setflags(write=False)
@@ -306,6 +308,7 @@ class Coefficients(Tabular):
             level: coverage of the intervals, in [0.5, 1).
         """
         sentences = [*self._sentences(level), f"Status: {self.status.value}."]
+        sentences += [f"WARNING: {doubt}" for doubt in self.doubts]
         rows = self.rows(level)
         odds = [
             Column(_ODDS[0], "odds ratio", "times", self._priority_of_odds),
@@ -339,6 +342,7 @@ class Coefficients(Tabular):
             "level": level,
             **({} if self.survey is None else self.survey.to_json()),
             **({"fit_tests": self._fit_tests} if self._fit_tests else {}),
+            **({"doubts": list(self.doubts)} if self.doubts else {}),
             "coefficients": self.rows(level),
         }
 

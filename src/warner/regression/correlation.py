@@ -17,7 +17,7 @@ from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.estimators.inversion import unbiased_scores
 from warner.regression.likelihood import Pairs, maximize
-from warner.regression.people import Answers, People, Problem
+from warner.regression.people import Answers, People, Problem, doubts_of
 from warner.regression.pieces import share_of
 from warner.regression.shares import Parts
 from warner.reports.reports import Reports
@@ -45,6 +45,7 @@ class Correlations(Tabular):
         method: ``"moments"`` or ``"likelihood"``.
         survey: the weights, clusters and strata of the people; None without any.
         simulated: whether the reports are a simulation.
+        doubts: what readers have to know of the counts of the reports, as sentences.
     """
 
     names: tuple[str, ...]
@@ -55,6 +56,7 @@ class Correlations(Tabular):
     survey: DrawnSample | None = field(repr=False)
     simulated: bool = field(repr=False)
     tables: Mapping[tuple[int, int], TwoByTwo] = field(repr=False)
+    doubts: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         self.values.setflags(write=False)
@@ -122,7 +124,8 @@ class Correlations(Tabular):
             f"{reports_of(self.n, self.simulated)}{drawn}. Pearson's correlation of the answers "
             f"themselves, {how}. Each interval holds for one correlation, not for all at once."
         )
-        return Table(columns, self.rows(level), [sentence], "", self.simulated)
+        notes = [sentence, *(f"WARNING: {doubt}" for doubt in self.doubts)]
+        return Table(columns, self.rows(level), notes, "", self.simulated)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The correlations as JSON data.
@@ -138,6 +141,7 @@ class Correlations(Tabular):
             **({"simulated": True} if self.simulated else {}),
             "level": level,
             **({} if self.survey is None else self.survey.to_json()),
+            **({"doubts": list(self.doubts)} if self.doubts else {}),
             "correlations": [
                 {**row, "error": row["error"] if math.isfinite(row["error"]) else None}
                 for row in self.rows(level)
@@ -266,8 +270,9 @@ def correlate(
                 r = tables[i, j].correlation
             values[i, j] = values[j, i] = r
     every = (*names, *seen)
+    simulated, doubts = people.simulated, tuple(doubt for each in hidden for doubt in each.doubts)
     return Correlations(
-        every, values, errors, people.total, method, drawn, people.simulated, tables
+        every, values, errors, people.total, method, drawn, simulated, tables, doubts
     )
 
 
@@ -279,6 +284,7 @@ class _Numbers(NamedTuple):
     second: FloatArray  # (n,)
     answers: Answers | None = None
     groups: Sequence[Problem] = ()  # of a design whose groups tell the answer only together
+    doubts: tuple[str, ...] = ()  # what readers have to know of the counts
 
 
 def _scores(people: People, name: str, trusted: bool) -> _Numbers:
@@ -293,7 +299,7 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
                 f"answer {name!r}", rule, None, f"Use {name!r} as the outcome of a regression"
             )
         none = np.full(people.total, np.nan)
-        return _Numbers(name, none, none, None, problems)
+        return _Numbers(name, none, none, None, problems, doubts_of(problems))
     if domain.points is not None and domain.points.shape[1] == 1:
         points = domain.points[:, 0]
     elif domain.size == 2:
@@ -307,7 +313,8 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
     for problem in problems:
         first[problem.people] = unbiased_scores(problem.channel, points)[problem.row]
         second[problem.people] = unbiased_scores(problem.channel, points**2)[problem.row]
-    return _Numbers(name, first, second, people.of_each(attribute, trusted, named))
+    answers = people.of_each(attribute, trusted, named)
+    return _Numbers(name, first, second, answers, doubts=answers.doubts)
 
 
 def _seen(name: str, column: FloatArray) -> _Numbers:

@@ -13,7 +13,7 @@ from warner.estimators.inversion import unbiased_scores
 from warner.regression.coefficients import NORMAL, Coefficients, diagonal_of
 from warner.regression.covariates import check_independent
 from warner.regression.likelihood import Ending
-from warner.regression.people import People
+from warner.regression.people import People, doubts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,4 +105,5 @@ def mean_of(people: People, attribute: str | None, trusted: bool) -> MeanRegress
         simulated=people.simulated,
         design=design,
         others=(),
+        doubts=doubts_of(problems),
     )

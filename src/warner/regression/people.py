@@ -98,6 +98,7 @@ class Problem:
         classes: the C classes, which are the values or more than these.
         people: (n,) whose reports they are; fewer than all who sent one where each person was asked
             some questions only.
+        doubt: what readers have to know of the counts of these reports; "" for nothing.
     """
 
     channel: LikelihoodOperator
@@ -105,6 +106,7 @@ class Problem:
     domain: Domain
     classes: Classes
     people: IntArray
+    doubt: str = ""
 
     @property
     def n(self) -> int:
@@ -146,11 +148,11 @@ def problems_in_groups(said: SaidInGroups, attribute: str | None, trusted: bool)
     if attribute is not None:
         rule = "can be used only with reports of several attributes"
         raise ArgumentError("attribute", rule, show(attribute), "Leave out the argument attribute")
-    said.design.estimate(said.counts(), trusted=trusted)
+    doubt = said.design.estimate(said.counts(), trusted=trusted).doubt
     classes = Classes.of_design(said.design)
     answers = Categorical(list(classes.labels))
     return [
-        Problem(DenseChannel(group.matrix), said.word[people], answers, classes, people)
+        Problem(DenseChannel(group.matrix), said.word[people], answers, classes, people, doubt)
         for g, group in enumerate(said.design.groups)
         for people in [np.flatnonzero(said.group == g)]
     ]
@@ -170,9 +172,15 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
         domain = mechanism.attribute_domains[attribute]
         counts = mechanism.count(reports.columns, ways=1)
         data = likelihood_data(counts, [attribute])
-    tested(counts.trusted() if trusted else counts, data, "reports")
+    plausible = tested(counts.trusted() if trusted else counts, data, "reports")
     row = np.asarray(row, dtype=np.int64)
-    return Problem(channel, row, domain, Classes.of(domain), people)
+    doubt = plausible.note or plausible.hint
+    return Problem(channel, row, domain, Classes.of(domain), people, doubt)
+
+
+def doubts_of(problems: Sequence[Problem]) -> tuple[str, ...]:
+    """What readers have to know of the counts of several groups of people, each once."""
+    return tuple(dict.fromkeys(problem.doubt for problem in problems if problem.doubt))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +194,7 @@ class Answers:
         domain: the K values.
         classes: the C classes.
         people: (n,) who the people are, among all who reported.
+        doubts: what readers have to know of the counts of these reports.
     """
 
     rows: FloatArray
@@ -194,6 +203,7 @@ class Answers:
     domain: Domain
     classes: Classes
     people: IntArray
+    doubts: tuple[str, ...]
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Answers:
@@ -203,7 +213,8 @@ class Answers:
         reports = [p.report + start for p, start in zip(problems, starts, strict=False)]
         people = np.concatenate([problem.people for problem in problems])
         stacked = np.concatenate(rows), np.concatenate(logs), np.concatenate(reports)
-        return cls(*stacked, problems[0].domain, problems[0].classes, people)
+        of_first = problems[0].domain, problems[0].classes
+        return cls(*stacked, *of_first, people, doubts_of(problems))
 
 
 def _listed(reports: Any) -> tuple[Reports | SaidInGroups, ...]:

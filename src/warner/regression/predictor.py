@@ -238,6 +238,7 @@ def hidden_predictor_of(
         **fields_of(solution, slice(start, end), design, [kind.label], others),
         **common,
         in_groups=people.in_groups,
+        doubts=tuple(doubt for each in questions for doubt in each.answers.doubts),
         outcome=outcome,
         family=kind.family,
         questions=tuple(names),

@@ -354,6 +354,7 @@ def shares_of(
         **fields_of(solution, slice(0, size), design, classes.labels[1:], others),
         survey=drawn,
         in_groups=people.in_groups,
+        doubts=answers.doubts,
         n=len(matrix),
         errors="linearised" if drawn is not None else errors or "observed",
         simulated=people.simulated,

@@ -54,8 +54,8 @@ from warner.domains import Categorical, Domain
 from warner.estimators.base import LikelihoodData
 from warner.estimators.survey_noise import with_sum_one
 from warner.metrics import project
-from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results.estimate import Estimate, group_table
+from warner.reports.tally import Tally
+from warner.results.estimate import group_table
 from warner.results.from_tally import GroupTable, is_of_groups, likelihood_data, side_by_side
 from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.named_summaries import (
@@ -249,6 +249,7 @@ class Differences(Tabular):
         test: the test that all groups that are compared have the same shares; None for several
             questions in one table.
         left_out: groups of fewer than two reports, of which nothing is compared.
+        doubt: why the reports are doubtful, of all groups or of some; "" where they are not.
         simulated: whether the reports were made with a generator that can be repeated.
         drawn: how people were drawn, such as "weighted by w"; "" where they were drawn one by one.
 
@@ -277,6 +278,7 @@ class Differences(Tabular):
     chosen: str = ""  # which rows were kept, where :meth:`most_common` left others out
     tells_codes: bool = False  # whether answers may be codes, of which reports tell each apart
     question: str = ""  # the name of the one that was chosen among several; "" for the only one
+    doubt: str = ""
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -374,6 +376,7 @@ class Differences(Tabular):
             self._about_left_out,
         ]
         notes.append(self.about_test)
+        notes.append(f"WARNING: {self.doubt}" if self.doubt else "")
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
         of_pair = f"The difference {in_words(*pairs.pop())}" if is_one_pair else None
@@ -483,7 +486,7 @@ class Differences(Tabular):
             lines.append(self._about_left_out)
         if self.simulated:
             lines.append("The reports are simulated.")
-        return "\n".join(filter(None, [*lines, self.about_test]))
+        return "\n".join(filter(None, [*lines, self.about_test, self.doubt]))
 
     def to_json(self) -> dict[str, Any]:
         """The differences as JSON data."""
@@ -497,6 +500,7 @@ class Differences(Tabular):
             "interval": _INTERVALS[self._way],
             "correction": "holm",
             "left_out": list(self.left_out),
+            **({"doubt": self.doubt} if self.doubt else {}),
             "differences": self.rows(),
             "test": None if self.test is None else self.test.to_json(),
             "text": self.text.split("\n"),
@@ -630,13 +634,15 @@ def compare_groups(
             rule = "can be used only to compare two estimates, not counts or groups"
             remedy = "Compare estimate(a) with estimate(b), or name one of the groups in reference="
             raise ArgumentError("b", rule, kind(b), remedy)
-        pairs, samples, left_out = _pairs_of_groups(a, reference, target, attributes)
+        table = a if isinstance(a, GroupTable) else group_table(a, attributes)
+        pairs, samples, left_out = _pairs_of_groups(table, reference, target)
+        doubt = table.doubt
     else:
         for name, given in (("reference", reference), ("attributes", attributes)):
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
-        left_out = ()
+        left_out, doubt = (), ""  # of two estimates, who have their own
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
@@ -698,6 +704,7 @@ def compare_groups(
         drawn,
         tells_codes=tells_codes,
         question=question,
+        doubt=doubt,
     )
 
 
@@ -838,16 +845,12 @@ def _sample(result: Any, name: str, target: str) -> Sample:
 
 
 def _pairs_of_groups(
-    groups: TalliesOfGroups | Estimate | GroupTable,
-    reference: Any,
-    target: str,
-    attributes: Sequence[str] | None,
+    table: GroupTable, reference: Any, target: str
 ) -> tuple[list[tuple[Sample, Sample]], list[Sample], tuple[str, ...]]:
     """The pairs that are compared, all groups, and the groups that are left out.
 
     Groups of fewer than two reports are left out, because nothing is known of their noise.
     """
-    table = groups if isinstance(groups, GroupTable) else group_table(groups, attributes)
     labels, samples = table.labels, {}
     for g, data in enumerate(table.parts):
         if data is not None and data.n >= _LEAST_REPORTS:

@@ -219,7 +219,14 @@ class Estimate(Solution):
     @property
     def doubt(self) -> str:
         """Why the reports are doubtful, for readers; "" where they are not."""
+        if self.groups is not None:
+            return self.groups.table.doubt
         return (self.plausibility and self.plausibility.note) or ""
+
+    @property
+    def hint(self) -> str:
+        """What else the counts of a card may mean; "" where that is plain, or doubtful anyway."""
+        return "" if self.doubt or self.plausibility is None else self.plausibility.hint
 
     @cached_property
     def usual_intervals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -1119,6 +1126,8 @@ def _of_table(
     members: list[Estimate | None] = []
     for g, data in enumerate(steps(table.parts, "estimating groups")):
         member = None if data is None else _of_one(data, method)
+        if member is not None:
+            member = replace(member, plausibility=table.of_groups[g])
         members.append(member)
         if member is not None:
             shares[g] = member.probabilities

@@ -107,23 +107,53 @@ def _with_cause(result: Plausibility, tallies: Sequence[Tally]) -> Plausibility:
         return result
     counts = np.sum([one.total().counts for one in tallies], axis=0).ravel()
     design: Any = from_header(tallies[0].header)
-    return replace(result, cause=design.likely_slip(counts))
+    return replace(result, cause=design.likely_slip(counts), hint=design.mirrored(counts))
 
 
 def tested(
-    tally: Tally | Iterable[Tally], data: LikelihoodData | None = None, name: str | None = None
+    tally: Tally | Iterable[Tally],
+    data: LikelihoodData | None = None,
+    name: str | None = None,
+    among: int = 1,
 ) -> Plausibility:
     """The plausibility of a tally or several, refused where no answers make such reports.
 
-    ``data`` belong to the tally, where they are known.
+    ``data`` belong to the tally, where they are known, and it is one ``among`` several.
     """
     tallies = [tally] if isinstance(tally, Tally) else list(tally)
     result = (
         plausibility(tally) if data is None else _with_cause(plausibility_of_data(data), tallies)
     )
+    result = replace(result, p_value=min(1.0, among * result.p_value))
     if not all(one.is_trusted for one in tallies):
         result.require(name or ("counts" if result.on_paper else "tally"))
     return result
+
+
+_MOST_NAMED = 5  # doubtful groups
+_MOST_TESTED = 1000  # groups, so that tests take no longer than estimates of the groups
+
+
+def tested_groups(
+    tallies: Sequence[Sequence[Tally]],
+    parts: Sequence[LikelihoodData | None],
+    keys: Sequence[Key],
+) -> tuple[Plausibility | None, ...]:
+    """The plausibility of each group, tested as all people together are; None where not tested.
+
+    What is tested are the largest groups. One of many groups is as unusual as that by chance, so
+    that its p-value is multiplied by their number. A single group is all people.
+    """
+    sizes = [0 if data is None else data.n for data in parts]
+    filled = [g for g in np.argsort(sizes, kind="stable")[::-1] if sizes[g]][:_MOST_TESTED]
+    results: list[Plausibility | None] = [None] * len(parts)
+    if len(filled) > 1:
+        for g in filled:
+            data = parts[g]
+            assert data is not None
+            name = f"group {label(keys[g])!r}"
+            results[g] = tested(tallies[g], data, name, among=len(filled))
+    return tuple(results)
 
 
 def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
@@ -268,6 +298,7 @@ class GroupTable:
         shares: (G, K) the unbiased estimates; 0 for a group without reports.
         whole, parts: the data of all groups together, and of each; None without reports.
         plausibility: how plausible the reports of all groups together are.
+        of_groups: how plausible those of each are; None where that is not tested.
         mechanisms: those of the reports.
         cells: of a survey with a design, what the groups were made of.
     """
@@ -279,6 +310,7 @@ class GroupTable:
     whole: LikelihoodData
     parts: tuple[LikelihoodData | None, ...]
     plausibility: Plausibility
+    of_groups: tuple[Plausibility | None, ...]
     mechanisms: tuple[Mechanism, ...]
     cells: SurveyCells | None = None
 
@@ -308,6 +340,19 @@ class GroupTable:
         """The groups as texts."""
         return [label(key) for key in self.keys]
 
+    @property
+    def doubt(self) -> str:
+        """Why the reports of all people, or of some groups, are doubtful; "" where none are."""
+        each = zip(self.labels, self.of_groups, strict=True)
+        notes = {name: one for name, one in each if one is not None and one.note}
+        names = sorted(notes, key=lambda name: notes[name].p_value)
+        listed = [self.plausibility.note or ""]
+        listed += [f"{name}: {notes[name].note}" for name in names[:1]]
+        if others := names[1:]:
+            more = ", ..." * (len(others) > _MOST_NAMED)
+            listed.append(f"Doubtful in the same way: {', '.join(others[:_MOST_NAMED])}{more}.")
+        return " ".join(text for text in listed if text)
+
     @classmethod
     def of(
         cls, groups: Any, attributes: Sequence[str] | None = None, only: str | None = None
@@ -335,7 +380,8 @@ class GroupTable:
         parts = [side_by_side(of_group) if of_group else None for of_group in each]
         sizes, shares = _sizes_and_shares(parts, whole.domain.size)
         mechanisms = tuple(from_header(total.header) for total in totals)
-        return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, mechanisms)
+        doubts = plausible, tested_groups(cells, parts, keys)
+        return cls(names, keys, sizes, shares, whole, tuple(parts), *doubts, mechanisms)
 
     @classmethod
     def surveyed(
@@ -359,7 +405,11 @@ class GroupTable:
         shares = np.stack([data.channel.invert(data.weights) for data in parts])
         whole = cells.data_of(np.ones(len(cells.keys), dtype=bool))
         used = (from_header(cells.tally.header),)
-        return cls(cells.by, keys, sizes, shares, whole, parts, cells.plausibility, used, cells)
+        # People are tested as they are: weights change how many people a share stands for.
+        tallies = [cells.people_of(of_cell == g) for g in range(len(keys))]
+        unweighted = [likelihood_data(tally, attributes) for tally in tallies]
+        doubts = cells.plausibility, tested_groups([[t] for t in tallies], unweighted, keys)
+        return cls(cells.by, keys, sizes, shares, whole, parts, *doubts, used, cells)
 
     def on_attributes(self, axes: Sequence[int]) -> GroupTable:
         """The table of some attributes that can be told apart, in this order."""
@@ -473,6 +523,11 @@ class SurveyCells:
         names = tuple(f"{c} (public)" if c in RESERVED else c for c in columns)
         per_report = float(whole.channel.rows_per_report)
         return cls(by_cell, names, keys, shares, drawn, plausible, attributes, per_report)
+
+    def people_of(self, rows: np.ndarray) -> Tally:
+        """The reports of the people of some cells, without weights. Shapes: rows (m,)."""
+        keys = list(self.tally.keys())
+        return self.tally.only([keys[g] for g in np.flatnonzero(rows)]).total()
 
     def data_of(self, rows: np.ndarray) -> LikelihoodData:
         """The weighted reports of the people of some cells, with the noise of the design.

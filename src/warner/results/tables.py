@@ -125,8 +125,9 @@ def about_paper(result: Any) -> list[str]:
     channel = result.data.channel
     if not has_paper(channel):
         return []
+    hint = [result.hint] if result.hint else []
     if result.groups is not None or not channel.is_on_paper:
-        return [FOLLOWED]
+        return [*hint, FOLLOWED]
     unbiased = result.data.channel.invert(result.data.weights)
     outside = int(np.argmin(unbiased))
     beyond = (
@@ -134,6 +135,7 @@ def about_paper(result: Any) -> list[str]:
         f"{as_text(result.domain.labels[outside])}; the nearest possible share is shown."
     )
     return [
+        *hint,
         *([beyond] if unbiased[outside] < 0 else []),
         FOLLOWED,
     ]

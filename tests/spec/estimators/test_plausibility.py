@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from tests import registry
 from warner import (
@@ -24,9 +25,11 @@ from warner import (
     estimate,
     regress,
 )
+from warner.designs import Crosswise
 from warner.errors import MismatchError
 from warner.estimators.plausibility import DOUBTFUL, IMPOSSIBLE, Plausibility, plausibility_of_data
-from warner.results.from_tally import likelihood_data
+from warner.regression.correlation import correlate
+from warner.results.from_tally import GroupTable, likelihood_data, plausibility
 
 SMOKING = Categorical(["never", "sometimes", "often"])
 # Mechanisms whose reports are numbers in the range of the answers' own codes.
@@ -176,6 +179,105 @@ def test_groups_are_tested_together() -> None:
             refused(wards)
     assert len(compare_groups(wards.trusted()).rows()) == 2
     assert estimate(wards.trusted()).doubt
+
+
+CARD = Crosswise("1/4")
+LIKE_NOBODY = {"same": 800, "different": 0}  # which no shares make
+
+
+def _schools(**counts: dict[str, int]) -> Tally:
+    """What the pupils of several schools ticked, by school."""
+    said = [(s, word) for s, of in counts.items() for word, n in of.items() for _ in range(n)]
+    codes = [CARD.report_code(word) for _, word in said]
+    return CARD.tally(CARD.reports(codes), by={"school": [school for school, _ in said]})
+
+
+def test_a_group_that_chance_does_not_make_is_refused() -> None:
+    """Rejects a program that tests all people together alone, who are plausible here."""
+    usual = {"same": 500, "different": 300}
+    schools = _schools(a=usual, b=LIKE_NOBODY, c={"same": 350, "different": 450})
+    assert plausibility(schools).note is None
+    for refused in (estimate, compare_groups):
+        with pytest.raises(MismatchError, match="group 'b': has counts that cannot be chance"):
+            refused(schools)
+    result, compared = estimate(schools.trusted()), compare_groups(schools.trusted())
+    assert result.doubt.startswith("b: These counts are doubtful: almost no surveys")
+    assert "share of yes is -50.0 %" in result.doubt
+    assert result["b"].doubt and not result["a"].doubt
+    assert compared.doubt == result.doubt
+    assert result.doubt in str(compared.table()).replace("\n", " ")
+    assert compared.to_json()["doubt"] == result.doubt
+
+
+def test_a_group_of_a_survey_with_weights_is_tested_as_people() -> None:
+    """Rejects a program whose groups are plausible because their weights are."""
+    schools = _schools(a={"same": 500, "different": 300}, b=LIKE_NOBODY)
+    counts = {(school, w): schools[school,] for school, w in (("a", 1.0), ("b", 2.0))}
+    codes = [c for t in counts.values() for c in np.repeat([0, 1], t.counts.tolist())]
+    keys = [key for key, t in counts.items() for _ in range(t.n)]
+    by = {"school": [s for s, _ in keys], "w": [w for _, w in keys]}
+    with pytest.raises(MismatchError, match="group 'b': has counts that cannot be chance"):
+        estimate(CARD.tally(CARD.reports(codes), by=by), weights="w")
+
+
+def test_other_doubtful_groups_are_named() -> None:
+    few = {"same": 95, "different": 5}
+    result = estimate(_schools(a={"same": 50, "different": 50}, b=few, c=few))
+    assert result.doubt.endswith("Doubtful in the same way: c.")
+
+
+def test_groups_of_true_reports_are_seldom_doubtful() -> None:
+    """41 groups of 40 people: some group is doubtful in at most 1 of 1,000 surveys, by the law.
+
+    Rejects a program without the correction for the number of groups, by which it would be 1 in 170.
+    """
+    counts = {f"{k:02}": {"same": k, "different": 40 - k} for k in range(41)}
+    groups = _schools(**counts).trusted()
+    tested = GroupTable.of(groups).of_groups
+    assert all(one is not None for one in tested)
+    doubtful = np.array([one is not None and one.note is not None for one in tested])
+    alone = np.array([plausibility(groups[f"{k:02}",]).note is not None for k in range(41)])
+    for chance in np.linspace(0.25, 0.75, 11):
+        law = binom.pmf(np.arange(41), 40, chance)
+        assert 41 * law[doubtful].sum() <= 1e-3
+    assert 41 * law[alone].sum() > 5e-3
+
+
+def test_two_reports_have_exact_tails() -> None:
+    """Rejects chi-square's tail, by which 95 of 100 at a chance of 5/6 are no reason for doubt."""
+    card = Crosswise("1/6")
+    said = Tally.from_counts(card, {"same": 95, "different": 5})
+    assert _p_value(said) == pytest.approx(2 * binom.sf(94, 100, 5 / 6))
+    assert "share of yes is -17.5 %" in estimate(said).doubt
+    # At the worst share, the smaller of both tails is below 1/1000 in 1 of 1,000 surveys at most.
+    p_values = np.array([_p_of_two(card, k, 100) for k in range(101)])
+    for chance in np.linspace(1 / 6, 5 / 6, 9):
+        chances = binom.pmf(np.arange(101), 100, chance)
+        assert chances[p_values < 1e-3].sum() <= 1e-3
+
+
+def _p_of_two(card: Crosswise, same: int, n: int) -> float:
+    return _p_value(Tally.from_counts(card, {"same": same, "different": n - same}))
+
+
+def test_a_reversed_chance_is_hinted_at_in_groups_and_regressions() -> None:
+    """Rejects a program that says it of one estimate of all people alone."""
+    card, generator = Crosswise("5/6"), np.random.default_rng(2)
+    sent = Crosswise("1/6")
+    answers = np.where(generator.random(1200) < 0.1, "yes", "no").tolist()
+    codes = sent.randomize(answers, generator).columns["report"]
+    wards, ages = np.arange(1200) % 2, np.arange(1200) % 50
+    hint = "With crosswise:1/6, the same counts would give"
+    tally = card.tally(card.reports(codes), by={"ward": wards.tolist()})
+    for result in (estimate(tally.total()), estimate(tally)):
+        assert result.hint.startswith(hint) and hint in " ".join(str(result.table()).split())
+    regression = regress(card.reports(codes), {"age": ages})
+    assert regression.doubts == (estimate(tally).hint,)
+    assert hint in " ".join(str(regression.table()).split())
+    correlated = correlate({"x": card.reports(codes)}, {"age": ages.astype(float)})
+    assert correlated.doubts == regression.doubts
+    right = regress(sent.reports(codes), {"age": ages})
+    assert not right.doubts and "doubts" not in right.to_json()
 
 
 @pytest.mark.parametrize("kind, size", [("shares", 3), ("mean", 16)])

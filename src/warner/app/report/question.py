@@ -243,8 +243,10 @@ class Question:
         blocks: list[Block] = [self._people() + self._of_two_ways()]
         if self.settings.design is not None:
             blocks.append(self._drawn(self.settings.design))
-        if self.estimate.doubt:
-            blocks.append(self.estimate.doubt)
+        compared = self._compared if self._has_groups else ""
+        of_groups = "" if isinstance(compared, str) else compared.doubt
+        if doubt := self.estimate.doubt or of_groups or self.estimate.hint:
+            blocks.append(doubt)
         if self.settings.is_short:
             return Section(self.heading, (*blocks, *self._on_one_page()))
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
