@@ -165,6 +165,8 @@ def show_plan(
 
     ``on_paper`` is a design for paper without a study.
     """
+    if on_paper is not None and on_paper.has_width:  # which says what to expect of the estimate
+        ranking = ranking.unbiased_alone()
     table = ranking.table()
     results = (*ranking.results, ranking.no_protection)
     mark = " (the design)" if chosen.is_on_paper else " (in the study)"
@@ -178,15 +180,20 @@ def show_plan(
         f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
         f"{plural(ranking.n, 'person', 'people')}"
         + (f" in {ranking.wanted.groups} groups" if ranking.wanted is not None else "")
-        + f", {LOSS_NAMES[ranking.loss]}"
     )
+    loss = LOSS_NAMES[ranking.loss]
+    if on_paper is None:
+        title += f", {loss}"
+    else:  # a survey on paper is planned by its interval
+        show(title, *_about_design(on_paper), "")
+        title = f"Beside other mechanisms, by the {loss}"
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
         _show_difference(ranking, None if on_paper is None else on_paper.share)
         if has_bands(chosen.domain) and can_simulate(chosen.domain):
             show(*_about_mean(chosen, ranking.n, ranking.wanted))
     codes = [DECLARE_CODES] if may_be_codes(chosen.domain) else []
-    show(*_about_ranking(ranking, chosen, on_paper), *table.notes, *codes)
+    show(*_about_ranking(ranking, chosen), *table.notes, *codes)
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
@@ -282,12 +289,8 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
         yield f"{said}. On paper it is the design {better.text}."
 
 
-def _about_ranking(
-    ranking: Plan, chosen: Mechanism, on_paper: PlannedDesign | None
-) -> Iterator[str]:
+def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
     """What the errors of a ranking are of."""
-    if on_paper is not None:
-        yield from _about_design(on_paper)
     if ranking.loss == "w1":
         yield (
             "The error is in the unit of the values. In Python, warner.plan(theta=...) takes your "

@@ -387,6 +387,14 @@ class Plan(Ranking[RankedMechanism]):
             settings={**self.settings, "no_protection": without.row()},
         )
 
+    def unbiased_alone(self) -> Plan:
+        """The plan without what is simulated of the usual estimate."""
+        *results, without = (
+            replace(result, default=None, guessed=None)
+            for result in (*self.results, self.no_protection)
+        )
+        return replace(self, results=tuple(results), no_protection=without)
+
     def best_beside(self, mechanism: Mechanism) -> Plan:
         """The best mechanism and the given one alone, which may be the best."""
         given = [r for r in self.results if r.mechanism is mechanism]
