@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import replace
 from datetime import UTC, datetime
 from textwrap import fill, wrap
 from typing import TextIO
@@ -89,11 +90,21 @@ def show(*blocks: Table | str, err: bool = False) -> None:
             for line in visible(block).split("\n"):
                 click.echo(fill(line, width, break_on_hyphens=False), err=err)
             continue
+        if _wide.get():
+            block = _with_errors(block)
         of_table = None if width == _PIPE else width
         lines = block.text(of_table, explain=_explain.get(), sentences=width).split("\n")
         titles = len(wrap(visible(block.title), width, break_on_hyphens=False))
         for i, line in enumerate(lines):
             click.secho(line, bold=i < titles, err=err)
+
+
+def _with_errors(table: Table) -> Table:
+    """The table with the standard errors of its shares, which others leave to files."""
+    from warner.results.intervals import STANDARD_ERROR
+
+    columns = [replace(c, unit="share") if c == STANDARD_ERROR else c for c in table.columns]
+    return replace(table, columns=columns)
 
 
 def explain(text: str) -> None:

@@ -657,7 +657,7 @@ def share_columns(level: float, counted: str | None = "people", kind: str = "") 
     ]
 
 
-# For files; in a terminal the interval says as much.
+# For files, and for terminals with --wide; else the interval says as much.
 STANDARD_ERROR = Column("error", "standard error", "data")
 DESIGN_EFFECT = Column("design_effect", "design effect", "times", 2)
 

@@ -20,6 +20,7 @@ from warner._core.text import (
 from warner.estimators.base import Status
 from warner.results.intervals import (
     DESIGN_EFFECT,
+    STANDARD_ERROR,
     at_every_look,
     available_kind,
     interval_column,
@@ -137,11 +138,12 @@ def blocks(
         rows, notes = largest(every, listed, all_rows, top, about)
     if rows:
         value, share, *others = columns_of(level, result, used)
+        errors = [STANDARD_ERROR] if "error" in rows[0] else []
         if names := list(result.domain.attributes or ()):
             value = replace(value, title=", ".join(map(visible, names)))
         shown.append(
             Table(
-                [value, share, *mark_column(rows), *others],
+                [value, share, *mark_column(rows), *others, *errors],
                 rows,
                 [
                     *notes,

@@ -105,6 +105,20 @@ def test_crosswise_with_the_other_chance_is_seen() -> None:
     assert line in " ".join(mirrored.split()) and "the same counts" not in right
 
 
+def test_wide_lines_have_standard_errors(tmp_path: Path) -> None:
+    """Rejects: errors that stand in files alone, and those of answers without the card."""
+    counts = ("estimate", "--design", "crosswise:1/4", "--counts", "same=680,different=320")
+    narrow, wide = _run(*counts), _run(*counts, "--wide")
+    assert "standard error" not in narrow and "standard error" in wide
+    # sqrt(.68 * .32 / 1000) / (1 - 2 / 4)
+    assert all("3.0 %" in line for line in wide.splitlines()[3:5])
+    path = _table(
+        tmp_path / "c.xlsx", [["ward", "same", "different"], ["n", 70, 30], ["s", 60, 40]]
+    )
+    groups = _run("estimate", path, "--design", "crosswise:1/4", "--by", "ward", "--wide")
+    assert "standard error" in groups and "9.2 %" in groups and "9.8 %" in groups
+
+
 def test_a_share_below_zero_is_said() -> None:
     out = _run("estimate", "--design", "crosswise:1/4", "--counts", "same=780,different=220")
     assert "The calculation gives -6.0 % for yes" in " ".join(out.split())
