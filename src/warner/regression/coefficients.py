@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,7 +14,7 @@ import numpy as np
 from warner._core.errors import ArgumentError
 from warner._core.extras import scipy
 from warner._core.survey_design import DrawnSample
-from warner._core.table import Column, Table, Tabular
+from warner._core.table import UNITS, Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.designs.latent_classes import ClassShares
 from warner.regression.covariates import Design
@@ -117,6 +119,7 @@ class Coefficients(Tabular):
         others: what the model has beside coefficients; the last rows of its table.
         in_groups: the shares of all people, of designs of two groups that test themselves.
         doubts: what readers have to know of the counts of the reports, as sentences.
+        log_likelihood: of all reports, in nats; None where none was maximised.
     """
 
     coefficients: FloatArray
@@ -134,6 +137,7 @@ class Coefficients(Tabular):
     others: tuple[Parameter, ...] = field(repr=False)
     in_groups: tuple[ClassShares, ...] = field(default=(), repr=False, kw_only=True)
     doubts: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    log_likelihood: float | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         self.coefficients.setflags(write=False)
@@ -259,6 +263,20 @@ class Coefficients(Tabular):
         p = float(scipy.special.fdtrc(len(places), of_errors, fraction * statistic / len(places)))
         return WaldTest(statistic, len(places), p, of_errors)
 
+    def joint_tests(self) -> dict[str, WaldTest]:
+        """The test of each covariate of text with more than two labels: do they make no difference?
+
+        It is that of :meth:`wald`. Covariates are left out where coefficients have no meaning, and
+        where too few clusters were drawn to test so many of them together.
+        """
+        columns = Counter(name.partition("[T.")[0] for name in self.names if name.endswith("]"))
+        tests: dict[str, WaldTest] = {}
+        for name, count in columns.items():
+            if count > 1 and ":" not in name and self.status.is_final:
+                with contextlib.suppress(ArgumentError):
+                    tests[name] = self.wald(name)
+        return tests
+
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """The coefficients as a table.
 
@@ -319,7 +337,7 @@ class Coefficients(Tabular):
             Column("covariate"),
             Column("estimate", unit="number"),
             *(odds if _ODDS[0] in rows[0] else []),
-            Column("error", unit="number", priority=1),
+            Column("error", unit="number"),
             Column("z", unit="number", priority=2),
             Column("p", unit="probability"),
             Column("interval", f"{100 * level:.4g} % interval", "number", ends=("low", "high")),
@@ -343,10 +361,17 @@ class Coefficients(Tabular):
             **({} if self.survey is None else self.survey.to_json()),
             **({"fit_tests": self._fit_tests} if self._fit_tests else {}),
             **({"doubts": list(self.doubts)} if self.doubts else {}),
+            "log_likelihood": self.log_likelihood,
+            "joint_tests": [
+                {"covariate": name, "statistic": test.statistic, "degrees": test.degrees}
+                | ({"of_errors": test.of_errors} if math.isfinite(test.of_errors) else {})
+                | {"p": test.p}
+                for name, test in self.joint_tests().items()
+            ],
             "coefficients": self.rows(level),
         }
 
-    _priority_of_odds: ClassVar[int] = 0  # of their column, where a table is narrow
+    _priority_of_odds: ClassVar[int] = 1  # of their column, where a table is narrow
 
     @property
     def _is_logit(self) -> bool:
@@ -373,6 +398,23 @@ class Coefficients(Tabular):
                 counted = " It counts each person once." if self.survey is not None else ""
                 yield f"{each.about_test}{counted} {each.design.note}"
 
+    def _about_fit(self, level: float) -> Iterator[str]:
+        """The log-likelihood, to compare models by, and the joint tests of covariates."""
+        if self.log_likelihood is not None and self.survey is None:
+            yield (
+                f"Log-likelihood {self.log_likelihood:.3f}, of {len(self.rows(level))} parameters "
+                f"and {self.n:,} people."
+            )
+        for name, test in self.joint_tests().items():
+            freedom = f"{test.degrees}"
+            if math.isfinite(test.of_errors):
+                freedom += f" and {test.of_errors:.3g}"
+            p = UNITS["probability"].write(test.p, 0)
+            yield (
+                f"Wald test that {name} makes no difference: chi-square {test.statistic:.4g} with "
+                f"{freedom} degrees of freedom, p {p if p.startswith('<') else f'= {p}'}."
+            )
+
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""
         units = "clusters" if self._has_clusters else "people"
@@ -385,6 +427,7 @@ class Coefficients(Tabular):
         return [
             f"{reports_of(self.n, self.simulated)}{drawn}. The errors are computed from {source}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself.",
+            *self._about_fit(level),
             *(other.meaning for other in self.others if other.meaning),
             *self._about_designs,
         ]

@@ -40,12 +40,10 @@ class ListRegression(Coefficients):
         coefficients, covariance, names, outcomes, n, errors, status, simulated, design: see
             :class:`Coefficients`. The first equation is that of the sensitive item.
         model: ``"binomial"``, ``"beta-binomial"`` or ``"linear"``.
-        log_likelihood: in nats, with binomial constants; None of the linear model.
         shares: ``"floor"``, ``"ceiling"`` and ``"correlation"``, where they were asked for.
     """
 
     model: str
-    log_likelihood: float | None
     shares: Mapping[str, EstimatedShare] = field(repr=False)
 
     def __repr__(self) -> str:

@@ -45,7 +45,6 @@ class PredictorRegression(Coefficients):
         family: ``"normal"`` for a number, or the link F of two values.
         questions: the names of the hidden answers.
         hidden: the regression of the hidden answer on its covariates, estimated with it.
-        log_likelihood: of the reports and outcomes of the n people, in nats.
         steps: the number of steps of Newton's method.
         coefficients, covariance, names, outcomes, n, errors, status, simulated, design, others: see
             :class:`Coefficients`. There is one equation.
@@ -55,7 +54,6 @@ class PredictorRegression(Coefficients):
     family: str
     questions: tuple[str, ...]
     hidden: Regression = field(repr=False)
-    log_likelihood: float = field(repr=False)
     steps: int = field(repr=False)
 
     def __repr__(self) -> str:
@@ -97,7 +95,6 @@ class PredictorRegression(Coefficients):
             "family": self.family,
             "hidden": list(self.questions),
             "reference": self.hidden.reference,
-            "log_likelihood": self.log_likelihood,
             "steps": self.steps,
             **super().to_json(level),
         }

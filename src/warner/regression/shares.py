@@ -93,7 +93,6 @@ class Regression(Coefficients):
 
     Attributes:
         reference: the value that the odds are against.
-        log_likelihood: of the n reports, in nats.
         steps: the number of steps of Newton's method.
         values: (K,) the values, in the order of the domain.
         link: ``"logit"``, ``"probit"``, ``"cloglog"`` or ``"cauchit"``.
@@ -103,7 +102,6 @@ class Regression(Coefficients):
     """
 
     reference: Any
-    log_likelihood: float
     steps: int
     values: tuple[Any, ...] = field(repr=False)
     link: str = "logit"
@@ -170,7 +168,6 @@ class Regression(Coefficients):
             "schema": 1,
             "reference": self.reference,
             **({} if self.link == "logit" else {"link": self.link}),
-            "log_likelihood": self.log_likelihood,
             "steps": self.steps,
             **about,
         }

@@ -120,6 +120,31 @@ def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
     assert "interval of the odds ratio" in wide and "Left out" not in wide
 
 
+def test_errors_stand_at_80_columns_and_the_fit_below(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects tables that leave out the standard errors first, and counts without the deviation."""
+    monkeypatch.setenv("COLUMNS", "80")
+    path = tmp_path / "wards.csv"
+    first, *lines = Path("all.csv").read_text().splitlines()
+    wards = [f"{line},{'north south east'.split()[i % 3]}" for i, line in enumerate(lines)]
+    path.write_text("\n".join([f"{first},`ward of person`".replace("`", ""), *wards]))
+    design = ("--design", "said=crosswise:1/4")
+    shown = run("regress", str(path), "said ~ age + `ward of person`", *design).stdout
+    head = shown.splitlines()[1]
+    assert "error" in head and "odds ratio" not in head
+    data = json.loads(
+        run("regress", str(path), "said ~ age + `ward of person`", *design, "--json").stdout
+    )
+    words = " ".join(shown.split())
+    assert f"Log-likelihood {data['log_likelihood']:.3f}, of 4 parameters and {N} people." in words
+    (test,) = data["joint_tests"]
+    assert test["covariate"] == "ward of person" and test["degrees"] == 2
+    assert "Wald test that ward of person makes no difference: chi-square" in words
+    mixed = run("regress", "all.csv", "said ~ age", *design, "--random", "school").stdout
+    assert "of 3 parameters" in " ".join(mixed.split())
+
+
 def test_words_from_paper_are_regressed(here: Path) -> None:
     rows = rows_of("all.csv", "said ~ age", "--design", "crosswise:1/4")
     assert [row["covariate"] for row in rows] == ["Intercept", "age"]
