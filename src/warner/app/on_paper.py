@@ -34,6 +34,13 @@ group_option = click.option(
     help="For a design with two groups: the column that says who is in which group. Its entries "
     "are 1 and 2, or those that you name, first group first: card=red,blue.",
 )
+
+
+def drop_missing_option(about: str) -> Callable[..., Any]:
+    """The option --drop-missing, with its help."""
+    return click.option("--drop-missing", is_flag=True, help=about)
+
+
 COUNTS_BY_GROUP = "To give counts by group, use a table such as counts.csv in place of --counts"
 
 
@@ -59,11 +66,9 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             "table of what people said as TALLY. NAME=DESIGN also names the question. Designs: "
             f"{_OF_ONE}{more} See warner.designs.",
         )
-        missing = click.option(
-            "--drop-missing",
-            is_flag=True,
-            help="With --design and a table with a row for each person: leave out people without "
-            "an answer, such as NA. The command says how many they are.",
+        missing = drop_missing_option(
+            "With --design and a table with a row for each person: leave out people without an "
+            "answer, such as NA. The command says how many they are."
         )
         return design(counts(missing(command)))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
@@ -517,21 +517,45 @@ def _too_many_labels(name: str, labels: Iterable[str | bool], most: int) -> Argu
     return ArgumentError(f"column {name!r}", rule, None, remedy)
 
 
-def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dict[str, np.ndarray]:
+class LeftOut(NamedTuple):
+    """Who is left out of a table, because a cell is empty or says that nothing is known."""
+
+    people: int
+    among: int  # all people of the table
+    columns: Mapping[str, int]  # how many of them have no entry in each column
+
+    @property
+    def text(self) -> str:
+        """How many people they are, and what is assumed of them."""
+        if not self.people:
+            return f"all {self.among:,} people have an entry in the columns that are used"
+        cells = ", ".join(f"{name} {count:,}" for name, count in self.columns.items() if count)
+        return (
+            f"{self.people:,} of {self.among:,} people have no entry in a column that is used and "
+            f"are left out ({cells}). This assumes that they do not differ from the others who are "
+            "alike in these columns"
+        )
+
+
+def read_columns(
+    path: str, columns: Sequence[str], texts: Sequence[str], drop_missing: bool = False
+) -> tuple[dict[str, np.ndarray], LeftOut]:
     """Columns of a table in whole: numbers where all cells are numbers, and else texts.
 
     Args:
         path: a table in a format of answers.
         columns: their names.
         texts: those of them that are texts, whatever they hold.
+        drop_missing: whether people without an entry are left out.
 
     Returns:
-        {column: (n,)}, without blank lines. A file whose cells are not separated by commas may
-        write numbers with a decimal comma.
+        {column: (n,)}, without blank lines, and who is left out. A file whose cells are not
+        separated by commas may write numbers with a decimal comma.
 
     Raises:
         FileError: a column that the file does not have.
         ArgumentError: an empty cell, or text in a column that else holds numbers.
+        EmptyError: nobody is left.
     """
     parts: dict[str, list[str]] = {name: [] for name in (*columns, *other_columns(path, columns))}
     for batch, _ in _parts(path, list(parts), ROWS_PER_BATCH, False):
@@ -539,14 +563,22 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
             cells = _plain(batch.column(name)).to_pylist()
             parts[name] += ["" if cell is None else str(cell).strip() for cell in cells]
     blank = np.logical_and.reduce([np.array(cells) == "" for cells in parts.values()])
+    lacking = {name: np.isin(parts[name], _NO_ENTRY) & ~blank for name in columns}
+    for name, without in lacking.items():
+        if without.any() and not drop_missing:
+            rule = "must have an entry in every row"
+            remedy = "To leave out the people without one, add --drop-missing"
+            raise ArgumentError(f"column {name!r}", rule, _rows_of("no entry", without), remedy)
+    dropped = np.logical_or.reduce(list(lacking.values()))
+    people = ~blank & ~dropped
+    if not people.any():
+        raise EmptyError(path, "has nobody with an entry in all columns that are used")
+    counts = {name: int(without.sum()) for name, without in lacking.items()}
+    left_out = LeftOut(int(dropped.sum()), int((~blank).sum()), counts)
     comma = has_decimal_comma(path, columns)
     made = {}
     for name in columns:
-        column = np.array(parts[name])
-        if (lacking := (column == "") & ~blank).any():
-            rule, remedy = "must have an entry in every row", "Leave out people without one"
-            raise ArgumentError(f"column {name!r}", rule, _rows_of("no entry", lacking), remedy)
-        made[name] = column[~blank]
+        made[name] = np.array(parts[name])[people]
         if name not in texts:
             numbers = [as_number(cell, comma) for cell in made[name]]
             if None not in numbers:
@@ -554,10 +586,14 @@ def read_columns(path: str, columns: Sequence[str], texts: Sequence[str]) -> dic
             elif np.mean([as_number(cell, True) is not None for cell in made[name]]) >= _MOST:
                 # As labels, each number would be a group of its own.
                 rule, where = "must have a number in every row, as in most", np.zeros_like(blank)
-                where[~blank] = [number is None for number in numbers]
+                where[people] = [number is None for number in numbers]
                 remedy = "Write numbers like 42.5, and leave out the people without a number"
                 raise ArgumentError(f"column {name!r}", rule, _rows_of("text", where), remedy)
-    return made
+    return made, left_out
+
+
+# "None" and "-" can be labels, as where somebody has no religion.
+_NO_ENTRY = [text for text in MISSING if text not in ("None", "-")]
 
 
 def table_cells(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.spec.app._command import run
+from warner.app.commands.regressing import _codes_of_missing
 
 STUDY = """
 [public.age]
@@ -127,7 +128,7 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     monkeypatch.setenv("COLUMNS", "80")
     path = tmp_path / "wards.csv"
     first, *lines = Path("all.csv").read_text().splitlines()
-    wards = [f"{line},{'north south east'.split()[i % 3]}" for i, line in enumerate(lines)]
+    wards = [f"{line},{['north', 'south', 'east'][i % 3]}" for i, line in enumerate(lines)]
     path.write_text("\n".join([f"{first},`ward of person`".replace("`", ""), *wards]))
     design = ("--design", "said=crosswise:1/4")
     shown = run("regress", str(path), "said ~ age + `ward of person`", *design).stdout
@@ -143,6 +144,69 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     assert "Wald test that ward of person makes no difference: chi-square" in words
     mixed = run("regress", "all.csv", "said ~ age", *design, "--random", "school").stdout
     assert "of 3 parameters" in " ".join(mixed.split())
+
+
+def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> None:
+    """Rejects: rows that are left out in one column alone, in silence, or without being asked."""
+    path, whole = tmp_path / "gaps.csv", tmp_path / "whole.csv"
+    first, *lines = Path("all.csv").read_text().splitlines()
+    age, said = (first.split(",").index(name) for name in ("age", "said"))
+    cells = [line.split(",") for line in lines]
+    whole.write_text("\n".join([first, *lines[5:]]))
+    for i, (at, text) in enumerate([(age, ""), (age, "NA"), (said, "."), (said, ""), (age, "n/a")]):
+        cells[i][at] = text
+    path.write_text("\n".join([first, *map(",".join, cells)]))
+    command = ("regress", str(path), "said ~ age", "--design", "crosswise:1/4")
+    refused = run(*command, ok=False).output
+    assert "no entry in 2 of 600 rows, first in data row 3" in " ".join(refused.split())
+    assert "add --drop-missing" in refused
+    result = run(*command, "--drop-missing", "--json")
+    assert f"5 of {N} people have no entry in a column that is used and are left out" in (
+        result.stderr
+    )
+    assert "(said 2, age 3). This assumes that they do not differ" in result.stderr
+    expected = run("regress", str(whole), *command[2:], "--json").stdout
+    assert json.loads(result.stdout) == json.loads(expected)
+    assert "all 600 people" in run(
+        "regress", "all.csv", *command[2:], "--drop-missing"
+    ).stderr.replace("\n", " ")
+    wrong = run("regress", "r.parquet", "smokes ~ age", "--drop-missing", ok=False).output
+    assert "needs a table of what people said on paper" in wrong
+    path.write_text("said,age\nsame,\n,3\n")
+    nobody = run(*command, "--drop-missing", ok=False).output
+    assert "has nobody with an entry" in nobody
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_code"),
+    [
+        ([18, 79, 40, 999], True),
+        ([18, 79, 40, -9], True),
+        ([1, 5, 2, 99, 99], True),
+        ([18, 79, 40, 99], False),  # people who are 99 years old
+        ([-9, -3, 4, 2], False),
+        ([0, 4, 12, 9], False),
+        ([18, 79, 40, 998], False),  # which is no code that everybody uses
+    ],
+)
+def test_codes_of_missing_numbers_are_doubted(numbers: list[int], is_code: bool) -> None:
+    """Rejects: every number of nines, and every number that lies far outside."""
+    column = np.array(numbers, dtype=float)
+    assert bool([*_codes_of_missing({"age": column})]) is is_code
+
+
+def test_true_numbers_are_no_codes() -> None:
+    """Of 2,000 samples each of ages, counts and incomes, at most 2 are doubted by chance."""
+    rng = np.random.default_rng(12)
+    samples = {
+        "age": lambda: rng.integers(0, 105, 300),
+        "children": lambda: rng.poisson(2.0, 300),
+        "income": lambda: np.rint(np.exp(rng.normal(4.0, 1.0, 300))),
+        "change": lambda: np.rint(rng.normal(0.0, 4.0, 300)),
+    }
+    for name, draw in samples.items():
+        doubts = [[*_codes_of_missing({name: draw().astype(float)})] for _ in range(2000)]
+        assert sum(map(bool, doubts)) <= 2
 
 
 def test_words_from_paper_are_regressed(here: Path) -> None:
@@ -184,7 +248,7 @@ def test_missing_answers_are_no_misspelt_words(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(rows)
     command = ("regress", str(tmp_path / "people.csv"), "said ~ old", "--design", "crosswise:1/6")
     done = run(*command, ok=False)
-    assert "Leave these people out" in done.stderr and "meant" not in done.stderr
+    assert "add --drop-missing" in done.stderr and "meant" not in done.stderr
 
 
 def test_columns_of_numbers_are_numbers_or_refused(here: Path) -> None:

@@ -25,7 +25,7 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
-from warner.app.on_paper import group_option, named_groups
+from warner.app.on_paper import drop_missing_option, group_option, named_groups
 from warner.app.terminal import say, show
 from warner.app.what_files_hold import require_study, warn_of_simulation, warn_of_title
 from warner.designs import (
@@ -51,6 +51,8 @@ from warner.regression.covariates import (
 )
 from warner.regression.pieces import LINKS
 from warner.studies.study import Study
+
+_NINES = re.compile(r"-9+|99+")
 
 
 @click.command()
@@ -118,6 +120,10 @@ from warner.studies.study import Study
     "formula, which also holds if the model is wrong. With a survey design, standard errors follow "
     "the design.",
 )
+@drop_missing_option(
+    "With a table of what people said on paper: leave out people without an entry in a column that "
+    "is used, such as NA. The command says how many they are."
+)
 @survey_design
 @level
 @written
@@ -134,6 +140,7 @@ def regress(
     correlation: bool,
     references: tuple[str, ...],
     errors: str | None,
+    drop_missing: bool,
     weights: str | None,
     cluster: str | None,
     strata: str | None,
@@ -167,6 +174,7 @@ def regress(
 
     \b
         warner regress said.csv "smokes ~ age" --design crosswise:1/4
+        warner regress said.csv "smokes ~ age" --design crosswise:1/4 --drop-missing
         warner regress said.csv "smokes ~ age" --study study.toml
         warner regress said.csv "smokes ~ age" --design cheating:1/4,3/4 --group card
 
@@ -184,8 +192,12 @@ def regress(
         raise ArgumentError("--group", "needs --design", repr(group))
     designs = _designs(formula, said_by) if said_by else _designs_of(plan, reports)
     if designs:
-        people = _of_paper(reports, formula, designs, group, (hidden, random), drawn)
+        further = hidden, random
+        people = _of_paper(reports, formula, designs, group, further, drawn, drop_missing)
     else:
+        if drop_missing:
+            rule = "needs a table of what people said on paper: public columns have no empty cells"
+            raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         people = _of_reports(reports, plan)
     if drawn is not None:
         drawn.require_columns(people.public, reports)
@@ -374,6 +386,7 @@ def _of_paper(
     group: str | None,
     further: tuple[str | None, ...],
     drawn: SurveyDesign | None,
+    drop_missing: bool,
 ) -> _People:
     """The people of a table of words that they said on paper."""
     texts = [text for text in (formula, *further) if text]
@@ -388,10 +401,15 @@ def _of_paper(
         if name not in (*designs, *others):
             raise unknown("FORMULA", name, [*designs, *others], f"the columns of {path}:")
     public = [name for name in others if name in needed or formula.strip() in designs]
-    columns = read_columns(path, list(dict.fromkeys([*designs, *of_group, *public])), [*designs])
+    used = list(dict.fromkeys([*designs, *of_group, *public]))
+    columns, left_out = read_columns(path, used, [*designs], drop_missing)
+    if drop_missing:
+        say(f"{path}: {left_out.text}.")
     unchecked = {n: columns[n] for n in public if drawn is None or n not in drawn.columns}
     for sentence in _slips(unchecked):
         say(sentence)
+    for sentence in _codes_of_missing(unchecked):  # also with --quiet
+        click.echo(f"WARNING: {path}: {sentence}", err=True)
     questions: dict[str, tuple[Any, str | None]] = {}
     labels: dict[str, Any] = {}
     for name, design in designs.items():
@@ -448,6 +466,30 @@ def _slips(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
     ends = [f"{name} {c.min():,.6g} to {c.max():,.6g}" for name, c in numbers.items()]
     if ends:
         yield f"Least and largest numbers: {', '.join(ends)}."
+
+
+def _codes_of_missing(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """Numbers that may stand for "nothing is known", such as 999 or -9, as sentences.
+
+    They are written with nines alone, and lie further from all other numbers than these from each
+    other, or below 0 where no other number does.
+    """
+    for name, column in columns.items():
+        if column.dtype.kind != "f":
+            continue
+        for code in (column.min(), column.max()):
+            others = column[column != code]
+            if not _NINES.fullmatch(f"{code:.17g}") or not others.size:
+                continue
+            low, high = others.min(), others.max()
+            is_far = max(low - code, code - high) > high - low
+            if is_far or (code < 0 <= low):
+                rows = f"{len(column) - len(others):,} of {len(column):,} rows"
+                yield (
+                    f"{name} is {code:g} in {rows}, far from all other numbers ({low:.6g} to "
+                    f"{high:.6g}). If it means that nothing is known, coefficients with it are "
+                    "wrong: make these cells empty, and add --drop-missing."
+                )
 
 
 def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
