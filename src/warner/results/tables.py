@@ -376,6 +376,8 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         limits = f"\N{PLUS-MINUS SIGN}{min(50 * width, 50):.0f} %"
         about, unit = f"the mean is known to {limits} of the range at best", " %"
     elif rows and result.has_intervals:
+        if few := _groups_that_tell_nothing(result, rows):
+            return few
         width = float(np.mean([row["high"] - row["low"] for row in rows]))
         about, unit = f"an interval is {100 * width:.0f} points wide on average", " points"
         error = 0.0
@@ -391,6 +393,27 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         goal = f"\N{PLUS-MINUS SIGN}{100 * _WORTH:.0f}{unit}"
         needed = f"For {goal} about {reports:,.0f} reports are needed"
     return f"These reports tell next to nothing: {about}. {needed}."
+
+
+def _groups_that_tell_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The sentence on some groups, but not all, whose intervals tell next to nothing; else ""."""
+    widths: dict[tuple[Any, ...], list[float]] = {}
+    people: dict[tuple[Any, ...], int] = {}
+    for row in rows if result.groups is not None else ():
+        if row["reports"]:
+            key = tuple(row[name] for name in result.names)
+            widths.setdefault(key, []).append(row["high"] - row["low"])
+            people[key] = row["reports"]
+    wide = [key for key, of_group in widths.items() if np.mean(of_group) > _TELLS_NOTHING]
+    if not wide or len(wide) == len(widths):
+        return ""
+    sizes = sorted(people[key] for key in wide)
+    many = f"{sizes[0]:,} to {sizes[-1]:,} reports each" if len(sizes) > 1 else ""
+    return (
+        f"Of {len(widths):,} groups, {'1 tells' if len(wide) == 1 else f'{len(wide):,} tell'} next "
+        f"to nothing, with {many or reports_of(sizes[0], False)}: an interval there is more than "
+        f"{100 * _TELLS_NOTHING:.0f} points wide. Put small groups together."
+    )
 
 
 def notebook_groups(result: Any) -> Table:

@@ -54,6 +54,18 @@ def test_groups_too() -> None:
     assert "next to nothing" in _note(mechanism, 900, by=wards)
 
 
+def test_small_groups_among_large_ones_are_counted() -> None:
+    """Rejects the mean over all groups, by which two reports are as good as two thousand."""
+    wards = np.repeat(["a", "b", "c", "d"], [2000, 2000, 2, 15]).tolist()
+    note = " ".join(_note(RandomizedResponse(LABELS, 1.0), 4017, by={"ward": wards}).split())
+    assert "Of 4 groups, 2 tell next to nothing, with 2 to 15 reports each" in note
+    wards = np.repeat(["a", "b", "c"], [2000, 2000, 2]).tolist()
+    note = " ".join(_note(RandomizedResponse(LABELS, 1.0), 4002, by={"ward": wards}).split())
+    assert "Of 3 groups, 1 tells next to nothing, with 2 reports: an interval" in note
+    wards = np.repeat(["a", "b"], 2000).tolist()
+    assert "next to nothing" not in _note(RandomizedResponse(LABELS, 1.0), 4000, by={"ward": wards})
+
+
 def test_fifty_times_the_reports_are_no_longer_called_so() -> None:
     # The stated number is what makes intervals of five points, far below the bound.
     mechanism = RandomizedResponse(LABELS, 1.0)
