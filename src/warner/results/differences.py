@@ -249,7 +249,8 @@ class Differences(Tabular):
         test: the test that all groups that are compared have the same shares; None for several
             questions in one table.
         left_out: groups of fewer than two reports, of which nothing is compared.
-        doubt: why the reports are doubtful, of all groups or of some; "" where they are not.
+        doubt: why the reports are doubtful, of all groups or of some, or what else the counts of a
+            card may mean; "" where they are plain.
         simulated: whether the reports were made with a generator that can be repeated.
         drawn: how people were drawn, such as "weighted by w"; "" where they were drawn one by one.
 
@@ -636,7 +637,7 @@ def compare_groups(
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
         pairs, samples, left_out = _pairs_of_groups(table, reference, target)
-        doubt = table.doubt
+        doubt = table.doubt or table.plausibility.hint
     else:
         for name, given in (("reference", reference), ("attributes", attributes)):
             if given is not None:
