@@ -513,12 +513,15 @@ def _sums(f: FloatArray, space: ProjectiveSpace, lines: dict[int, IntArray]) -> 
 
 
 def _spectrum(f: FloatArray, q: int) -> np.ndarray:
-    """The Fourier transform of every row of (B, q^r) along each of its r digits, complex."""
+    """The Fourier transform of every row of (B, q^r) along each of its r digits, complex.
+
+    Of the last digit it has the first ``_last(q)`` values: the others are their conjugates.
+    """
     batch, size = f.shape
     if q > _RADIX:
         digits = round(float(np.log(size) / np.log(q)))
         axes = tuple(range(1, digits + 1))
-        return np.fft.fftn(f.reshape(batch, *(q,) * digits), axes=axes).reshape(batch, -1)
+        return np.fft.rfftn(f.reshape(batch, *(q,) * digits), axes=axes).reshape(batch, -1)
     # Several digits are transformed by one product, as in :func:`walsh`.
     most, done = q, 1
     while most * q <= _RADIX:
@@ -558,21 +561,29 @@ def _from_half(q: int) -> FloatArray:
     return matrix
 
 
+def _last(q: int) -> int:
+    """How many values of the last digit a spectrum has."""
+    return q if q <= _RADIX else q // 2 + 1
+
+
 @lru_cache(maxsize=2)
 def _lines(q: int, largest: int) -> dict[int, IntArray]:
     """By t = 2..largest - 1: the places (m, q//2 + 1) of l v, l = 0..q//2, for points v of
     PG(t-1, q).
     """
-    # The places are in a transform with one axis for each digit of x; x meets v backwards.
+    # The places are in a transform with one axis for each digit of x; x meets v backwards. The
+    # first digit of v that is not 0 is 1, so l v has at most q//2 on the last axis.
     lines = {}
     for t in range(2, largest):
         space = ProjectiveSpace(q, t)
         numbers = space.numbers(np.arange(space.points))
         steps = np.arange(q // 2 + 1)
         position = np.zeros((space.points, steps.size), dtype=np.int64)
+        stride = 1
         for k in range(t):
             digit = numbers // q ** (t - 1 - k) % q
-            position += digit[:, None] * steps % q * q**k
+            position += digit[:, None] * steps % q * stride
+            stride *= _last(q) if k == 0 else q
         position.setflags(write=False)
         lines[t] = position
     return lines
