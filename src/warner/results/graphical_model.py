@@ -221,7 +221,7 @@ def graphical_model(
     Source: Chow and Liu (1968), Deming and Stephan (1940), Jirousek and Preucil (1995); METHODS 5.
 
     >>> from warner import Categorical, PerAttribute, Product, RandomizedResponse, graphical_model
-    >>> names = [f"question {i}" for i in range(8)]
+    >>> names = [f"question {i}" for i in range(5)]
     >>> people = Product(**dict.fromkeys(names, Categorical(["no", "yes"])))
     >>> survey = PerAttribute(people, dict.fromkeys(names, lambda d: RandomizedResponse(d, 2.0)))
     >>> answers = [dict.fromkeys(names, word) for word in ["no", "yes"] * 1000]

@@ -79,9 +79,9 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
     and Wasserman (2006).
 
     >>> from warner.domains import Words
-    >>> search = find(Words("a-z", 8), epsilon=4.0, k=5)
+    >>> search = find(Words("a-z", 6), epsilon=4.0, k=5)
     >>> search.steps, search.study.mechanisms["word"].domain.size
-    (3, 475256)
+    (3, 18280)
     >>> rng = np.random.default_rng(1)
     >>> people = ["coffee"] * 6000 + ["tea"] * 3000 + ["milk"] * 1000
     >>> while not search.is_finished:
