@@ -30,6 +30,7 @@ from warner.privacy.report_laws import (
     ambiguous_report,
     common_denominator,
     epsilon_of,
+    fractions,
     hockey_stick,
     slope_exceeds,
     worst_ratio,
@@ -388,9 +389,11 @@ def measure(
 
     Shapes: probabilities (m, K), distances (K, K).
     """
-    rows, _, problem = _merged(records, probabilities, None)
+    shares, total = common_denominator(probabilities)
+    masses, _, problem = _merged(records, shares, None, total)
     if problem is not None:
         return math.inf, problem
+    rows = fractions(masses, total)
     if guarantee.delta is not None:
         return hockey_stick(rows, guarantee.epsilon), None
     assert distances is not None
@@ -398,23 +401,21 @@ def measure(
 
 
 def _merged(
-    records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1
+    records: list[bytes], shares: np.ndarray, protected: np.ndarray | None, total: int
 ) -> tuple[np.ndarray, np.ndarray, str | None]:
-    """Probabilities of the different records, which of them are protected, and an error.
+    """Shares of the different records, which of them are protected, and an error.
 
-    ``one`` is the number that stands for certainty.
+    Shares are integers over ``total``.
     """
     row_of = {record: i for i, record in enumerate(dict.fromkeys(records))}
-    rows = np.full(
-        (len(row_of), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object
-    )
+    rows = np.zeros((len(row_of), shares.shape[1]), dtype=object)
     safe = np.ones(len(row_of), dtype=bool)
     if len({len(record) for record in records}) != 1:
         return rows, safe, "the reports, written as bytes, differ in length"
-    for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
+    for i, (record, row) in enumerate(zip(records, shares, strict=True)):
         rows[row_of[record]] += row
         safe[row_of[record]] &= protected is None or bool(protected[i])
-    wrong = any(total != one for total in rows.sum(axis=0))
+    wrong = any(whole != total for whole in rows.sum(axis=0))
     return rows, safe, "the probabilities of all reports do not sum to one" if wrong else None
 
 

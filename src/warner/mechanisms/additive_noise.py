@@ -135,8 +135,8 @@ class Noise(Numeric):
         column = np.empty(last + 1, dtype=object)
         for y in range(last + 1):
             level = end if y in (0, last) else inside
-            column[y] = sum(
-                (weight * level * powers[abs(y - self.reach - k)] for k, weight in points.items()),
+            column[y] = level * sum(
+                (weight * powers[abs(y - self.reach - k)] for k, weight in points.items()),
                 Fraction(0),
             )
         return column

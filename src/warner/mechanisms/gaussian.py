@@ -388,13 +388,18 @@ class Gaussian(Numeric):
 
     def probabilities(self) -> np.ndarray:
         total = 1 << 64 * self.law.words
-        tables = [fractions(table, total) for table in self._tables(self.law.masses)]
+        masses = self._tables(self.law.masses)
         if self._places is None:
+            # Integers over one denominator add faster than fractions.
+            steps = int(self.steps[0])
+            points = [self._points_of(x, steps) for x in range(self.domain.size)]
+            parts = math.lcm(*(w.denominator for column in points for w in column.values()))
             columns = [
-                sum(w * tables[0][:, k] for k, w in self._points_of(x, int(self.steps[0])).items())
-                for x in range(self.domain.size)
+                sum(int(w * parts) * masses[0][:, k] for k, w in column.items())
+                for column in points
             ]
-            return np.stack(columns, axis=1)
+            return fractions(np.stack(columns, axis=1), total * parts)
+        tables = [fractions(table, total) for table in masses]
         out = np.ones((1, self.domain.size), dtype=object)
         for table in tables:
             out = (out[:, None, :] * table[None, :, :]).reshape(-1, self.domain.size)

@@ -99,7 +99,10 @@ def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
     if ruled_out.any():
         y = int(np.argmax(ruled_out))
         return WorstSlope(math.inf, y, int(np.argmax(table[y])), int(np.argmin(table[y])))
-    logs = np.vectorize(natural, otypes=[np.float64])(table[possible.all(axis=1)])
+    rows = table[possible.all(axis=1)]
+    # Few probabilities of a table differ.
+    log_of = {share: natural(share) for share in set(rows.ravel().tolist())}
+    logs = np.vectorize(log_of.__getitem__, otypes=[np.float64])(rows)
     return worst_slope_of_logs(logs, distances)
 
 
