@@ -17,7 +17,7 @@ from warner.collector.tokens import block_of_code, request_in, token_id
 @pytest.mark.parametrize("text, count", [(ONE, 1), (DRAWN, 3)])
 def test_a_token_that_node_exchanges_is_taken(text: str, count: int) -> None:
     study = study_of(text, count)
-    for code in new_codes(3):
+    for code in new_codes(count):
         answers = dict.fromkeys(("smokes", "drinks", "bets"), "yes")
         asked = {"served": survey_bytes(study).decode(), "code": code, "answers": answers}
         if count == 1:
