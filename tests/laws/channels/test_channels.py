@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,7 @@ def _theta(size: int) -> np.ndarray:
     return np.random.default_rng(size).dirichlet(np.ones(size))
 
 
+@pytest.mark.crossed(60)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", [2, 9, 33])
 def test_columns_sum_to_one_and_products_agree(name: str, size: int) -> None:
@@ -69,6 +72,7 @@ def test_columns_sum_to_one_and_products_agree(name: str, size: int) -> None:
     assert channel.gram(r) == pytest.approx(dense.T @ (r[:, None] * dense), abs=1e-12)
 
 
+@pytest.mark.crossed(60)
 @pytest.mark.parametrize("name", SEEING)
 @pytest.mark.parametrize("size", [2, 9, 33])
 def test_inverse_is_unbiased(name: str, size: int) -> None:
@@ -81,13 +85,23 @@ def test_inverse_is_unbiased(name: str, size: int) -> None:
         assert channel.influence(c) @ w == pytest.approx(c @ channel.invert(w), abs=1e-9)
 
 
+@cache
+def _enumerated(name: str) -> tuple[Channel, np.ndarray, np.ndarray]:
+    """The channel of a mechanism, the inverse of each of its reports (m, K), and its exact law
+    (m, K).
+    """
+    mechanism = smallest(name)
+    channel = mechanism.channel()
+    single = np.stack([channel.invert(row) for row in rows_of_reports(mechanism)])
+    return channel, single, mechanism.probabilities().astype(float)
+
+
 @pytest.mark.parametrize("name", INVERTED)
 def test_variance_is_that_of_the_inverse(name: str) -> None:
     """By enumeration: E[L(y)^2] - theta^2 over all reports y, L(y) the inverse of one report."""
-    mechanism = smallest(name)
-    channel, theta = mechanism.channel(), _theta(mechanism.domain.size)
-    single = np.stack([channel.invert(row) for row in rows_of_reports(mechanism)])
-    law = mechanism.probabilities().astype(float) @ theta
+    channel, single, table = _enumerated(name)
+    theta = _theta(channel.shape[1])
+    law = table @ theta
     assert law @ single == pytest.approx(theta, abs=1e-12)
     assert channel.variance(theta) == pytest.approx(law @ single**2 - theta**2, rel=1e-9)
 
@@ -180,7 +194,7 @@ def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
     theta = np.random.default_rng(1).dirichlet(np.ones(mechanism.domain.size))
     total, square = np.zeros(theta.size), np.zeros(theta.size)
     for i in (
-        range(0, len(outputs), max(1, len(outputs) // 100))
+        range(0, len(outputs), max(1, len(outputs) // 30))
         if len(outputs) > 600
         else range(len(outputs))
     ):
@@ -217,10 +231,9 @@ def _shares(size: int) -> np.ndarray:
 @pytest.mark.parametrize("name", [*SEEING, *PLACES])
 def test_covariance_is_that_of_the_inverse(name: str) -> None:
     """By enumeration: E[L(y) L(y)'] - theta theta' over all reports y."""
-    mechanism = smallest(name)
-    channel, theta = mechanism.channel(), _shares(mechanism.domain.size)
-    single = np.stack([channel.invert(row) for row in rows_of_reports(mechanism)])
-    law = mechanism.probabilities().astype(float) @ theta
+    channel, single, table = _enumerated(name)
+    theta = _shares(channel.shape[1])
+    law = table @ theta
     exact = (single.T * law) @ single - np.outer(theta, theta)
     assert channel.covariance(theta) == pytest.approx(exact, rel=1e-8, abs=1e-9)
     _has_variances_of_functions(channel)
@@ -250,6 +263,7 @@ def test_covariance_has_the_variances_on_its_diagonal(name: str) -> None:
     assert np.linalg.eigvalsh(found).min() >= -1e-9 * np.abs(found).max()
 
 
+@pytest.mark.crossed(4)
 @pytest.mark.parametrize(
     ("mechanism", "shape"),  # 220 reports, and 256: of twelve values a unary encoding has 4,096
     [(SubsetSelection, (2, 3, 2)), (UnaryEncoding, (2, 2, 2))],

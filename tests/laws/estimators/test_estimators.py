@@ -11,6 +11,7 @@ import warner
 from tests.laws.estimators._extremes import _extremes, _mechanism
 from tests.refusals import refused
 from tests.registry import BLIND, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PLACES
+from tests.sampling import drawn
 from warner import Estimate, Integers
 from warner.channels import Channel
 from warner.errors import (
@@ -47,7 +48,7 @@ def test_what_is_no_data_is_refused_with_the_way_to_estimate(estimator: Estimato
 
 
 @pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
-@pytest.mark.crossed(200)
+@pytest.mark.crossed(100)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_estimator_runs_on_every_mechanism(
@@ -187,7 +188,7 @@ def test_every_method_estimates_from_one_report_and_from_two_that_are_alike(
     """Rejects a projection that loses the 1 beside entries of 1e6, and a gap that is too small."""
     mechanism = _mechanism(name, 2, epsilon)
     methods = [
-        *ESTIMATORS,
+        *drawn(ESTIMATORS, 7, f"{name} {epsilon}"),
         *([warner.estimators.KeyMeans(), warner.estimators.PerKey()] if name in KEYED else []),
     ]
     for data in _extremes(mechanism):
@@ -223,6 +224,7 @@ def test_without_protection_one_report_is_known_and_says_little_of_others() -> N
 # Every estimator runs on several reports of one person.
 
 
+@pytest.mark.crossed(24)
 @pytest.mark.parametrize("name", ["RR x OUE x OLH", "RR three times", "RR, OUE, OLH"])
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estimator) -> None:

@@ -49,6 +49,7 @@ def test_reports_survive_the_wire(name: str, tmp_path: Path) -> None:
         assert mechanism.tally(copy) == mechanism.tally(reports)
 
 
+@pytest.mark.crossed(51)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_files_are_counted_as_memory_is(name: str, suffix: str, tmp_path: Path) -> None:
