@@ -17,9 +17,9 @@ from warner.collector.web.limits import Buckets, Connections
 from warner.collector.web.responses import HttpRefused
 
 
-def found(case: Callable[[np.random.Generator], str | None] = requests.case) -> str:
+def found(case: Callable[[np.random.Generator], str | None] = requests.case, first: int = 0) -> str:
     """What an attack finds within some cases."""
-    for number in range(10):
+    for number in range(first, first + 10):
         try:
             case(generator("requests", 5, number))
         except Finding as finding:
@@ -57,7 +57,7 @@ def test_it_finds_an_id_that_is_called_spent_though_another_is(
 
 def test_it_finds_long_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "HEAD_BYTES", 1 << 30)
-    assert "a long head" in found()
+    assert "a long head" in found(first=4)
 
 
 def test_it_finds_tokens_that_are_tried_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
