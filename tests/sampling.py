@@ -32,13 +32,21 @@ def sampled(cells: Mapping[str, Mapping[str, int]], budget: int, seed: str = "")
     (6, True)
     """
     drawn = sorted(cells, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())
-    covered: set[tuple[str, int]] = set()
+    missing = {pair for cell in cells.values() for pair in cell.items()}
     chosen = {}
-    while len(covered) < len({pair for cell in cells.values() for pair in cell.items()}):
-        # The first of those that show most values which did not run yet.
-        name = max(drawn, key=lambda name: len(cells[name].items() - covered))
-        covered |= cells[name].items()
-        chosen[name] = True
+    while missing:
+        # The first of those that show most values which did not run yet: at most one of each
+        # parameter that misses some.
+        most = len({parameter for parameter, _ in missing})
+        best, shown = "", 0
+        for name in drawn:
+            count = len(cells[name].items() & missing)
+            if count > shown:
+                best, shown = name, count
+            if shown == most:
+                break
+        missing -= cells[best].items()
+        chosen[best] = True
     for name in drawn:
         if len(chosen) >= budget:
             break
