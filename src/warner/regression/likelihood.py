@@ -19,7 +19,7 @@ people of a group are alike. All of them are climbed by one Newton's method, :fu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -352,6 +352,16 @@ class Mixture(Likelihood):
     def at(self, theta: FloatArray) -> MixturePoint:
         return MixturePoint(self, *self.people_at(self.linear(theta)))
 
+    def of(self, people: slice | IntArray) -> Mixture:
+        """The likelihood of some of the people, each as often as it is named."""
+        return replace(
+            self,
+            rows=self.rows[people],
+            weights=self.weights[people],
+            predictors=[Predictor(x[people], columns) for x, columns in self.predictors],
+            pieces=[piece.of(people) for piece in self.pieces],
+        )
+
     def people_at(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Of each person: l_i, its derivatives by the predictors t (n, M), and the information.
 
@@ -365,9 +375,7 @@ class Mixture(Likelihood):
         step = max(1, _LARGEST_BLOCK // (self.rows.shape[1] * width**2))
         if n > step:
             each = [
-                replace(
-                    self, rows=self.rows[some], pieces=[piece.of(some) for piece in self.pieces]
-                ).people_at(t[some])
+                self.of(some).people_at(t[some])
                 for some in (slice(start, start + step) for start in range(0, n, step))
             ]
             value, mean, curvature, information = map(np.concatenate, zip(*each, strict=True))
@@ -536,7 +544,9 @@ class RandomIntercepts(Likelihood):
         linear, groups = mixture.linear(theta[:-1]), len(self.weights)
         mode, curvature = np.zeros(groups), np.empty(groups)
         for _ in range(_MODE_STEPS):
-            _, slopes, curvatures, _ = mixture.people_at(self._moved(linear, spread * mode))
+            _, slopes, curvatures, _ = mixture.people_at(
+                self._moved(linear, spread * mode[self.group])
+            )
             slope = slopes[:, self.shifted].sum(axis=1) * spread
             bend = curvatures[:, self.shifted][:, :, self.shifted].sum(axis=(1, 2)) * spread**2
             gradient = np.bincount(self.group, people * slope, groups) - mode
@@ -554,20 +564,45 @@ class RandomIntercepts(Likelihood):
         return replace(self, nodes=nodes, logs=logs)
 
     def _moved(self, linear: FloatArray, shift: FloatArray) -> FloatArray:
-        """Linear predictors (n, M) with the shifts (J,) of the groups."""
+        """Linear predictors (n, M) with the shifts (n,) of people."""
         moved = linear.copy()
-        moved[:, self.shifted] += shift[self.group][:, None]
+        moved[:, self.shifted] += shift[:, None]
         return moved
+
+    def at_nodes(
+        self, theta: FloatArray
+    ) -> Iterator[tuple[slice, Mixture, FloatArray, FloatArray]]:
+        """Some q nodes at a time, and all people at each of them, one node after the other.
+
+        So few people take hardly longer at all nodes than at one, and many take no more memory.
+
+        Yields:
+            the places of the nodes, the people, their u (q n,), their linear predictors (q n, M).
+        """
+        linear = self.mixture.linear(theta[:-1])
+        n, width = linear.shape
+        step = max(1, _BLOCK // (self.mixture.rows.size * width**2))
+        for start in range(0, self.nodes.shape[1], step):
+            some = slice(start, start + step)
+            u = self.nodes[self.group, some].T.ravel()
+            people = np.tile(np.arange(n), len(u) // n)
+            moved = self._moved(linear[people], theta[-1] * u)
+            yield some, self.mixture.of(people), u, moved
+
+    def of_groups(self, numbers: FloatArray) -> FloatArray:
+        """The sums (q, J) over the people of each group, of numbers (q n,) at q nodes."""
+        nodes, groups = len(numbers) // len(self.group), len(self.weights)
+        place = self.group + groups * np.arange(nodes)[:, None]
+        sums = np.bincount(place.ravel(), numbers, nodes * groups)
+        return np.asarray(sums, dtype=float).reshape(nodes, groups)
 
     def reach(self, theta: FloatArray) -> float:
         return max(self.mixture.reach(theta[:-1]), abs(float(theta[-1])))
 
     def at(self, theta: FloatArray) -> RandomPoint:
-        linear = self.mixture.linear(theta[:-1])
         logs = self.logs.copy()
-        for k, node in enumerate(self.nodes.T):
-            value = self.mixture.values_at(self._moved(linear, theta[-1] * node))
-            logs[:, k] += np.bincount(self.group, self.mixture.weights * value, len(self.weights))
+        for some, people, _, moved in self.at_nodes(theta):
+            logs[:, some] += self.of_groups(people.weights * people.values_at(moved)).T
         largest = logs.max(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
             shares = np.exp(logs - largest)
@@ -589,30 +624,28 @@ class RandomPoint(Point):
     def _sums(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """W_j s_j (J, P) of the groups, the information, and that of the answers."""
         whole = self.likelihood
-        mixture, groups, size = whole.mixture, len(whole.weights), len(self.theta)
-        linear = mixture.linear(self.theta[:-1])
-        scores = np.zeros((groups, size))
+        size = len(self.theta)
+        scores = np.zeros((len(whole.weights), size))
         squares, curvature, information = np.zeros((3, size, size))
-        for node, share in zip(whole.nodes.T, self.shares.T, strict=True):
-            u = node[whole.group]
-            shifted = whole._moved(linear, self.theta[-1] * node)
-            _, slopes, curvatures, informations = mixture.people_at(shifted)
+        for some, people, u, moved in whole.at_nodes(self.theta):
+            _, slopes, curvatures, informations = people.people_at(moved)
             # The standard deviation has the covariate u.
             predictors = [
                 Predictor(np.column_stack([x, u]), np.append(columns, size - 1))
                 if m in whole.shifted
                 else Predictor(x, columns)
-                for m, (x, columns) in enumerate(mixture.predictors)
+                for m, (x, columns) in enumerate(people.predictors)
             ]
-            at_node = replace(mixture, predictors=predictors, start=self.theta)
-            chained = mixture.weights[:, None] * at_node.chained(slopes)
-            of_groups = np.stack([np.bincount(whole.group, c, groups) for c in chained.T], axis=1)
-            weight = whole.weights * share
-            scores += weight[:, None] * of_groups
-            squares += of_groups.T @ (weight[:, None] * of_groups)
-            each = (weight[whole.group] * mixture.weights)[:, None, None]
-            curvature += at_node.summed(each * curvatures)
-            information += at_node.summed(each * informations)
+            people = replace(people, predictors=predictors, start=self.theta)
+            chained = people.weights[:, None] * people.chained(slopes)
+            of_groups = np.stack([whole.of_groups(c) for c in chained.T], axis=2)
+            weight = (whole.weights[:, None] * self.shares[:, some]).T
+            weighted = weight[..., None] * of_groups
+            scores += weighted.sum(axis=0)
+            squares += of_groups.reshape(-1, size).T @ weighted.reshape(-1, size)
+            each = (weight[:, whole.group].ravel() * people.weights)[:, None, None]
+            curvature += people.summed(each * curvatures)
+            information += people.summed(each * informations)
         mean = scores / whole.weights[:, None]
         among = squares - mean.T @ scores  # the variance of the scores over the nodes
         return scores, -(curvature + among), information

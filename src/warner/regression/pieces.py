@@ -48,7 +48,7 @@ class Piece(Protocol):
     def at(self, t: FloatArray) -> Terms:
         """The factor at linear predictors t (n, m)."""
 
-    def of(self, people: slice) -> Piece:
+    def of(self, people: slice | IntArray) -> Piece:
         """The factor of some of the people."""
 
 
@@ -68,7 +68,7 @@ class Choice:
     def size(self) -> int:
         return self.answers - 1
 
-    def of(self, people: slice) -> Choice:
+    def of(self, people: slice | IntArray) -> Choice:
         return self
 
     def at(self, t: FloatArray) -> Terms:
@@ -101,7 +101,7 @@ class Binary:
     def size(self) -> int:
         return int(self.predictor.max()) + 1
 
-    def of(self, people: slice) -> Binary:
+    def of(self, people: slice | IntArray) -> Binary:
         return self if self.label.ndim == 1 else replace(self, label=self.label[people])
 
     def at(self, t: FloatArray) -> Terms:
@@ -135,7 +135,7 @@ class Normal:
     def size(self) -> int:
         return int(self.predictor.max()) + 2
 
-    def of(self, people: slice) -> Normal:
+    def of(self, people: slice | IntArray) -> Normal:
         return replace(self, numbers=self.numbers[people])
 
     def at(self, t: FloatArray) -> Terms:
