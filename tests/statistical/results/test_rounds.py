@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warner import Categorical, RandomizedResponse, SubsetSelection, compare_groups, estimate
+from tests.statistical.results._estimates import _estimated
+from warner import Categorical, RandomizedResponse, SubsetSelection, compare_groups
 from warner.estimators import Inversion
 from warner.mechanisms import Permanent
 
@@ -30,7 +31,7 @@ def test_intervals_of_rounds_hold_at_both_ends(of: type) -> None:
                 again = weekly.memo.randomize_encoded(second, _source(rng))
             # The interval is that of the unbiased estimates, whatever method there is.
             rounds = [
-                estimate(weekly.tally(_reports(weekly, kept, rng)), Inversion())
+                _estimated(weekly.tally(_reports(weekly, kept, rng)), Inversion())
                 for kept in (memo, again)
             ]
             row = compare_groups(*rounds, same_people=True).rows()[0]
