@@ -9,7 +9,7 @@ from warner import Integers, regress
 from warner.designs import Warner
 from warner.regression.answer import Regression
 
-RUNS, N = 80, 3000
+RUNS, FEW, N = 80, 20, 3000
 BETA = np.array([[0.0, 0.0, 0.0], [-0.4, 0.8, 0.3], [-0.2, -0.5, 0.5]])
 
 
@@ -28,7 +28,8 @@ def test_coefficients_are_covered() -> None:
     """Rejects the programs that take reports for answers, and that take the information of the
     answers for that of the reports. Both have far too narrow or shifted intervals.
 
-    The mean coverage of six coefficients over 80 runs has a standard error below 1.8 %.
+    The mean coverage of six coefficients over 80 runs has a standard error below 1.8 %. The wrong
+    programs need a quarter of them.
     """
     rng = np.random.default_rng(8)
     domain = Integers(0, 2)
@@ -36,14 +37,15 @@ def test_coefficients_are_covered() -> None:
     unprotected = warner.RandomizedResponse(domain, float("inf"))
     hits = np.zeros((4, 2, 3))
     narrow = None
-    for _ in range(RUNS):
+    for run in range(RUNS):
         z, values = _people(rng)
         rows = mechanism.channel().sample_rows(values, rng)
         found = regress(mechanism.reports(rows), z[:, 1:])
         assert found.status.name == "CONVERGED"
         hits[0] += _covered(found, found.standard_errors)
-        mutant = regress(unprotected.reports(rows), z[:, 1:])
-        hits[1] += _covered(mutant, mutant.standard_errors)
+        if run < FEW:
+            mutant = regress(unprotected.reports(rows), z[:, 1:])
+            hits[1] += _covered(mutant, mutant.standard_errors)
         if narrow is None:  # the errors that would hold if the answers were known
             narrow = regress(unprotected.reports(values), z[:, 1:]).standard_errors
         hits[2] += _covered(found, narrow)
@@ -52,7 +54,7 @@ def test_coefficients_are_covered() -> None:
     coverage = hits / RUNS
     for right in (coverage[0], coverage[3]):
         assert 0.91 < right.mean() < 0.985 and right.min() > 0.88
-    assert coverage[1].mean() < 0.8
+    assert hits[1].mean() / FEW < 0.8
     assert coverage[2].mean() < 0.8
 
 
@@ -99,13 +101,13 @@ def test_slopes_of_a_mean_are_covered() -> None:
 
 def test_a_hidden_predictor_is_covered() -> None:
     """Rejects the program that takes reports for answers: the effect on the number is shrunk, and
-    that of the other covariate takes some of it.
+    that of the other covariate takes some of it. A quarter of the runs is enough for that.
     """
     rng = np.random.default_rng(12)
     design, known = Warner("4/5"), warner.RandomizedResponse(Warner("4/5").domain, float("inf"))
     hits, wrong = np.zeros(3), np.zeros(3)
     truth = np.array([1.0, 1.2, 0.5])
-    for _ in range(RUNS):
+    for run in range(RUNS):
         age = rng.normal(size=1500)
         yes = rng.random(1500) < 1 / (1 + np.exp(0.5 - 0.8 * age))
         seen = {"age": age, "income": truth @ [np.ones(1500), yes, age] + rng.normal(size=1500)}
@@ -113,12 +115,14 @@ def test_a_hidden_predictor_is_covered() -> None:
         model = "income ~ smokes + age"
         ends = regress(reports, seen, model, hidden="smokes").interval()[0]
         hits += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+        if run >= FEW:
+            continue
         ends = regress(
             known.reports(reports.columns["report"]), seen, model, hidden="smokes"
         ).interval()[0]
         wrong += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
     assert 0.91 < hits.mean() / RUNS < 0.985 and hits.min() / RUNS > 0.86
-    assert wrong.max() / RUNS < 0.2
+    assert wrong.max() / FEW < 0.2
 
 
 def test_random_intercepts_are_covered() -> None:
