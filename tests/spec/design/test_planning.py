@@ -58,8 +58,8 @@ YES_OR_NO = Categorical(["no", "yes"])
 
 
 def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
-    twenty = Categorical([f"v{x}" for x in range(20)])
-    ranking = warner.plan(twenty, 1.0, 10_000, sensitive=["v7", "v8"], loss="l1", error=0.1)
+    twelve = Categorical([f"v{x}" for x in range(12)])
+    ranking = warner.plan(twelve, 1.0, 10_000, sensitive=["v7", "v8"], loss="l1", error=0.1)
     errors = [option.error for option in ranking.results]
     assert errors == sorted(errors)
     assert ranking.no_protection.error < errors[0]
@@ -72,13 +72,13 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
     } <= {o.name for o in ranking.results}
     best = ranking.best
     assert best.people is not None and best.mechanism is not None
-    uniform = np.full(20, 0.05)
+    uniform = np.full(12, 1 / 12)
     assert (
         warner.theory.expected_loss(best.mechanism, uniform, best.people, "l1")
         <= 0.1
         < warner.theory.expected_loss(best.mechanism, uniform, best.people - 1, "l1")
     )
-    squares = warner.plan(twenty, 1.0, 10_000, error=1e-3, loss="l2")
+    squares = warner.plan(twelve, 1.0, 10_000, error=1e-3, loss="l2")
     option = squares.best
     assert option.people is not None
     assert option.mechanism is not None
@@ -120,7 +120,7 @@ def _made(
 
 @pytest.mark.crossed(3)
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.7])
-@pytest.mark.parametrize("domain", [Integers(3, 17), Interval(0, 9, 6), Grid(3, 5, 0.7)])
+@pytest.mark.parametrize("domain", [Integers(3, 11), Interval(0, 9, 6), Grid(3, 4, 0.7)])
 def test_every_candidate_keeps_the_budget_between_any_two_values(
     domain: warner.domains.Domain, epsilon: float
 ) -> None:
@@ -275,7 +275,7 @@ def test_shares_stay_in_the_simplex() -> None:
 
 
 def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
-    found = plan(Integers(0, 9), 1.0, n=50_000, difference=0.02)
+    found = plan(Integers(0, 4), 1.0, n=20_000, difference=0.02)
     people = [result.people for result in found.results]
     assert None not in people and people == sorted(people, key=lambda n: n or 0)
     assert [row.epsilon for row in found.by_epsilon] == [0.25, 0.5, 1.0, 2.0, 4.0]
@@ -286,7 +286,7 @@ def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
     data = json.loads(json.dumps(found.to_json()))
     assert data["wanted"] == {"difference": 0.02, "groups": 2, "power": 0.8}
     assert data["by_epsilon"][2]["people"] == bought[2]
-    assert "power" not in plan(Integers(0, 9), 1.0, n=10).best.row()
+    assert "power" not in plan(YES_OR_NO, 1.0, n=10).best.row()
 
 
 @pytest.mark.parametrize(
