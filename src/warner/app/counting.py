@@ -93,8 +93,7 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
         if checkpoint is None
         else Checkpoint(checkpoint, request.asked, files_to_count)
     )
-    several = parquet_format.shared_connection() if len(files_to_count) > 1 else nullcontext()
-    with several, opened as memory:
+    with parquet_format.shared_connection(), opened as memory:
         sums = _count_members(members, states, request, memory)
         by_group: dict[str | None, dict[str, dict[str, Tally]]] = {}
         for one in sums:

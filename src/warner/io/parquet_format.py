@@ -259,7 +259,25 @@ class ParquetFormat(FileFormat):
         return AnswerTable(file.schema_arrow.names, rows)
 
 
-_SHARED: ContextVar[duckdb.DuckDBPyConnection | None] = ContextVar("database", default=None)
+class _Shared:
+    """A database for several files, made when the first of them needs it."""
+
+    def __init__(self) -> None:
+        self.database: duckdb.DuckDBPyConnection | None = None
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        if self.database is None:
+            self.database = duckdb.connect(":memory:")
+            # No bytes of a file are kept: the next file may have its name.
+            self.database.execute("SET enable_external_file_cache = false")
+        return self.database.cursor()
+
+    def close(self) -> None:
+        if self.database is not None:
+            self.database.close()
+
+
+_SHARED: ContextVar[_Shared | None] = ContextVar("database", default=None)
 
 _SYSTEM: ContextVar[Any] = ContextVar("file system", default=None)
 
@@ -284,16 +302,21 @@ def _register(database: duckdb.DuckDBPyConnection, system: Any) -> None:
 
 @contextmanager
 def shared_connection() -> Iterator[None]:
-    """Let all connections of the block be to one database: making one takes as long as a file."""
+    """Let all connections of the block be to one database: making one takes as long as a file.
 
-    with duckdb.connect(":memory:") as database:
-        # No bytes of a file are kept: the next file may have its name.
-        database.execute("SET enable_external_file_cache = false")
-        token = _SHARED.set(database)
-        try:
-            yield
-        finally:
-            _SHARED.reset(token)
+    A block within another uses the database of the outer one.
+    """
+
+    if _SHARED.get() is not None:
+        yield
+        return
+    shared = _Shared()
+    token = _SHARED.set(shared)
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+        shared.close()
 
 
 @contextmanager

@@ -1,0 +1,16 @@
+"""What all tests of commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from warner.io.parquet_format import shared_connection
+
+
+@pytest.fixture(autouse=True)
+def one_database() -> Iterator[None]:
+    """One database reads all foreign files of a test: making it takes longer than a file."""
+    with shared_connection():
+        yield
