@@ -34,19 +34,12 @@ def sampled(cells: Mapping[str, Mapping[str, int]], budget: int, seed: str = "")
     drawn = sorted(cells, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())
     missing = {pair for cell in cells.values() for pair in cell.items()}
     chosen = {}
-    while missing:
-        # The first of those that show most values which did not run yet: at most one of each
-        # parameter that misses some.
-        most = len({parameter for parameter, _ in missing})
-        best, shown = "", 0
+    # First the cells that show most values which did not run yet, then those that show fewer.
+    for new in range(max(map(len, cells.values()), default=0), 0, -1):
         for name in drawn:
-            count = len(cells[name].items() & missing)
-            if count > shown:
-                best, shown = name, count
-            if shown == most:
-                break
-        missing -= cells[best].items()
-        chosen[best] = True
+            if len(cells[name].items() & missing) >= new:
+                missing -= cells[name].items()
+                chosen[name] = True
     for name in drawn:
         if len(chosen) >= budget:
             break
