@@ -213,7 +213,7 @@ def test_plans_and_proposals_are_simulated_on_one_thread(
         return fit(self, data)
 
     monkeypatch.setattr(LogSpline, "_fit", watched)
-    domain = warner.Interval(0, 1, 20)
+    domain = warner.Interval(0, 1, 8)
     warner.plan(domain, 1.0, 1000, runs=2)
     many = len(fits)
     propose(domain, 1000, 1.0).widths(500)

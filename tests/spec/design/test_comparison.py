@@ -611,7 +611,7 @@ def test_one_question_each_errs_least_where_questions_are_many_and_independent()
     theta = shares
     for _ in range(4):
         theta = np.multiply.outer(theta, shares).ravel()
-    found = compare_schemes(domain, 1.5, 5000, theta, runs=4)
+    found = compare_schemes(domain, 1.5, 5000, theta, runs=2)
     assert found.best.scheme == "One question each"
     errors = {line.scheme: line.error for line in reversed(found.results)}
     assert errors["One question each"] < 0.5 * errors["RR-Independent"]

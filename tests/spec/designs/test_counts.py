@@ -476,6 +476,7 @@ _ONE_TWO = [_PEOPLE[0], *([i, age, 2 - (word == "same")] for i, age, word in _PE
 _WRONG = [_PEOPLE[0], *([i, age, f"hiv{i}" if i % 3 else w] for i, age, w in _PEOPLE[1:])]
 
 
+@pytest.mark.crossed(5)
 @pytest.mark.parametrize("name", ["counts.csv", "counts.xlsx"])
 @pytest.mark.parametrize(
     "rows", [_LONG, _WIDE, _WITH_TOTALS, _PEOPLE, _CODES], ids=["long", "wide", "n", "people", "01"]
@@ -582,6 +583,7 @@ def test_a_report_of_a_card_has_what_was_ticked_and_what_is_assumed(tmp_path: Pa
     assert "said: Maximum of the likelihood." in words and "said: MaximumLikelihood" not in words
 
 
+@pytest.mark.crossed(2)
 @pytest.mark.parametrize("notes", [["Fieldwork in May."], ["Fieldwork in May.", "Two schools."]])
 @pytest.mark.parametrize("rows", [_WIDE, _PEOPLE], ids=["counts", "people"])
 def test_a_note_on_the_first_sheet_is_no_table(
