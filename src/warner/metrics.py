@@ -227,7 +227,7 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
     """
     p, q = _pair(p, q)
     where = _points(points, p.size)
-    remedy = "Estimate with Inversion('project'), whose shares are >= 0 and sum to 1"
+    remedy = "Estimate with Inversion('project'), whose shares are at least 0 and sum to 1"
     if (p < 0).any() or (q < 0).any():
         raise ArgumentError("p and q", "must have no negative numbers", None, remedy)
     if abs(p.sum() - q.sum()) > 1e-9 * max(p.sum(), q.sum()):
@@ -278,7 +278,7 @@ def cramers_v(table: Any) -> float:
     if array.ndim != 2 or min(array.shape) < 2:
         raise ArgumentError("table", "must have at least 2 rows and 2 columns", str(array.shape))
     if not (np.isfinite(array).all() and (array >= 0).all() and array.sum() > 0):
-        rule = "must have finite numbers >= 0, and not only zeros"
+        rule = "must have finite numbers of at least 0, and not only zeros"
         remedy = "Estimate with Inversion('project'), whose shares are never negative"
         raise ArgumentError("table", rule, None, remedy)
     array = array / array.sum()
@@ -412,7 +412,7 @@ def quantiles(p: Any, qs: Any, points: Any) -> np.ndarray:
     p = distribution("p", p)
     where = _points(points, p.size, line=True)[:, 0]
     if (np.diff(where) <= 0).any():
-        raise ArgumentError("points", "must be in increasing order")
+        raise ArgumentError("points", "must be in increasing order", None, "Sort points and p")
     return where[np.searchsorted(cumulative(p)[1:], shares("qs", qs) - ROUNDING)]
 
 

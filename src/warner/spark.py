@@ -166,7 +166,7 @@ class _Randomizing:
         """The generator of this partition."""
         number = partition()
         if number is None:  # all partitions would draw the same numbers
-            rule = "needs an engine that numbers its partitions, as Spark does"
+            rule = "can be used only with an engine that numbers its partitions, as Spark does"
             raise ArgumentError("seed", rule, None, "Leave out the argument seed")
         return np.random.default_rng([seed, number])
 
@@ -345,12 +345,12 @@ def stream_tallies(
     submissions = read_submissions(study, frame)
     if not frame.isStreaming:
         raise ArgumentTypeError(
-            "frame", "must be a stream of Spark", None, "Count other frames with tally"
+            "frame", "must be a stream of Spark", None, "Count other frames with warner.spark.tally"
         )
     if study.collect.access == "invited":
         rule = "must not be by invitation, because Spark does not know the codes"
         raise ArgumentError(
-            "study", rule, None, "Collect the answers with the command 'warner collect serve'"
+            "study", rule, None, "Collect the answers with the command: warner collect serve"
         )
     target = _Streamed(study, Path(folder))
     return (
@@ -510,7 +510,8 @@ def _public(by: Any, declared: Any, columns: Iterable[str]) -> dict[str, Domain 
         rule = f"must name public columns, which are: {', '.join(allowed) or 'none'}"
         raise ArgumentError("by", rule, show(by))
     if missing := [name for name in names if name not in set(columns)]:
-        raise ReportError("frame", f"has no public column {show(missing[0])}")
+        remedy = "Keep the public columns in the frame"
+        raise ReportError("frame", f"has no public column {show(missing[0])}", None, remedy)
     if declared is not None:
         return {name: declared[name] for name in names}
     return dict(by) if isinstance(by, Mapping) else dict.fromkeys(names)
@@ -604,7 +605,7 @@ class _Job:
         if wrong := sorted(bytes(row[3]).decode() for row in rows if row[2] == _WRONG):
             raise ReportError(f"frame: {wrong[0]}")
         if not rows:
-            raise EmptyError("frame", "has no reports")
+            raise EmptyError("frame", "has no reports", None, "Count at least one report")
         return {
             name: self._tally(mechanism, [row for row in rows if row[0] == i])
             for i, (name, mechanism) in enumerate(self.counted.items())

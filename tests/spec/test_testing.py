@@ -514,5 +514,5 @@ def test_a_law_that_rules_a_value_out_is_refused() -> None:
             self.law = ExactTable(table)
             self.check_realisable()
 
-    with pytest.raises(BudgetError, match="some answers send and others never send"):
+    with pytest.raises(BudgetError, match="possible for some answers and impossible for others"):
         Proves(SMALL, 1.0)

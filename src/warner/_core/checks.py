@@ -92,7 +92,7 @@ def probability(name: str, value: Any) -> float:
 def confidence_level(value: Any) -> float:
     """Return the level of an interval or a test as a float in [0.5, 1)."""
     if isinstance(value, str):
-        remedy = "For example 0.95. The interval of one value is result[value].interval()"
+        remedy = "For example 0.95. For the interval of one value, call result[value].interval()"
         raise ArgumentTypeError("level", "must be a number", kind(value), remedy)
     level = real("level", value)
     error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
@@ -124,7 +124,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
         )
     if math.isinf(number) and not infinite:
         rule = "must be a finite number for this mechanism"
-        remedy = "The mechanism RandomizedResponse allows epsilon=inf, without any protection"
+        remedy = "To send answers without any protection, use RandomizedResponse with epsilon=inf"
         raise BudgetError(name, rule, "inf", remedy)
     return number
 

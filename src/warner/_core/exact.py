@@ -160,7 +160,7 @@ def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
     if smallest < SMALLEST:
         rule = f"is too large for exact 64-bit sampling: {event} would have probability"
         rule = f"{rule} {float(smallest):.3g}, below {float(SMALLEST):.0e}"
-        remedy = "Pass a smaller epsilon or use a smaller domain"
+        remedy = "Pass a smaller epsilon, or use fewer values"
         raise BudgetError("epsilon", rule, repr(epsilon), remedy)
 
 
@@ -170,8 +170,11 @@ def check_epsilon(epsilon: float) -> None:
         rule = f"is too small: below {SMALLEST_EPSILON:g}, reports tell nothing about answers"
         raise BudgetError("epsilon", rule, repr(epsilon), "Pass a larger epsilon")
     if epsilon > LARGEST_EPSILON:
-        rule = f"must be at most {LARGEST_EPSILON:g}: 64-bit random numbers allow no more"
-        remedy = "Pass a smaller epsilon; for no protection use RandomizedResponse with epsilon=inf"
+        rule = f"must be at most {LARGEST_EPSILON:g}, because 64-bit random numbers allow no more"
+        remedy = (
+            "Pass a smaller epsilon. To send answers without any protection, use "
+            "RandomizedResponse with epsilon=inf"
+        )
         raise BudgetError("epsilon", rule, repr(epsilon), remedy)
 
 
@@ -185,7 +188,7 @@ def realise(
     """Return the realised epsilon, times ln(high / low), rounded up, of the law of ``whose``."""
     if high <= low:
         rule = "is too small: with 64-bit random numbers, reports would not depend on the answer"
-        remedy = "Pass a larger epsilon or use a smaller domain"
+        remedy = "Pass a larger epsilon, or use fewer values"
         raise BudgetError("epsilon", rule, repr(requested), remedy)
     epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:

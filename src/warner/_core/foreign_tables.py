@@ -103,7 +103,7 @@ def header_of(data: Any) -> dict[str, Any] | None:
             return dict(header) if header else None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
-    rule = "the header that warner wrote into the data was altered"
+    rule = "the description of the mechanism, which warner wrote into the data, was altered"
     raise FileError("data", rule, None, "Use the reports as warner wrote them")
 
 
@@ -132,15 +132,15 @@ def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool
     if (block := repeated_block(columns, is_frame)) is not None:
         first, again, length = block
         return (
-            f"Reports {first + 1:,} to {first + length:,} stand a second time from report "
-            f"{again + 1:,} on, in the same order. Was a table put together with itself? Then "
-            f"people are counted twice, and intervals are too short. {ONE_COPY} If these are "
-            "different people, tally each part by itself, and add them: first + second.of_others()."
+            f"Reports {first + 1:,} to {first + length:,} are repeated from report {again + 1:,} "
+            "on, in the same order. Was a table put together with itself? Then people are counted "
+            f"twice, and intervals are too short. {ONE_COPY} If these are different people, tally "
+            "each part by itself, and add the tallies: first + second.of_others()."
         )
     if is_frame and _are_in_pairs(columns):
         return (
-            "Equal reports stand next to each other in this data frame, always an even number of "
-            "them. Was each row repeated? Then people are counted twice, and intervals are too "
+            "In this data frame, equal rows follow each other always in twos, fours and other even "
+            "numbers. Was each row repeated? Then people are counted twice, and intervals are too "
             f"short. {ONE_COPY}"
         )
     if index is None or index.is_unique:
@@ -156,8 +156,9 @@ def about_repeated(index: Any, columns: Mapping[str, np.ndarray], is_frame: bool
     if not equal.size or equal.mean() ** pairs.sum() >= _NO_CHANCE:
         return ""
     return (
-        "Rows of this data frame with the same label in its index have the same reports. Was the "
-        "frame joined with itself? Then people are counted twice, and intervals are too short. "
+        "Where rows of this data frame have the same label in the index, they have the same "
+        "reports. Was the frame joined with itself? Then people are counted twice, and intervals "
+        "are too short. "
         f"{ONE_COPY} If these rows are different people, use frame.reset_index(drop=True)."
     )
 
@@ -261,7 +262,7 @@ def in_order_of(index: Any, values: Any, name: str) -> Any:
         return values
     if theirs.is_unique and index.is_unique and (rows := theirs.get_indexer(index)).min() >= 0:
         return values.iloc[rows]
-    rule = "must have the same index as the answers that were randomised, in any order"
+    rule = "must have the same index labels as the answers that were randomised, in any order"
     remedy = (
         "Take the column and the answers from one frame. If their rows are in the same order, pass "
         "column.to_numpy()"

@@ -89,11 +89,11 @@ LITERATURE = {
     },
 }
 FURTHER = {  # what else a name stands for, or does not
-    "RAPPOR": "For RAPPOR's permanent reports, with which the same people answer in many rounds, "
-    "use warner.mechanisms.Permanent.",
+    "RAPPOR": "For RAPPOR's permanent reports, which people send in many rounds, use "
+    "warner.mechanisms.Permanent.",
     "IBU": "If IBU runs until it converges, it gives the same result as warner.MaximumLikelihood.",
     "PEM": "The function warner.find() has the same purpose as PEM (the prefix extending method), "
-    "but other steps: see the guide 'Words that nobody has listed'.",
+    "but takes other steps. See the guide 'Words that nobody has listed'.",
     "HR": "HadamardResponse is meant for an epsilon of 1 or less. With 100 values its error is "
     "1.3 times the error of SubsetSelection at epsilon 1, and 14 times at epsilon 4. Above "
     "epsilon 1 compare with SubsetSelection or, for short reports, "

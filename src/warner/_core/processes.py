@@ -69,7 +69,7 @@ class Workers:
         try:
             yield from self._in_processes(function, tasks)
         except BrokenProcessPool:
-            rule = "ended before they had done their work"
+            rule = "ended before their work was done"
             remedy = (
                 "In a script, put the call under the line 'if __name__ == \"__main__\":', or pass "
                 "processes=1"
@@ -356,8 +356,8 @@ class JsonLines:
         except ValueError:
             piece = None
         if not isinstance(piece, dict):
-            rule = "cannot be read as a saved piece of work"
-            remedy = "Remove this line from the file: its piece of work is then done again"
+            rule = "cannot be read as the result of a finished run"
+            remedy = "Remove this line from the file. The run is then done again"
             raise FileError(f"{self.path}, line {number}", rule, None, remedy)
         return piece
 

@@ -140,7 +140,7 @@ def progress(listener: Listener | bool = True) -> Iterator[None]:
             bars.close()
         return
     if not callable(listener):
-        rule = "must be True, or a function to call with the list of running stages"
+        rule = "must be True, or a function that is called with the list of running stages"
         raise ArgumentTypeError("listener", rule, kind(listener), "For example progress(print)")
     with _told_to(_Told(listener)):
         yield

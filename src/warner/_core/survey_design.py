@@ -94,7 +94,7 @@ class SurveyDesign:
         listed = list(names)
         for role, name in self.roles.items():
             if name not in listed:
-                remedy = "Keep this public column when reports are made and counted"
+                remedy = "Keep this public column when reports are made and when they are counted"
                 raise unknown(role, name, listed, f"the public columns of {where}", remedy)
 
     def sample(
@@ -135,9 +135,9 @@ class SurveyDesign:
             what = "people" if self.cluster is None else "clusters"
             one = int(np.argmax(drawn < 2))
             where = "" if self.strata is None else f" in each stratum of {self.strata!r}"
-            rule = f"needs at least 2 {what}{where}: one alone does not show how {what} differ"
+            rule = f"needs at least 2 {what}{where}, because one does not show how {what} differ"
             got = f"1 in {strata[one]}"
-            remedy = "Merge this stratum with one that is like it"
+            remedy = "Merge this stratum with a similar one"
             name = self.cluster or self.strata
             where = "survey design" if name is None else f"column {name!r}"
             raise ArgumentError(where, rule, got, remedy if self.strata else None)
@@ -212,10 +212,8 @@ class DrawnSample:
 
     def alone(self, needed: str, got: str | None = None) -> ArgumentError:
         """The error of people who lie in one cluster, and are looked at by themselves."""
-        rule = f"needs {needed}: one cluster alone does not show how clusters differ"
-        remedy = (
-            "Leave out the group or value with one cluster, or merge it with one that is like it"
-        )
+        rule = f"needs {needed}, because one cluster does not show how clusters differ"
+        remedy = "Leave out the group or value with one cluster, or merge it with a similar one"
         return ArgumentError("cluster", rule, got, remedy)
 
     def require_spread(self, spread: np.ndarray) -> None:
@@ -331,6 +329,7 @@ def _numbered(role: str, name: str, values: Any, sizes: np.ndarray) -> tuple[lis
     is_missing = np.array([value is None or value != value for value in column.tolist()])
     if is_missing.any():
         got = f"no value {_people(is_missing, sizes)}"
-        raise ArgumentError(f"{role} {name!r}", "must have a value for each person", got)
+        remedy = "Give each person a value, or leave out these people"
+        raise ArgumentError(f"{role} {name!r}", "must have a value for each person", got, remedy)
     different, number = np.unique(column, return_inverse=True)
     return different.tolist(), number.ravel()

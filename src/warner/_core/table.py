@@ -302,7 +302,9 @@ class Table:
         """The first rows, and the notes, which say how many rows there are."""
         if most is None or len(self.rows) <= most:
             return self.rows, self._sentences
-        count = f"The first {most} of {len(self.rows):,} rows; to_frame() returns all rows."
+        count = (
+            f"The first {most} of {len(self.rows):,} rows are shown. To see all, call to_frame()."
+        )
         return self.rows[:most], [count, *self._sentences]
 
     def text(
@@ -415,7 +417,7 @@ class Table:
         names, rows = self._data()
         if len(rows) >= _EXCEL_ROWS:
             rule = f"must have fewer than {_EXCEL_ROWS:,} rows for Excel"
-            raise ArgumentError("table", rule, f"{len(rows):,} rows", "Write it as .csv")
+            raise ArgumentError("table", rule, f"{len(rows):,} rows", "Write a .csv file instead")
         book, bold = openpyxl.Workbook(), openpyxl.styles.Font(bold=True)
         sheet = book.active
         sheet.title, sheet.freeze_panes = "results", "A2"

@@ -31,7 +31,8 @@ _NO_WIDTH = re.compile(
 # No separator of folders, no hidden file, and short enough for a file name with more before it.
 _FILE_NAME = re.compile(r"\w[\w .-]{0,59}")
 FILE_NAME_RULE = (
-    "must be at most 60 letters, digits, spaces or ._- signs, because files are named after groups"
+    "must have at most 60 characters, each a letter, a digit, a space or one of . _ -, because "
+    "files are named after groups"
 )
 
 ALIKE = "must not have labels that look alike"

@@ -547,8 +547,8 @@ class LikelihoodOperator(ABC):
         """
         if self.shape[0] != self.shape[1]:
             raise ArgumentError(
-                "observed",
-                "this method needs a mechanism with as many different reports as values",
+                "mechanism",
+                "must have as many different reports as values for this method",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
                 "Use another method, such as ExpectationMaximization()",
             )
@@ -559,8 +559,8 @@ class LikelihoodOperator(ABC):
     def complete(self) -> Channel:
         """The channel with a row for every possible report."""
         raise ArgumentError(
-            "channel",
-            "knows only the reports that were seen, but this needs a list of all possible reports",
+            "tally",
+            "has only the reports that were seen, but this needs a list of all possible reports",
         )
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
@@ -647,7 +647,7 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports do not support values.
         """
         raise ArgumentError(
-            "channel",
+            "mechanism",
             "cannot be used here: its reports do not speak for some values and against the others",
         )
 
@@ -715,20 +715,20 @@ class LikelihoodOperator(ABC):
     def _require_whole_reports(self) -> None:
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
-            rule = "knows only how often each bit was 1, not which bits were 1 together in a report"
+            rule = "has only how often each bit was 1, not which bits were 1 together in a report"
             remedy = "Tally with keep_reports=True, or choose another kind of interval"
-            raise ArgumentError("channel", rule, None, remedy)
+            raise ArgumentError("tally", rule, None, remedy)
 
     @cached_property
     def _dense(self) -> FloatArray:
         """:meth:`dense`, kept; refused where it is too large."""
         if self.shape[0] * self.shape[1] > LARGEST_DENSE:
             raise ArgumentError(
-                "channel",
-                f"is too large as a matrix, which may have at most {LARGEST_DENSE} entries",
+                "mechanism",
+                f"has more than {LARGEST_DENSE} probabilities, which is too large for a matrix",
                 f"{self.shape[0]} reports and {self.shape[1]} values",
                 "Use a method without this matrix, such as ExpectationMaximization, "
-                "or a domain with fewer values",
+                "or fewer values",
             )
         return self.dense()
 
@@ -1000,9 +1000,9 @@ def polarized(
 
 def too_large_for_covariance(rows: int, size: int) -> ArgumentError:
     """The error of a covariance matrix whose computation would take too long."""
-    rule = "is too large for the covariance of the estimated shares"
-    remedy = "Use a domain with fewer values, or fewer hash functions"
-    return ArgumentError("channel", rule, f"{rows} reports and {size} values", remedy)
+    rule = "has too many reports and values to compute the covariance of the estimated shares"
+    remedy = "Use fewer values, or fewer hash functions"
+    return ArgumentError("mechanism", rule, f"{rows} reports and {size} values", remedy)
 
 
 def extremes(inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -1081,7 +1081,9 @@ class DenseChannel(MatrixRows, Channel):
         self.matrix: FloatArray = np.array(matrix, dtype=np.float64)
         if self.matrix.ndim != 2 or not self.matrix.size:
             raise ArgumentError(
-                "matrix", "must have shape (reports, values)", str(self.matrix.shape)
+                "matrix",
+                "must have a row for each report and a column for each value",
+                f"shape {self.matrix.shape}",
             )
         if not (
             np.isfinite(self.matrix).all()

@@ -271,8 +271,8 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     # M is a Gram matrix: its eigenvalues show its rank, which is the same for every epsilon.
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
-        rule = "two values fall into the same bucket with (almost) every seed of the pool"
-        remedy = "Use a larger pool of seeds"
+        rule = "give two values the same bucket nearly always"
+        remedy = "Pass a larger number of seeds"
         raise IdentifiabilityError("seeds", rule, str(seeds), remedy)
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)
 
@@ -332,9 +332,9 @@ class HashedReports:
         """Which values each report supports, as bits, most significant first, (m, ceil(K / 8))."""
         width = -(-self.size // 8)
         if len(a) * width > _LARGEST_BITS:
-            rule = f"would take {len(a) * width} bytes for {len(a)} whole reports, more than 2^31"
-            remedy = "Tally without keep_reports, or use a domain with fewer values"
-            raise ArgumentError("bits", rule, f"{self.size} values", remedy)
+            rule = f"would take {len(a) * width} bytes for {len(a)} reports, more than 2^31"
+            remedy = "Tally without keep_reports, or use fewer values"
+            raise ArgumentError("keep_reports", rule, f"{self.size} values", remedy)
         packed = np.empty((len(a), width), dtype=np.uint8)
         index, step = np.arange(self.size)[None, :], max(1, _BLOCK // self.size)
         for start in range(0, len(a), step):

@@ -206,7 +206,7 @@ class StackedRows(Stacked):
     ) -> tuple[LikelihoodOperator, FloatArray]:
         # Every group's own simulated tally. All reports of a person are in one group.
         if people.values is not None:
-            rule = "'respondents' cannot be simulated for several mechanisms with whole reports"
+            rule = "'respondents' cannot be simulated for whole reports of several mechanisms"
             remedy = "Use target='population'"
             raise ArgumentError("target", rule, None, remedy)
         return self._stacked_anew(

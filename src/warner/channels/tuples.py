@@ -554,10 +554,10 @@ class RepeatedRows(LikelihoodOperator):
             return np.asarray(np.mean([one.influence(c)[rows] for one, rows in parts], axis=0))
         if self._joint_channel.rows_per_report != 1:
             rule = (
-                "has too many combinations of reports for this computation. Estimate fewer "
+                "have too many combinations of reports for this computation. Estimate fewer "
                 "questions together"
             )
-            raise IdentifiabilityError("channel", rule)
+            raise IdentifiabilityError("questions", rule)
         sizes = [channel.shape[0] for channel in self.channels]
         rows = np.ravel_multi_index(tuple(self.reports.T), sizes)
         return np.asarray(self._joint_channel.influence(c)[rows])

@@ -162,13 +162,13 @@ class Audit(Tabular):
         lower = "" if bound is None else f"; the samples show at least {bound:.4f}"
         if bound is not None and bound < _SHARP * self.epsilon:
             lower += (
-                ", far below the exact epsilon, so they are a weak test of the program that draws "
-                "reports: the test is sharper with more samples, or with fewer values"
+                ", which is far below the exact epsilon. So the samples are a weak test of the "
+                "program that draws reports; draw more samples, or audit fewer values"
             )
         weight = (
             ""
             if self.influence is None
-            else f"; a person who lies moves a count by at most {self.influence:.4g} people"
+            else f"; a person who lies changes a count by at most {self.influence:.4g} people"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         crowd = "" if self.shuffled is None else f"; {self.shuffled}"
@@ -191,8 +191,8 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
         )
     if mechanism.represents_interval:
         rule = (
-            "cannot be checked for an Interval: claims are checked value by value, and its values "
-            "are bins"
+            "cannot be checked for an Interval: claims are checked value by value, but the values "
+            "of an Interval are bins"
         )
         remedy = "Leave out the argument claim, or use a mechanism on Integers"
         raise ArgumentError("claim", rule, None, remedy)
@@ -411,7 +411,7 @@ def _merged(
     rows = np.zeros((len(row_of), shares.shape[1]), dtype=object)
     safe = np.ones(len(row_of), dtype=bool)
     if len({len(record) for record in records}) != 1:
-        return rows, safe, "the reports, written as bytes, differ in length"
+        return rows, safe, "the reports, as they are written, differ in length"
     for i, (record, row) in enumerate(zip(records, shares, strict=True)):
         rows[row_of[record]] += row
         safe[row_of[record]] &= protected is None or bool(protected[i])
@@ -428,7 +428,9 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
         examine = _odds if mechanism.guarantee.bounds_all_pairs else _measured
         epsilon, delta, larger, problem = examine(mechanism, records, epsilon)
         if larger and problem is None:
-            problem = "some reports, written as bytes, have larger odds than the mechanism states"
+            problem = (
+                "some reports, as they are written, have larger odds than the mechanism states"
+            )
         violation = violation or problem
         method += f", and all {len(records)} possible reports were checked"
     total = mechanism.guarantee_at(epsilon).total
@@ -468,7 +470,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         violation = violation or _tuples_violation(mechanism, total, records)
     some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
     if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
-        rule = "cannot be drawn: there are too many sets of reports to find which are protected"
+        rule = "cannot be drawn: there are too many sets of reports to find the protected ones"
         remedy = "Leave out the argument samples, or audit each mechanism of mechanism.parts alone"
         raise ArgumentError("samples", rule, None, remedy)
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
@@ -559,14 +561,14 @@ def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes
             name, larger = "epsilon", slope_exceeds(measured, total.epsilon)
         if problem is not None or not larger:
             return problem
-        return f"the sets of reports have {name} {measured:.6g}, more than the mechanisms allow"
+        return f"the sets of reports have {name} {measured:.6g}, above what the mechanisms allow"
     protected = None if mechanism.sensitive_mask is None else mechanism.protected()
     ratio, problem = enumerated(records, table, mechanism.sensitive_mask, protected)
     law, epsilon = mechanism.law.ratio(), epsilon_of(ratio)
     if law != INFINITE and (ratio == INFINITE or ratio > law):
         return "some sets of reports have larger odds than the parts together allow"
     if epsilon > total.epsilon:
-        return f"the sets of reports have epsilon {epsilon:.6g}, more than the mechanisms allow"
+        return f"the sets of reports have epsilon {epsilon:.6g}, above what the mechanisms allow"
     # One-sided privacy allows tuples that several values make.
     return None if total.is_one_sided else problem
 

@@ -218,7 +218,7 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
     if not callable(given) or isinstance(given, Mechanism):
-        rule = "each of them must be a class, a name, or a function that makes a mechanism"
+        rule = "must each be a class, a name, or a function that makes a mechanism"
         remedy = "For example RandomizedResponse"
         raise ArgumentTypeError("mechanisms", rule, kind(given), remedy)
     if _is_lambda(given):
@@ -234,7 +234,9 @@ def _options(given: str, options: Iterable[str]) -> dict[str, Any]:
     try:
         return {key: ast.literal_eval(value) for key, _, value in pairs}
     except (ValueError, SyntaxError):
-        rule = "must have options with a number or a text in quotes behind each name"
+        rule = (
+            "must have options of the form name=value, with a number or a text in quotes as value"
+        )
         remedy = "For example \"UnaryEncoding variant='oue'\""
         raise ArgumentError("mechanisms", rule, show(given), remedy) from None
 
@@ -248,14 +250,17 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
     """Refuse what is no mechanism of the domain at the budget of its row."""
     name = f"mechanism {cell.mechanism!r}"
     if not isinstance(made, Mechanism):
-        raise ArgumentTypeError(name, "this function must return a mechanism", kind(made))
+        rule = "must be a function that returns a mechanism"
+        raise ArgumentTypeError(
+            name, rule, kind(made), "Return RandomizedResponse(...), for example"
+        )
     if made.domain != domain:
         rule = "must have the domain of the benchmark"
-        remedy = "Make it on the domain that its function gets as the first argument"
+        remedy = "Make the mechanism with the first argument that its function gets"
         raise ArgumentError(name, rule, repr(made.domain), remedy)
     if cell.epsilon * _ROUNDING < made.requested < math.inf:
         rule = f"must have an epsilon of at most {cell.epsilon!r}"
-        remedy = "Make it with the epsilon that its function gets as the second argument"
+        remedy = "Make the mechanism with the second argument that its function gets"
         raise ArgumentError(name, rule, repr(made.requested), remedy)
 
 
@@ -370,7 +375,8 @@ class _Work:
         except KeyboardInterrupt as stop:
             if self._file is not None:
                 stop.add_note(
-                    f"Finished runs are in {self._file.path}: the same call does only the rest."
+                    f"Finished runs are saved in {self._file.path}. To do only the others, repeat "
+                    "the same call."
                 )
             raise
 
@@ -449,7 +455,7 @@ class _Work:
         first = {cell.mechanism: cell for cell in reversed(self._weaker)}
         for name, cell in first.items():
             yield (
-                f"* {name} protects less than its rows say: at epsilon {cell.epsilon:g}, "
+                f"* {name} protects less than its rows say: at epsilon {cell.epsilon:g} it gives "
                 f"{self.mechanisms[cell].guarantee}. So it is never called the best."
             )
         for cell, mechanism in self.mechanisms.items():
@@ -481,14 +487,14 @@ class _Work:
             there /= size if loss == "mse" else 1
             if 1 - here / there > most and prime > mechanism.prime:
                 most = 1 - here / there
-                keeps = "" if wide is None else ", a prime whose tallies keep whole reports,"
+                keeps = "" if wide is None else ", whose tallies keep whole reports,"
                 sentence = [
-                    f"{cell.mechanism}: published formulae suppose that two values share a bucket "
-                    f"one time in g, the number of buckets. With {size} values this happens less "
+                    f"{cell.mechanism}: the published formulae suppose that two values fall into "
+                    f"the same of g buckets one time in g. With {size} values this happens less "
                     f"often. At epsilon {cell.epsilon:g} the expected {loss} of the inversion is "
-                    f"therefore {here:#.3g}, and not {there:#.3g}: {100 * most:.0f} % less. With "
-                    f"'LocalHashing prime={prime}'{keeps} it is {100 * (1 - near / there):.1f} % "
-                    "less."
+                    f"{here:#.3g}, and not {there:#.3g} as the formulae say: {100 * most:.0f} % "
+                    f"less. With 'LocalHashing prime={prime}'{keeps} it is "
+                    f"{100 * (1 - near / there):.1f} % less."
                 ]
         yield from sentence
 
@@ -505,8 +511,8 @@ class _Work:
                 lossy.setdefault(cell.mechanism, {})[f"{cell.epsilon:g}"] = None
         for name, budgets in lossy.items() if names else ():
             yield (
-                f"{', '.join(names)} of {name} at epsilon {', '.join(budgets)}: estimated from "
-                "support counts, which tell less than whole reports."
+                f"{', '.join(names)} with {name} at epsilon {', '.join(budgets)}: estimated from "
+                "the number of reports that support each value. Whole reports would tell more."
             )
 
     def _exact(self) -> dict[tuple[Cell, str, str], float]:
@@ -534,7 +540,7 @@ class _Work:
         classes |= {cell.mechanism: type(each) for cell, each in self.mechanisms.items()}
         for name, cls in classes.items():
             if not is_of_package(cls):
-                yield f"the code of {name} is your own: class {cls.__qualname__}"
+                yield f"{name} is code of your own, in the class {cls.__qualname__}"
 
 
 @dataclass(frozen=True)

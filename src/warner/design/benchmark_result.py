@@ -302,7 +302,7 @@ class Benchmark(Tabular):
         if not rows:
             reason = next(iter(self.left_out.values()), "There are no settings")
             raise ArgumentError("plot", "has nothing to show", None, reason.removesuffix("."))
-        note = "* protects less than epsilon-LDP" if self.weaker else ""
+        note = "Mechanisms with a * protect less than epsilon-LDP" if self.weaker else ""
         picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
         if path is not None:
             save(picture, path, [self.table()])

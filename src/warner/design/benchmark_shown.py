@@ -169,7 +169,8 @@ def chart(
     about = [f"Bars extend two standard errors to each side.{f' {note}.' if note else ''}"]
     if positive and zeros:
         about.append(
-            f"A logarithmic axis cannot show errors of 0, so not drawn are: {', '.join(zeros)}."
+            "A logarithmic axis cannot show errors of 0, so these are left out: "
+            f"{', '.join(zeros)}."
         )
     rows = positive or rows
     has_forms = any(row["exact"] is not None for row in rows)

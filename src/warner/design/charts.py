@@ -100,7 +100,7 @@ def _ranked(name: str, comparison: Compared) -> Any:
         f"{comparison.runs} simulated surveys of {comparison.n:,} reports each, with shares like "
         "the estimated ones",
         "dots: mean error; bars: two standard errors to each side; differences between methods "
-        "are known better than the bars show, because all methods get the same surveys",
+        "are more exact than the bars show, because all methods get the same surveys",
     ]
     title = titled(name, about)
     height = step(methods)

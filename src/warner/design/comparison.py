@@ -184,7 +184,7 @@ def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
     if not isinstance(truth, Mapping):
         return {"truth": _shares("truth", truth, domain)}
     if not truth:
-        raise ArgumentError("truth", "must not be empty: give at least one list of shares")
+        raise ArgumentError("truth", "must not be empty", None, "Pass at least one list of shares")
     return {str(name): _shares(f"truth {name!r}", each, domain) for name, each in truth.items()}
 
 
@@ -195,8 +195,8 @@ def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
         shares = distribution(name, floats, domain.size, _SUM)
         return np.asarray(shares / shares.sum())
     if len(given) == domain.size and _are_counts(given):
-        rule = f"has {domain.size} whole numbers, which can be answers, or counts of the values"
-        remedy = "Pass shares: counts / sum(counts), or the shares of these answers"
+        rule = f"has {domain.size} whole numbers, which could be answers or counts of the values"
+        remedy = "If they are counts, pass counts / sum(counts); if answers, pass their shares"
         raise ArgumentError(name, rule, None, remedy)
     return np.bincount(domain.encode(given), minlength=domain.size) / len(given)
 
@@ -319,15 +319,15 @@ class Comparison(Ranking[RankedMethod]):
         least = [(truth, next(iter(truth.errors))) for truth in self.truths]
         return [
             "Column 'best on': the share of surveys in which no other method has a smaller error. "
-            "Column 'order holds on': the share of the distributions on which this method is not "
-            "better than the first method. In the row of the first method: the share of the "
-            "distributions on which no other method is better.",
+            "Column 'order holds on': the share of the distributions on which the first method is "
+            "at least as good as this one. In the row of the first method: the share of the "
+            "distributions on which it is at least as good as all others.",
             *(
                 f"For distribution {t.name}, the method {name} has the smallest error: "
                 f"{t.errors[name]:.4g}."
                 for t, name in least
             ),
-            *(f"Advised against. {text}" for text in self.advice.values()),
+            *(f"Not advised. {text}" for text in self.advice.values()),
         ]
 
     def _excess(self, result: RankedMethod) -> tuple[float, float]:

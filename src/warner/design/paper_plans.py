@@ -70,9 +70,9 @@ class PlannedDesign:
         if self.text == self.design.text:
             return []
         return [
-            "In the extended crosswise design, half of the people get one card, and half the "
-            "other. Both halves together tell as much as one card for everybody, and also whether "
-            "people follow the instructions."
+            "In the extended crosswise design, half of the people get one card, and half get "
+            "another. Both halves together tell as much as one card for everybody. They also show "
+            "whether people follow the instructions."
         ]
 
     @property
@@ -172,10 +172,13 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
         )
     if other := next((each.design for each in planned if not each.has_width), None):
         rule = "shows intervals of one share, so all designs must have two answers"
-        raise ArgumentError("--plot", rule, f"{other.text} with {other.domain.size} answers")
+        remedy = "Leave out --plot"
+        got = f"{other.text} with {other.domain.size} answers"
+        raise ArgumentError("--plot", rule, got, remedy)
     if len(planned) > _MOST_DRAWN:
         rule = f"shows at most {_MOST_DRAWN} designs"
-        raise ArgumentError("--plot", rule, f"{len(planned)} designs")
+        remedy = "Name fewer designs with --design"
+        raise ArgumentError("--plot", rule, f"{len(planned)} designs", remedy)
     theta = [1 - first.share, first.share]  # of two answers, the only ones with a width
     direct = expected_loss(domain, theta, 1, "l2") * first.design_effect
     rows = [
@@ -188,8 +191,8 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
         for people in people_drawn(n)
     ]
     about = (
-        f"width of the 95 % interval of a share of {100 * first.share:.3g} %; dashed: {n:,} "
-        f"people, and the width asked for, {100 * first.wanted:.3g} points"
+        f"width of the 95 % interval of a share of {100 * first.share:.3g} %; dashed lines: {n:,} "
+        f"people, and the width that you want, {100 * first.wanted:.3g} points"
     )
     if first.design_effect != 1:
         about += f"; design effect {first.design_effect:.4g}"

@@ -179,15 +179,16 @@ def _of_kind(
         try:
             return cls(domain, epsilon)
         except Exception as problem:
-            rule = f"cannot be made on this domain: {str(problem).rstrip('.')}"
+            rule = f"cannot be made for these values: {str(problem).rstrip('.')}"
             raise BudgetError(cls.__name__, rule) from problem
 
     mechanism = made(domain, epsilon)
     is_metric = mechanism.distance_unit is not None
+    other = "has another kind of guarantee than the mechanisms that are compared"
     if is_metric != (distance is not None) and not (is_metric and near):
-        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
+        raise ArgumentTypeError(cls.__name__, other)
     if mechanism.guarantee.delta is not None or mechanism.sensitive_mask is not None:
-        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
+        raise ArgumentTypeError(cls.__name__, other)
     if not is_metric:
         return mechanism
     change = _over_all(made) if distance is None else _per_unit(made, distance)
@@ -430,8 +431,8 @@ class Plan(Ranking[RankedMechanism]):
         if self.loss != "w1":
             at = "as you guessed" if self.has_guess else "equal"
             notes.append(
-                "Column unbiased: the error of the method inversion (-m inversion), which is right "
-                f"on average, if the shares are {at}."
+                f"Column unbiased: the error of estimates that are right on average (-m inversion) "
+                f"if the shares are {at}."
             )
         if first.default is not None:
             made = (
@@ -440,23 +441,22 @@ class Plan(Ranking[RankedMechanism]):
                 else "falling as 1, 1/2, 1/3 and so on"
             )
             notes.append(
-                'Column default: the error of what "warner estimate" prints, if the shares are as '
-                "in "
-                f"a typical question, {made}."
+                'Column default: the error of what "warner estimate" prints if the shares are '
+                f"typical: {made}."
             )
         if first.guessed is not None:
             notes.append(
-                'Column your guess: the error of what "warner estimate" prints, if the shares are '
-                "as "
-                "you guessed."
+                'Column your guess: the error of what "warner estimate" prints if the shares are '
+                "as you guessed."
             )
         if first.people is not None and self.wanted is None:
-            notes.append("Column needs: how many people are needed for the error that you want.")
+            notes.append("Column needs: how many people are needed to get the error that you want.")
         simulated = first.guessed or first.default
         if simulated is not None:
             off = max(1, round(200 * simulated.standard_error / simulated.error))
             notes.append(
-                f'Errors of "warner estimate" are simulated; the first is within about {off} %.'
+                'Errors of "warner estimate" are simulated. The one in the first row is right to '
+                f"within about {off} %."
             )
         return notes
 
@@ -795,7 +795,7 @@ def judged_mechanisms(
             left_out[name] = str(problem)
     if not judgements:
         reason = next(iter(left_out.values()), "No mechanism fits these values").removesuffix(".")
-        rule = "no mechanism on this domain can be made with this epsilon"
+        rule = "no mechanism for these values can be made with this epsilon"
         raise BudgetError("epsilon", rule, repr(epsilon), reason)
     return judgements, left_out
 
@@ -808,8 +808,7 @@ def _wanted_difference(
         return None
     if error is not None:
         rule = (
-            "cannot be used with the argument difference: each of them says how many people are "
-            "needed"
+            "cannot be used together with difference, because each says how many people are needed"
         )
         raise ArgumentError("error", rule, repr(error), "Leave out error or difference")
     if loss == "w1":

@@ -169,22 +169,24 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
         drawn = f"{count} pairs of its items" if max(sizes) > 1 else f"its {count} items"
         return (
             f"{name}: each person is asked about one of {drawn}, chosen "
-            "by chance and not by the answers. The whole epsilon of the question is spent on it."
+            "by chance and not by the answers. The whole epsilon of the question is spent on this "
+            f"{'pair' if max(sizes) > 1 else 'item'}."
         )
     what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
     what = f"{len(mechanism.blocks):,} {what if len(sizes) == 1 else 'sets of questions'}"
     if isinstance(mechanism, HiddenQuestion):
         return (
             f"Each person answers one of {what}, chosen by chance and not by the answers, and "
-            "sends random answers to the others. Nobody sees which answer is true. The total is "
-            "for all answers together; for two people who differ in one answer, epsilon is "
+            "sends random answers to the others. Nobody sees which answer is true. The total "
+            "epsilon is for all answers together; for two people who differ in one answer, it is "
             f"{mechanism.epsilon_of_one_answer:.3g}. Hiding has a price: the variance of the "
             f"shares is about {mechanism.cost:.3g} times as large as if one question were asked "
             "openly."
         )
     return (
-        f"Each person is asked one of {what}, chosen by chance and not by the answers, and the "
-        "whole epsilon is spent on it. So the total is the largest epsilon, not the sum."
+        f"Each person is asked one of {what}, chosen by chance and not by the answers. The whole "
+        "epsilon is spent on what the person is asked, so the total is the largest epsilon, not "
+        "the sum."
         f"{_unequal(mechanism)}"
     )
 
@@ -199,7 +201,7 @@ def _unequal(mechanism: OneOf) -> str:
         return ""
     return (
         " Some are chosen more often than others: the rarest for about "
-        f"{least:.2g} of 100 people, the most frequent for about {most:.2g}."
+        f"{least:.2g} of 100 people, and the most frequent for about {most:.2g} of 100."
     )
 
 
@@ -229,13 +231,14 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
         protected += "" if len(promised.sensitive) == 1 else "s"
         if several:
             return [
-                "This protects only people whose answer is sensitive in each question that has "
-                f"sensitive answers ({protected} in all). {who} such answers and any others {then} "
+                "Only people whose answer is sensitive in each question that has sensitive answers "
+                f"are protected ({protected} in all). {who} such answers and any others {then} "
                 f"can be at most {sure} sure of the sensitive ones. A report can show answers that "
                 "are not sensitive."
             ]
+        whose = f"one of the {protected}" if len(promised.sensitive) > 1 else f"the {protected}"
         return [
-            f"Only people with a sensitive answer are protected ({protected}). {who} a sensitive "
+            f"Only people with {whose} are protected. {who} a sensitive "
             f"answer and another answer {then} can be at most {sure} sure of the sensitive one. "
             "A report can show an answer that is not sensitive."
         ]
@@ -258,8 +261,8 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
     if promised.delta is not None:
         return [
             f"{before} and guesses one of the two, is right in at most "
-            f"{certainty(total, promised.delta)} of all cases. That includes rare cases in "
-            "which the guess can be much surer."
+            f"{certainty(total, promised.delta)} of all cases. In rare cases among them, the "
+            "guess can be much surer."
         ]
     return [f"{before} can be at most {sure} sure of {one}."]
 

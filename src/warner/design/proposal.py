@@ -480,8 +480,8 @@ class Proposal:
             raise ArgumentError("plot", rule, question)
         about = (
             f"width of the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
-            "%, with the mechanism that errs least at each epsilon; dashed: "
-            f"{self.n:,} people, and the width asked for, {100 * self.width:.3g} points"
+            "%, with the mechanism of least error at each epsilon; dashed lines: "
+            f"{self.n:,} people, and the width that you want, {100 * self.width:.3g} points"
         )
         rows = [{**row, "line": f"epsilon {row['epsilon']:.3g}"} for row in rows]
         used = {row["line"]: row["mechanism"] for row in rows}
@@ -586,7 +586,7 @@ def around(
     """What is proposed at half, once and twice the epsilon of a mechanism, for its values."""
     if mechanism.distance_unit is not None or mechanism.guarantee.delta is not None:
         rule = "can show only mechanisms whose epsilon holds for any two values, without a delta"
-        raise ArgumentError("plot", rule, type(mechanism).__name__)
+        raise ArgumentError("plot", rule, type(mechanism).__name__, "Leave the picture out")
     mask, epsilon = mechanism.sensitive_mask, mechanism.requested
     labels = mechanism.domain.labels
     sensitive = None if mask is None else [labels[x] for x in np.flatnonzero(mask)]

@@ -100,7 +100,7 @@ def clusters(
     else:
         names, shape = attribute_names(data.domain), data.domain.shape
     if not names:
-        rule = "must be reports of several attributes (a Product)"
+        rule = "must be reports of several questions (a Product)"
         remedy = "Tally the reports of PerAttribute, or count a study with: warner tally --ways 2"
         raise ArgumentTypeError("subject", rule, None, remedy)
 
@@ -320,10 +320,11 @@ def compare_schemes(
     ('RR-Joint', 'there is only one pair, which is the same as RR-Joint')
     """
     if not isinstance(domain, Product):
-        raise ArgumentTypeError("domain", "must be a Product of several attributes", kind(domain))
+        raise ArgumentTypeError("domain", "must be a Product of several questions", kind(domain))
     if isinstance(theta, Solution):
         if theta.domain != domain:
-            raise ArgumentError("theta", "must be an estimate of the same questions and values")
+            rule = "must be an estimate of the questions in domain, with the same values"
+            raise ArgumentError("theta", rule)
         theta = project(theta.probabilities)
     shares = distribution("theta", theta, domain.size)
     choice("loss", loss, LOSSES, LOSSES_ELSEWHERE)
@@ -337,9 +338,9 @@ def compare_schemes(
         if scheme.name == "RR-Clusters" and len(scheme.groups) in (1, len(domain.shape)):
             is_joint = len(scheme.groups) == 1 < len(domain.shape)
             left_out[scheme.name] = (
-                "all attributes are in one group, which is the same as RR-Joint"
+                "all questions are in one group, which is the same as RR-Joint"
                 if is_joint
-                else "each group has one attribute, which is the same as RR-Independent"
+                else "each group has one question, which is the same as RR-Independent"
             )
             continue
         if scheme.is_drawn and len(scheme.groups) == 1:
@@ -351,7 +352,7 @@ def compare_schemes(
             left_out[scheme.name] = str(problem)
     if not results:
         reason = next(iter(left_out.values())).removesuffix(".")
-        rule = "no scheme on this domain can be made with this epsilon"
+        rule = "no scheme for these questions can be made with this epsilon"
         raise BudgetError("epsilon", rule, repr(epsilon), reason)
     results.sort(key=lambda result: to_nine_digits(result.error))
     settings = {"runs": runs, "epsilon": epsilon}

@@ -279,7 +279,7 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
         raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee
     if not protects_all_alike(promised):
-        rule = "needs a mechanism that hides every answer from every other one, without a delta"
+        rule = "needs a mechanism whose epsilon holds for any two values, without a delta"
         raise ArgumentError("shuffled", rule, str(promised), "Leave out the argument shuffled")
     local = rounds * promised.total
     ratio = math.exp(promised.total) * (1 + _ROUNDED)

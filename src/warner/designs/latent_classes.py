@@ -51,7 +51,10 @@ from warner.results.intervals import interval_column, normal_quantile
 from warner.results.likelihood_limits import Profile, basis_of
 
 _RANK = 1e-9  # of singular values; smaller ones are rounding
-_ASKED = "Are the groups in the order of the design, and are the words those of the card?"
+_ASKED = (
+    "Are the groups in the order that the design states, and are the counts those of the right "
+    "words on the card?"
+)
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ class LatentClasses(Hinting):
         for i, of_group in enumerate(each, 1):
             if not of_group.sum():
                 rule = "has no people, but this design needs people in every group"
-                raise EmptyError(f"group {i}", rule)
+                raise EmptyError(f"group {i}", rule, None, "Add the counts of this group")
         people = [round(float(of_group.sum())) for of_group in each]
         channel = stacked([DenseChannel(group.matrix) for group in self.groups], people)
         weights = channel.stack([c / n for c, n in zip(each, people, strict=True)])
@@ -216,7 +219,7 @@ class LatentClasses(Hinting):
             got = str(len(texts))
             raise ArgumentError("group", rule, got)
         if unread := next((text for text in texts if text not in codes), None):
-            rule = f"must be {' or '.join(codes)}, the number of the group in {self!r}"
+            rule = f"must be the number of a group in {self!r}: {' or '.join(codes)}"
             raise ArgumentError("group", rule, show(unread))
         places = [codes[text] for text in texts]
         by_look = [{look(w): y for y, w in enumerate(law.words)} for law in self.groups]

@@ -86,7 +86,7 @@ class ListExperiment(Hinting):
             raise ArgumentTypeError("counts", rule, kind(counts), "Write [{0: 10, ...}, {0: ...}]")
         if len(counts) != 2:
             rule = "must have two groups, first the control group and then the treated group"
-            raise ArgumentError("counts", rule, str(len(counts)))
+            raise ArgumentError("counts", rule, str(len(counts)), "Write [{0: 10, ...}, {0: ...}]")
         sizes = (self.items + 1, self.items + 2)
         names = ("control", "treated")
         each = [
@@ -248,8 +248,8 @@ class ListShares(Tabular):
                 "how often a control item is true if the sensitive item is true"
             )
         texts = {
-            "floor": "how many say 0, if only the sensitive item is true",
-            "ceiling": "how many leave one item out, if all items are true",
+            "floor": "how many people say 0 although the sensitive item, and no other, is true",
+            "ceiling": "how many people leave one item out although all items are true",
             "correlation": "between two control items",
         }
         return meanings | {name: texts[name] for name in self.maximum.model.numbers}
@@ -279,7 +279,7 @@ class ListShares(Tabular):
         Args:
             level: coverage of the intervals, in [0.5, 1).
         """
-        method = "difference of the means" if self.maximum is None else f"{self.method} items"
+        method = "difference of the means" if self.maximum is None else f"{self.method} model"
         control, treated = (f"{c.sum():,.0f}" for c in self.counts)
         title = (
             f"List of {self.design.items} + 1 items, {control} people in the control group and "
@@ -621,8 +621,8 @@ class DesignEffect(Tabular):
         ]
         if self.p < 0.05:
             says = (
-                "Some shares are further below 0 than chance explains: the sensitive item changes "
-                "what people say of the other items."
+                "Some shares are so far below 0 that chance does not explain it: the sensitive "
+                "item changes what people say of the other items."
             )
         else:
             says = (

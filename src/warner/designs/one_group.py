@@ -125,7 +125,7 @@ class ForcedResponse(PaperDesign):
                 raise ArgumentTypeError("answers", rule, kind(answers)) from None
             domain = Categorical(list(stated)) if domain is None else domain
             if list(stated) != domain.labels:
-                rule = "must have the values of the domain as keys, in the same order"
+                rule = f"must have the keys {', '.join(map(str, domain.labels))}, in this order"
                 raise ArgumentError("answers", rule, ", ".join(map(str, stated)))
         self.chances = [chance(str(word), f, none=True) for word, f in stated.items()]
         truth = 1 - sum(self.chances)
@@ -329,7 +329,8 @@ class Unrelated(PaperDesign):
         )
         brings = draw.brings if draw.brings == other.brings else f"{draw.brings} {other.brings}"
         brings += (
-            f" Question B can be any question to which {self.q} of all people are known to say yes."
+            f" Question B can be any other question, if it is known that {self.q} of all people "
+            "say yes to it."
         )
         boxes = (("yes", ""), ("no", ""))
         return Card("Unrelated question", steps, boxes, self._protects(), brings)

@@ -135,19 +135,19 @@ class PaperDesign(TableMechanism):
         exact[:] = [list(row) for row in table]
         numerators, total = common_denominator(exact)
         if total > _MOST:
-            rule = "are too exact to be drawn: their common denominator is 2^62 or more"
+            rule = "are too complicated to be drawn: their common denominator is 2^62 or more"
             raise ArgumentError("chances", rule, None, "Use simpler fractions, or fewer draws")
         if all(len(set(row)) == 1 for row in numerators.tolist()):
             rule = (
-                "would make all reports useless: each report would be equally likely for every "
-                "answer"
+                "would make all reports useless, because every report would be equally likely for "
+                "all answers"
             )
             remedy = "Use other chances, such as 1/4 instead of 1/2"
             raise ArgumentError("chances", rule, None, remedy)
         mask = _protected_answers(numerators)
         if not mask.any() or (domain.size == 2 and not mask[1]):
             whom = "nobody" if not mask.any() else "no person whose answer is yes"
-            rule = f"protect {whom}: a report shows the answer"
+            rule = f"protect {whom}, because a report shows the answer"
             raise ArgumentError("chances", rule, None, "Use chances above 0 and below 1")
         self.sensitive_mask = None if mask.all() else mask
         self.law = ExactTable(numerators, self.sensitive_mask, total)
@@ -199,7 +199,7 @@ class PaperDesign(TableMechanism):
         return {"report": report.astype(smallest_dtype(self.n_reports))}
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "is a design for paper: people draw cards or throw dice themselves"
+        rule = "is a design for paper, where people draw cards or throw dice themselves"
         remedy = "Ask on paper, or use RandomizedResponse on devices"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 

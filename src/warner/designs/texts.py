@@ -150,7 +150,8 @@ def _forced(
         labels = named if domain is None else {str(v): v for v in domain.labels}
         if set(named) != set(labels):
             rule = f"must have a chance for each of {', '.join(labels)}"
-            raise ArgumentError("design", rule, show(text))
+            remedy = f"Write 'forced:{','.join(f'{label}=1/10' for label in labels)}'"
+            raise ArgumentError("design", rule, show(text), remedy)
         order = {label: named[str(label)] for label in labels}
         return ForcedResponse(answers=order, domain=domain)
     if named:
@@ -166,7 +167,7 @@ def _forced(
             raise ArgumentError("design", rule, show(text), remedy)
         return ForcedResponse(answers=dict.fromkeys(domain.labels, plain[0]), domain=domain)
     if len(plain) != 2:
-        rule = "with forced, must have two chances: to be told to say yes, and to say no"
+        rule = "must have two chances: that of being told to say yes, and that of no"
         raise ArgumentError("design", rule, show(text), f"Write {show(EXAMPLES['forced'])}")
     design = ForcedResponse(plain[0], plain[1], domain=domain)
     if design.chances[0] != design.chances[1]:

@@ -39,7 +39,7 @@ def _law(words: tuple[str, str], second: Sequence[Fraction]) -> GroupLaw:
 def _different(first: Any, second: Any, what: str = "p1 and p2") -> None:
     """Refuse two groups with the same card."""
     if first == second:
-        rule = "must differ between the groups, because the same card twice tells no more than once"
+        rule = "must differ between the groups, because two equal cards tell no more than one"
         raise ArgumentError(what, rule, str(first), "Use chances such as 1/4 and 3/4")
 
 
@@ -279,8 +279,8 @@ class ExtendedCrosswise(_TwoGroups):
             [_law(("different", "same"), (1 - each, each)) for each in (first, 1 - first)],
             {"yes": ShareOf(("yes",), "have the answer yes")},
             (
-                "If p is small, people probably did not follow the instructions: the share is then "
-                "wrong."
+                "If p is small, people probably did not follow the instructions, and then the "
+                "share is wrong."
             ),
         )
 

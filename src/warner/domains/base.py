@@ -44,7 +44,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         raise ArgumentTypeError("values", "must be the answers of people", kind(values), remedy)
     if isinstance(values, Domain):
         rule = "must be a list of answers, not a domain"
-        raise ArgumentTypeError("values", rule, kind(values))
+        raise ArgumentTypeError("values", rule, kind(values), "Pass the answers of people")
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
     if isinstance(values, str | bytes | Mapping) or not is_list:
         raise ArgumentTypeError("values", _NOT_A_LIST, kind(values), _WRAP)
@@ -424,7 +424,7 @@ class Domain(Hinting, ABC):
     kind: ClassVar[str]
     study: ClassVar[StudyEntry | None] = None
     noun: ClassVar[str] = "labels of the domain"
-    remedy: str = "correct them, or add a value such as 'other' to the domain"
+    remedy: str = "correct them, or allow one more value, such as 'other'"
     too_many: ClassVar[str] = "Use PerAttribute"
 
     is_public: bool = False
@@ -501,7 +501,8 @@ class Domain(Hinting, ABC):
             ValuesError: a number outside the domain.
         """
         rule = "must be Integers or Interval for a mechanism of numbers"
-        raise ArgumentTypeError("domain", rule, type(self).__name__)
+        remedy = "For labels use a mechanism such as RandomizedResponse"
+        raise ArgumentTypeError("domain", rule, type(self).__name__, remedy)
 
     @property
     def points(self) -> np.ndarray | None:
@@ -550,7 +551,7 @@ class Domain(Hinting, ABC):
         Raises:
             ArgumentTypeError: the domain has no attributes.
         """
-        rule = "must be a Product of several attributes"
+        rule = "must be a Product of several questions"
         raise ArgumentTypeError("domain", rule, type(self).__name__)
 
     @property

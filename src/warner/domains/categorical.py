@@ -30,8 +30,8 @@ _ANSWER_TYPES: dict[type, tuple[type, ...]] = {
 }
 _BUILT_IN = frozenset(_ANSWER_TYPES)
 SPELLING = (
-    "Write the answers exactly as the labels of the study: some differ only in upper and "
-    "lower case, or in spaces at the ends"
+    "Write the answers exactly as the labels in the study. Some differ only in upper and lower "
+    "case, or in spaces at the ends"
 )
 
 
@@ -107,8 +107,8 @@ class Categorical(Domain):
         texts = [str(v).lower() if isinstance(v, bool) else str(v) for v in self._labels]
         if len(set(texts)) < len(texts):
             rule = (
-                'must differ as texts too, because files hold only texts: 1 and "1" are the same '
-                "there"
+                "must differ when they are written as texts, because files hold only texts: 1 and "
+                '"1" are then the same'
             )
             raise ArgumentError("values", rule, ", ".join(texts[:6]))
         return TextForm(texts, any_case=all(isinstance(v, bool) for v in self._labels))

@@ -131,14 +131,15 @@ class Tagged(Domain):
     def __init__(self, domain: Domain, tags: Sequence[str]) -> None:
         require_domain(domain)
         if domain.tags:
-            raise ArgumentTypeError("domain", "must have no tags yet", ", ".join(domain.tags))
+            rule, remedy = "must have no tags yet", "Pass the domain without tags"
+            raise ArgumentTypeError("domain", rule, ", ".join(domain.tags), remedy)
         self.tags = _names(tags)
         self.domain, self.missing = domain, domain.missing
         self._placeholders = {f"@{tag}": domain.size + i for i, tag in enumerate(self.tags)}
         taken = [placeholder for placeholder in self._placeholders if _accepts(domain, placeholder)]
         if taken:
-            rule = "must not look like one of the values"
-            raise ArgumentError("tags", rule, show(min(taken)))
+            rule, remedy = "must not look like one of the values", "Rename the tag"
+            raise ArgumentError("tags", rule, show(min(taken)), remedy)
         self.size = integer("values and tags", domain.size + len(self.tags), 2, LARGEST_SIZE)
 
     @property
@@ -274,7 +275,7 @@ class Optional(Domain):
 
     def position(self, values: Any) -> NoReturn:
         rule = 'has "no answer" as one of its values, which is not a number'
-        remedy = "Use a mechanism for labels: SubsetSelection or UnaryEncoding, for example"
+        remedy = "Use a mechanism for labels, for example SubsetSelection or UnaryEncoding"
         raise ArgumentTypeError("domain", rule, None, remedy)
 
     def encode(self, values: Any) -> np.ndarray:

@@ -93,7 +93,7 @@ class Grid(Domain):
         try:
             cells = numbers(without, INTEGER_TYPES, rule, 2, each).astype(np.int64)
         except ValuesError as error:
-            rule = f"cell {error.position} must be a pair of integers (row, column)"
+            rule = f"cell {error.position} must be a pair of whole numbers (row, column)"
             problem = message("without", rule)
         else:
             outside = (cells < 0).any(axis=1) | (cells >= (self.rows, self.columns)).any(axis=1)

@@ -59,4 +59,4 @@ def from_spec(spec: Mapping[str, Any]) -> Domain:
         return _class(kind).from_spec(spec, from_spec)
     except KeyError as error:
         rule = f"must have the key {error.args[0]!r}, because its kind is {kind!r}"
-        raise ArgumentError("domain", rule) from None
+        raise ArgumentError("domain", rule, None, f"Add {error.args[0]!r}") from None

@@ -63,7 +63,8 @@ class Product(Domain):
                 raise ArgumentTypeError("domains", "must have names", kind(attributes), remedy)
             domains = {**attributes, **domains}
         if not domains:
-            raise ArgumentError("domains", "must name at least one attribute")
+            remedy = "Write Product({name: domain}) or Product(name=domain)"
+            raise ArgumentError("domains", "must name at least one question", None, remedy)
         for name, domain in domains.items():
             legible("name of an attribute", name)
             require_domain(domain, name)
@@ -126,7 +127,7 @@ class Product(Domain):
             raise ArgumentTypeError("values", rule, kind(values))
         missing = [name for name in self.attributes if name not in list(names)]
         if missing:
-            needed = f"Needed: {', '.join(self.attributes)}"
+            needed = f"Add it; the columns that are needed are {', '.join(self.attributes)}"
             raise ArgumentError("values", f"has no column {missing[0]!r}", None, needed)
         return values
 

@@ -56,7 +56,8 @@ class Words(Domain):
     kind = "words"
     study = StudyEntry(
         "words",
-        "words that are not listed before: some letters of each word, or two neighbouring pieces",
+        "words that nobody has listed: a person reports on some letters of the word, or on two "
+        "neighbouring pieces of it",
         {
             "alphabet": (str, ...),
             "longest": (int, ...),
@@ -70,7 +71,10 @@ class Words(Domain):
     )
     noun = "words"
     remedy = "write words as texts"
-    too_many = "Search the most common words with warner.find(), or ask for fewer letters: stop=4"
+    too_many = (
+        "Search for the most common words with warner.find(), or ask for fewer letters, such as "
+        "stop=4"
+    )
 
     def __init__(
         self,

@@ -138,7 +138,7 @@ class LikelihoodData:
     def require_simple_sample(self, what: str, remedy: str = "Use kind='score'") -> None:
         """Refuse what takes people as drawn one by one with equal probabilities."""
         if self.survey is not None:
-            rule = "needs a simple random sample of people"
+            rule = "can be used only if people were drawn one by one with equal probabilities"
             raise ArgumentError(what, rule, self.survey.drawn.design.text, remedy)
 
     @property
@@ -208,7 +208,7 @@ class LikelihoodData:
         from warner.channels import SomeValues
         from warner.domains import Subset
 
-        self.require_simple_sample("values", "Leave the argument values out")
+        self.require_simple_sample("values", "Leave out the argument values")
         domain = Subset(self.domain, index)
         return replace(self, channel=SomeValues(self.channel, index), domain=domain)
 
@@ -238,13 +238,13 @@ class Status(Enum):
     EXACT = "exact: computed directly, without iteration"
     CONVERGED = "converged: no other shares fit the reports better than these by more than the gap"
     COMPLETED = (
-        "completed: the method has done all its steps. This method does not seek the shares that "
-        "fit the reports best; the gap, where one is stated, bounds how far from the best fit they "
-        "are"
+        "completed: the method has done all its steps. This method does not look for the shares "
+        "that fit the reports best. A gap, if there is one, says how far from the best fit they "
+        "are at most"
     )
     STOPPED = (
-        "stopped early, as you asked with steps or tolerance, before the shares with the best "
-        "fit to the reports; the gap says how far the estimate is from the best fit"
+        "stopped early, as steps or tolerance asked for, before the shares with the best fit to "
+        "the reports; the gap says how far from the best fit the estimate is at most"
     )
     NOT_MOVED = (
         "not moved: the estimate is still the starting point, so it says nothing about the "
@@ -497,7 +497,7 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     if thetas.ndim == 0 or thetas.shape[-1] != size:
         raise ArgumentError(
             "theta",
-            f"must have {size} shares in a row, one for each value",
+            f"must have {size} shares in each row, one for each value",
             str(thetas.shape),
             _ORDER,
         )
@@ -567,7 +567,7 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
-        rule = f"{count} of the different reports that were seen cannot come from any answer"
+        rule = f"include reports of {count} kinds that cannot come from any answer"
         raise ImpossibleReportError("reports", rule, None, MADE_BY)
 
 
@@ -747,7 +747,7 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
     total, least = float(shares.sum()), float(shares.min())
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
         rule = (
-            f"must return shares of at least 0 that add up to 1 where it returns {fit.status.name}"
+            f"must return shares of at least 0 that add up to 1 with the status {fit.status.name}"
         )
         remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
         got = f"the sum {total:.6g} and the smallest share {least:.6g}"

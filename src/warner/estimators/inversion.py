@@ -364,8 +364,8 @@ class Independent(Estimator):
     references = ("P5", "domingo2022")
 
     summary: ClassVar[str] = (
-        "each attribute (or group of attributes) is estimated alone, and the shares are "
-        "multiplied. This is right for combinations only if the attributes (or groups) do not "
+        "each question, or each group of questions, is estimated by itself, and the shares are "
+        "multiplied. Combinations are right only if these questions or groups do not "
         "depend on each other; otherwise use another method"
     )
 
@@ -390,7 +390,7 @@ class Independent(Estimator):
         if not all(isinstance(name, str) for name in names):
             raise ArgumentTypeError("groups", "must be lists of names", "entries that are not text")
         if len(set(names)) < len(names) or not all(groups):
-            rule = "must have each attribute at most once, and no empty group"
+            rule = "must have each question at most once, and no empty group"
             raise ArgumentError("groups", rule, show([list(g) for g in groups]))
         object.__setattr__(self, "groups", groups)
 
@@ -432,7 +432,7 @@ class Independent(Estimator):
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
-            rule = f"must name attributes of the domain, which are {', '.join(names)}"
+            rule = f"must name only the questions {', '.join(names)}"
             raise ArgumentError("groups", rule, show(unknown[0]))
         named = {name for group in groups for name in group}
         groups += [[name] for name in names if name not in named]

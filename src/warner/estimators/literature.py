@@ -254,8 +254,8 @@ class WienerFilter(Estimator):
     for_papers = True
 
     summary: ClassVar[str] = (
-        "an estimate that is right on average (unbiased), which is then smoothed along the order "
-        "of the values, by a filter of its spectrum"
+        "an estimate that is right on average (unbiased), and is then smoothed along the values "
+        "with a Wiener filter"
     )
 
     steps: int | None = None
@@ -384,8 +384,8 @@ class BiasCorrection(Estimator):
 
     summary: ClassVar[str] = (
         "the estimate of expectation maximisation (EM) minus a multiple of its bias, by the "
-        "formula of Murakami et al. (2018). The result is not the best fit to the reports, which "
-        "MaximumLikelihood() gives"
+        "formula of Murakami et al. (2018). The result is not the best fit to the reports. For the "
+        "best fit, use MaximumLikelihood()"
     )
 
     inner: Estimator | None = None
@@ -510,7 +510,7 @@ def _scores(
         likelihoods = block[observed]
         d = likelihoods @ theta
         if (d <= 0).any():
-            rule = "must give shares with which every report that was seen is possible"
+            rule = "must not give shares of 0 that make a report that was seen impossible"
             remedy = "Use MaximumLikelihood()"
             raise ArgumentError("inner", rule, None, remedy)
         yield likelihoods / d[:, None], w[rows][observed]

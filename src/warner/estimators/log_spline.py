@@ -755,7 +755,7 @@ class LogSpline(Estimator):
 
     summary: ClassVar[str] = (
         "the shares are smoothed along the values, as much as the reports suggest. If you expect "
-        "jumps, such as at ages ending in 0 or 5, use MaximumLikelihood() instead"
+        "jumps, for example at ages that end in 0 or 5, use MaximumLikelihood() instead"
     )
 
     def _fit(self, data: LikelihoodData) -> Fit:

@@ -169,8 +169,8 @@ class Uniqueness(Enum):
         "use another mechanism or fewer values"
     )
     NOT_CERTIFIED = (
-        "not certified as unique: this gap is too large to decide it, or there are too many "
-        "values; ask for a smaller gap"
+        "not certified as unique: other shares may fit the reports as well, which cannot be "
+        "decided with this gap or for so many values; ask for a smaller gap"
     )
 
 
@@ -327,7 +327,7 @@ class MaximumLikelihood(Estimator):
             data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
             rule = "has only the counts of single bits, not of whole reports"
-            remedy = "Tally with keep_reports=True"
+            remedy = "Run warner tally with --keep-reports, or in Python pass keep_reports=True"
             raise MismatchError("tally", rule, None, remedy)
         steps: int | None = None
         solve = _closed_form(channel)

@@ -385,10 +385,10 @@ class RakedJoint(Estimator):
     references = ("deming1940", "csiszar1975", "james1961")
 
     summary: ClassVar[str] = (
-        "one table of all combinations, which fits the estimates of each question (attribute) and "
+        "one table of all combinations, which fits the estimates of each question and "
         "of each pair. Where the reports say little about a pair, its answers are taken to be "
         "nearly unrelated. How three or more questions depend on each other is kept as far as "
-        "held-out reports support it"
+        "reports that were set aside for this check support it"
     )
 
     single: OneAttribute | None = field(default=None, repr=False, compare=False)

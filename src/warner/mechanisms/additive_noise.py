@@ -56,13 +56,13 @@ class Noise(Numeric):
         """Set the grid and the noise, where ``decay`` is T."""
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
-            rule = f"is too small: for one step of the grid it is {nats:.2g} nats, below 1e-09"
+            rule = f"is too small: for one step of the grid it is only {nats:.2g}, below 1e-09"
             remedy = "Pass a larger epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
             rule = f"is too small: the noise would make more than {_MOST_REPORTS} different reports"
-            rule = f"{rule}. For this grid it must be at least {enough:.4g}"
+            rule = f"{rule}. For these values it must be at least {enough:.4g}"
             remedy = "Pass a larger epsilon, fewer cells or a smaller reach"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         self.reach = (

@@ -186,8 +186,8 @@ class Mechanism(Hinting, ABC):
             if type(self).guarantee is Mechanism.guarantee:
                 whose = type(self).__name__
                 rule = (
-                    f"{self.requested:g} cannot be kept: {whose} has a report that some answers "
-                    "send and others never send, so the report tells too much"
+                    f"{self.requested:g} cannot be kept: {whose} has a report that is possible for "
+                    "some answers and impossible for others, so the report tells too much"
                 )
                 remedy = f"Look for probabilities of 0 in {whose}"
                 raise BudgetError("epsilon", rule, None, remedy)
@@ -385,8 +385,8 @@ class Mechanism(Hinting, ABC):
         1
         """
         if not self.report_words:
-            rule = "must be single words, which the reports of this mechanism are not"
-            remedy = "Count them with mechanism.tally(reports)"
+            rule = "cannot be read as single words with this mechanism"
+            remedy = "Count the reports with mechanism.tally(reports)"
             raise ReportError("reports", rule, type(self).__name__, remedy)
         code = self.code_of_look.get(look(str(word)))
         if code is None:
@@ -499,8 +499,8 @@ class Mechanism(Hinting, ABC):
         raise self._no_program()
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "can be computed only in Python: it has no program for other devices"
-        remedy = "Use a mechanism for one question, or randomise with this package"
+        rule = "has no program for other devices: it can be computed only in Python"
+        remedy = "Use a mechanism for one question, or randomise in Python with warner"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 
     def _program_odds(self) -> dict[str, Any]:
@@ -637,10 +637,9 @@ class Mechanism(Hinting, ABC):
         for name, column in expected.items():
             given = reports.columns[name]
             if given.dtype != column.dtype or given.shape[1:] != column.shape[1:]:
-                raise ReportError(
-                    "reports",
-                    f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})",
-                )
+                shape = ", ".join(["n", *map(str, column.shape[1:])])
+                rule = f"column {name!r} must hold {column.dtype} and have the shape ({shape})"
+                raise ReportError("reports", rule)
         self.schema.check(reports.columns)
 
     @explained
@@ -791,7 +790,7 @@ class Mechanism(Hinting, ABC):
             ArgumentError: options that this mechanism does not have, or tables too large.
         """
         if ways is not None:
-            rule = "can be used only with several questions (attributes)"
+            rule = "can be used only with several questions"
             raise ArgumentError("ways", rule, type(self).__name__, "Leave out the argument ways")
         return None
 
@@ -819,9 +818,10 @@ class Mechanism(Hinting, ABC):
         if attributes is not None:
             raise ArgumentError(
                 "attributes",
-                "can be used only where each report is about several questions (attributes)",
+                "can be used only where each report is about several questions",
                 type(self).__name__,
-                "Leave out attributes, or count questions together: with PerAttribute, or --ways 2",
+                "Leave out attributes. To count questions together, use PerAttribute, or --ways 2 "
+                "with warner tally",
             )
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
@@ -850,7 +850,7 @@ class Mechanism(Hinting, ABC):
             MismatchError: a mechanism whose tallies keep no reports.
         """
         rule = f"has single reports, but a tally of {type(self).__name__} cannot have them"
-        raise MismatchError("tally", rule)
+        raise MismatchError("tally", rule, None, AS_WRITTEN)
 
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]
@@ -875,8 +875,8 @@ class Mechanism(Hinting, ABC):
         """Refuse a mechanism whose single reports have no channel."""
         if not self.has_report_channel:
             rule = (
-                "cannot be used here: the probability of a whole report must be known for every "
-                "value"
+                "cannot be used here, because the probability of a whole report must be known for "
+                "every answer"
             )
             remedy = "Name one question (attribute=...), or make KeyValue with key='direct'"
             raise ArgumentError("reports", rule, repr(self), remedy)
@@ -891,7 +891,7 @@ class Mechanism(Hinting, ABC):
         Raises:
             ArgumentError: no such attribute is randomised by itself.
         """
-        rule = "can be used only with several questions (attributes) that are randomised separately"
+        rule = "can be used only with several questions that are randomised separately"
         raise ArgumentError(
             "attribute", rule, type(self).__name__, "Leave out the argument attribute"
         )

@@ -67,7 +67,7 @@ class Combined(Mechanism):
             len(inner.parts) if isinstance(inner, Combined) else 1 for inner in parts.values()
         )
         integer(
-            "number of reports", several, 1, LARGEST_PARTS, "Send fewer reports for each person"
+            "number of reports", several, 1, LARGEST_PARTS, "Let each person send fewer reports"
         )
         self.domain, self.parts = domain, dict(parts)
         self.schema = ProductSchema({name: inner.schema for name, inner in parts.items()})
@@ -115,8 +115,8 @@ class Combined(Mechanism):
     def epsilon(self) -> float:
         if self._guarantee.delta is not None:
             raise AttributeError(
-                f"{type(self).__name__} with a delta is not described by epsilon alone: "
-                "use .guarantee, which has epsilon and delta"
+                f"{type(self).__name__} with a delta is not described by epsilon alone. "
+                "Use .guarantee, which has epsilon and delta"
             )
         return self._guarantee.epsilon
 
@@ -358,7 +358,7 @@ class PerAttribute(Combined):
 
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if keep_reports:
-            rule = "cannot be used with tables of several attributes, which have only counts"
+            rule = "cannot be used when questions are counted together, which keeps only counts"
             remedy = "Leave out the argument keep_reports"
             raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)
@@ -396,8 +396,8 @@ class PerAttribute(Combined):
         """
         ways = tally.ways
         if ways is None:
-            rule = f"is of kind {tally.kind.name!r}, which PerAttribute cannot use"
-            remedy = "Tally the reports again"
+            rule = f"is of the kind {tally.kind.name!r}, which PerAttribute cannot use"
+            remedy = "Count the reports again: mechanism.tally(reports)"
             raise MismatchError("tally", rule, None, remedy)
         chosen = self._asked(attributes)
         parts_of_chosen = list(dict.fromkeys(self._part_of[name] for name in chosen))
@@ -409,7 +409,7 @@ class PerAttribute(Combined):
             )
             rule = (
                 f"must be at most {ways} of {', '.join(self.parts)}, "
-                "because the tally has no larger tables"
+                f"because the tally counts at most {ways} together"
             )
             raise ArgumentError("attributes", rule, got, example)
         table = table_of(self.schema.parts, tally.counts, ways, parts_of_chosen)
@@ -425,7 +425,7 @@ class PerAttribute(Combined):
                 "attributes",
                 f"must have at most {LARGEST_SIZE} combinations of values",
                 magnitude(prod(domain.size for domain in domains.values())),
-                "Ask for fewer questions (attributes)",
+                "Name fewer questions",
             )
         domain = Product(**domains).select(list(domains))
         problem = self._channel_of(parts_of_chosen), table.ravel(), domain
@@ -472,8 +472,8 @@ def _checked_parts(product: Any, mechanisms: Any) -> tuple[Product, Mapping[str,
             raise ArgumentError("mechanisms", rule, ", ".join(map(str, mechanisms)) or "none")
     for name in mechanisms:
         if name not in product.attributes:
-            rule = f"names {name!r}, which is not a question (attribute)"
-            remedy = f"The attributes are {', '.join(product.attributes)}"
+            rule = f"names {name!r}, which is not a question"
+            remedy = f"The questions are {', '.join(product.attributes)}"
             raise ArgumentError("mechanisms", rule, None, remedy)
     return product, mechanisms
 
@@ -489,7 +489,7 @@ def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         remedy = "For example lambda domain: RandomizedResponse(domain, 1.0)"
         raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism), remedy)
     if ready.domain != domain:
-        rule = f"must have the domain of its question (attribute), {domain!r}"
+        rule = f"must have the domain of its question, {domain!r}"
         raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain))
     if isinstance(ready, Combined) and not ready.schema.rows_are_reports:
         rule = (
@@ -672,7 +672,7 @@ class Repeated(Combined):
         if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
             rule = "has too many combinations of reports to list them"
             remedy = "Use only the reports of a tally: mechanism.channel_for(tally)"
-            raise ArgumentError("channel", rule, magnitude(self.schema.rows), remedy)
+            raise ArgumentError("mechanism", rule, magnitude(self.schema.rows), remedy)
         channels = [mechanism.channel() for mechanism in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
 
@@ -736,7 +736,7 @@ def _check_repeatable(parts: Sequence[Mechanism]) -> None:
             rule = "must be a mechanism that sends one report, or a list of such mechanisms"
             raise ArgumentTypeError("mechanism", rule, kind(mechanism))
         if not mechanism.has_report_channel:
-            rule = "cannot be repeated: it sends a digit for each key, not one whole report"
+            rule = "cannot be repeated, because it sends a digit for each key and not one report"
             remedy = "Use key='direct'"
             raise ArgumentError("mechanism", rule, repr(mechanism), remedy)
         if mechanism.domain != parts[0].domain:

@@ -50,11 +50,11 @@ def odds(
 ) -> dict[str, Any]:
     """The entries ``odds`` and ``odds_at_most`` of a program."""
     if ratio == INFINITE or math.isinf(nats):
-        rule = "has no program for a device: one of its reports can rule out an answer"
+        rule = "has no program for a device, because one of its reports can rule out an answer"
         raise ArgumentError("mechanism", rule, None, "Choose a finite epsilon")
     most = exp_above(nats)
     if ratio > most:
-        rule = f"has odds of {float(ratio)!r}, above the requested {float(most)!r}"
+        rule = f"has odds of {float(ratio)!r}, but the requested epsilon allows {float(most)!r}"
         raise ArgumentError("mechanism", rule, None, "Choose another epsilon")
     return {
         "odds": {**fraction(ratio), "between": between, "power": power},

@@ -217,7 +217,8 @@ class MatrixMechanism(TableMechanism):
         if self.law.ratio() == 1:
             raise ArgumentError(
                 "matrix",
-                "must have different columns, or reports would not depend on the value",
+                "must have different columns, because otherwise reports would not depend on the "
+                "answer",
                 "equal columns",
             )
         realised = self._realised_epsilon
@@ -227,7 +228,7 @@ class MatrixMechanism(TableMechanism):
             remedy = "Leave out the argument epsilon, or make the columns of the matrix more alike"
             if realised <= self.requested * (1 + 1e-9):
                 remedy = "This comes from rounding: make the matrix for epsilon * (1 - 1e-12)"
-            raise BudgetError("matrix", rule, f"a budget of {self.requested!r}", remedy)
+            raise BudgetError("matrix", rule, f"epsilon={self.requested!r}", remedy)
 
     @cached_property
     def _realised_epsilon(self) -> float:
@@ -275,7 +276,9 @@ class MatrixMechanism(TableMechanism):
 
 def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
     """The matrix as an array (m, size), refused unless it is a channel that can be sampled."""
-    array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
+    array = numbers_of(
+        "matrix", matrix, "must be an array of numbers with the shape (reports, values)"
+    )
     DenseChannel(array)  # checks the shape, the signs and the sums
     if array.shape[1] != size:
         rule = f"must have one column for each of the {size} values"

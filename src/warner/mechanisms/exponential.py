@@ -91,7 +91,7 @@ class Exponential(Mechanism):
         if self.requested * self._distance.max() > _MOST_NATS:
             # rounded down, so that the number that a message names can be passed
             most = math.floor(1e4 * _MOST_NATS / self._distance.max()) / 1e4
-            rule = f"is too large: on this domain the largest is {most:g}"
+            rule = f"is too large: for these values the largest is {most:g}"
             raise BudgetError("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
         numerators, self.words = self._integers()
         self.law = ExactTable(numerators)
@@ -104,12 +104,12 @@ class Exponential(Mechanism):
         distances, classes = np.unique(self._distance, return_inverse=True)
         classes = classes.reshape(self._distance.shape)
         if distances.size > _MOST_DISTANCES:
-            rule = f"must have at most {_MOST_DISTANCES} different distances"
+            rule = f"must have at most {_MOST_DISTANCES} different distances between its values"
             remedy = "Use fewer points, or a grid"
             raise ArgumentError("domain", rule, str(distances.size), remedy)
         nearest = self.requested * float(distances[1])
         if nearest < _LEAST_NATS:
-            rule = f"is too small: between the two closest values it is only {nearest:.2g} nats"
+            rule = f"is too small: for the two closest values it is only {nearest:.2g}"
             rule = f"{rule}, below {_LEAST_NATS:g}"
             remedy = "Merge values that are close together, or pass a larger epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)

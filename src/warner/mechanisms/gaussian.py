@@ -187,7 +187,7 @@ class Gaussian(Numeric):
             raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
-            rule = f"must be at least {_LEAST_DELTA:g}, because a smaller one is lost in rounding"
+            rule = f"must be at least {_LEAST_DELTA:g}, because rounding loses a smaller delta"
             raise BudgetError("delta", rule, repr(delta))
         self.represents_interval = domain.is_binned
         ((low, high), *_) = domain.ends
@@ -206,7 +206,7 @@ class Gaussian(Numeric):
                 self._set_grid(float(sigma))
             if not enough or self._found > self.delta:
                 rule = f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP"
-                remedy = "Leave out the argument sigma to get the smallest possible one"
+                remedy = "To get the smallest possible sigma, leave out the argument"
                 raise BudgetError("sigma", rule, repr(sigma), remedy)
             return
         for _ in range(200):
@@ -214,7 +214,7 @@ class Gaussian(Numeric):
             if self._found <= self.delta:
                 return
             least *= 1.001
-        rule = "cannot be met on the grid of this domain"
+        rule = "cannot both be kept with noise on the grid of these values"
         remedy = "Pass sigma, the standard deviation of the noise"
         raise BudgetError("epsilon and delta", rule, f"{epsilon!r}, {delta!r}", remedy)
 
@@ -233,8 +233,8 @@ class Gaussian(Numeric):
         if deviation > _MOST_STEPS:
             raise BudgetError(
                 "epsilon",
-                f"is too small: the standard deviation of its noise is {deviation:.3g} grid steps, "
-                f"but at most {_MOST_STEPS} can be computed exactly",
+                f"is too small: the standard deviation of its noise is {deviation:.3g} steps of "
+                f"the grid, but at most {_MOST_STEPS} can be computed exactly",
                 repr(self.requested),
                 f"Pass an epsilon of about {self.requested * deviation / _MOST_STEPS:.2g} or more",
             )
@@ -270,7 +270,7 @@ class Gaussian(Numeric):
             if len(np.unique(places, axis=0)) == len(places):
                 return sigma / step, places
             step /= 2
-        rule = "has points that are too close to each other for the noise"
+        rule = "has points that are too close to each other for so much noise"
         remedy = "Merge points that are close"
         raise BudgetError("domain", rule, None, remedy)
 

@@ -201,7 +201,10 @@ class ProjectiveGeometryResponse(Mechanism):
         self.blocks = self._points.count
         points, supported = self._points.reports, self._points.space.orthogonal
         if points > _LARGEST_TABLE:
-            rule = f"makes {points} different reports, but a tally counts at most {_LARGEST_TABLE}"
+            rule = (
+                f"would make {points} different reports, but a tally counts at most "
+                f"{_LARGEST_TABLE}"
+            )
             remedy = "Leave out the argument prime, or use HadamardResponse"
             raise ArgumentError("prime", rule, str(self.prime), remedy)
         include = divide(supported * e, supported * e + points - supported)
@@ -300,7 +303,7 @@ def _best_blocks(size: int, e: float, count: int | None) -> ProjectiveBlocks:
         ]
     if not best:
         rule = f"is too large: it would need more than {_LARGEST_TABLE} different reports"
-        remedy = "Use HadamardResponse, or a coarser domain"
+        remedy = "Use HadamardResponse, or merge values"
         raise ArgumentError("domain", rule, f"{size} values", remedy)
     return min(best, key=lambda candidate: candidate[:2])[2]
 

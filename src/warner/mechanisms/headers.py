@@ -106,7 +106,7 @@ def add_mechanism(cls: type[Mechanism]) -> None:
     name = cls.__name__
     if inspect.isabstract(cls):
         lacking = ", ".join(sorted(cls.__abstractmethods__))
-        raise ArgumentTypeError(name, f"must define {lacking}")
+        raise ArgumentTypeError(name, f"must define the methods and attributes {lacking}")
     version: object = cls.version
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         rule, remedy = "must have a version: an integer, 1 or larger", "Write version = 1"
@@ -167,9 +167,9 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
         if isinstance(error, WarnerError):
             raise
         # Of what it holds nothing is said: a file may have put anything there.
-        rule = "must be the header of a mechanism, as mechanism.header is"
+        rule = "must be the description of a mechanism, such as mechanism.header"
         raise MismatchError("header", rule, kind(header), AS_WRITTEN) from None
-    rule = f"must ask for at most {LARGEST_PARTS} reports of one person"
+    rule = f"must describe a mechanism with at most {LARGEST_PARTS} reports of one person"
     raise MismatchError("header", rule, None, AS_WRITTEN)
 
 
@@ -219,10 +219,11 @@ def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchEr
     """The error of a header whose mechanism, or whose version of it, is not known."""
     if cls is not None:
         rule = f"names version {show(version)} of {name}, but this warner has version {cls.version}"
-        return MismatchError("header", rule, None, "Use the version of warner that made it")
+        remedy = "Use the version of warner that made the reports"
+        return MismatchError("header", rule, None, remedy)
     rule = f"names a mechanism that is unknown here: {show(name)}, version {show(version)}"
     remedy = (
         "If the mechanism is your own, load its file with warner --load FILE.py, or import it in "
-        "Python. Otherwise use the version of warner that made the header"
+        "Python. Otherwise use the version of warner that made the reports"
     )
     return MismatchError("header", rule, None, remedy)

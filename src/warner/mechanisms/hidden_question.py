@@ -65,7 +65,7 @@ class WithFakes(Mechanism):
         self, mechanism: Mechanism, share: int, fakes: Sequence[int] | None = None
     ) -> None:
         if not isinstance(mechanism, RandomizedResponse | SubsetSelection):
-            rule = "must be RandomizedResponse or SubsetSelection"
+            rule = "must all be RandomizedResponse or SubsetSelection"
             raise ArgumentTypeError("mechanisms", rule, kind(mechanism))
         if fakes is not None and isinstance(mechanism, SubsetSelection):
             rule = "cannot be chosen for SubsetSelection, whose random answers have equal shares"
@@ -316,7 +316,7 @@ class HiddenQuestion(PerAttribute):
         return LDP(self._law.worst_epsilon())
 
     def check_combinable(self, argument: str) -> None:
-        rule = "cannot be combined with others, because it hides which question was answered"
+        rule = "cannot be combined with other mechanisms: it hides which question was answered"
         remedy = "Put all questions into one HiddenQuestion"
         raise ArgumentError(argument, rule, "HiddenQuestion", remedy)
 
@@ -416,7 +416,8 @@ class HiddenQuestion(PerAttribute):
     def allowed_ways(self, ways: int | None, keep_reports: bool | None = None) -> int | None:
         if ways is not None and ways != 1:
             rule = (
-                "must be 1: only one answer of a person is true, so pairs of answers tell nothing"
+                "must be 1, because only one answer of a person is true and pairs of answers tell "
+                "nothing"
             )
             raise ArgumentError("ways", rule, str(ways), "Leave out the argument ways")
         return super().allowed_ways(1, keep_reports)
@@ -438,8 +439,8 @@ class HiddenQuestion(PerAttribute):
 
 def _one_by_one(got: str) -> ArgumentError:
     """The error of several attributes together."""
-    rule = "must be a single one: only one answer of a person is true, so no report tells of two"
-    return ArgumentError("attributes", rule, got, "Pass attributes=[...] with one name")
+    rule = "must name one question, because only one answer of a person is true"
+    return ArgumentError("attributes", rule, got, "Pass attributes=[name]")
 
 
 def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
@@ -451,7 +452,7 @@ def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
     for name, shares in fakes.items():
         if name not in product.attributes:
             raise ArgumentError(
-                "fakes", f"must name only questions (attributes): {', '.join(product.attributes)}"
+                "fakes", f"must name only the questions {', '.join(product.attributes)}"
             )
         domain = product.attributes[name]
         # A value that is never a fake would say that its answer is true.

@@ -163,7 +163,7 @@ class KeyValue(Mechanism):
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
             rule = "can be used only with value='piecewise'"
-            remedy = "Leave out the argument cells: rounding always has two"
+            remedy = "Leave out the argument cells: with value='rounding' there are always two"
             raise ArgumentError("cells", rule, show(cells), remedy)
         self._value: WindowMechanism = (
             StochasticRounding(values, self.value_epsilon)
@@ -226,7 +226,7 @@ class KeyValue(Mechanism):
         # A pair is drawn anew for every report, and padding with it: neither the channel of several
         # reports nor that of tuples of answers has that draw.
         if self.pairs is not None:
-            rule = "cannot be combined with others, because it draws one of a person's pairs"
+            rule = "cannot be combined with other mechanisms: it draws one of a person's pairs"
             remedy = "Leave out the argument pairs, or collect these reports separately"
             raise ArgumentError(argument, rule, f"pairs={self.pairs}", remedy)
 
@@ -283,8 +283,7 @@ class KeyValue(Mechanism):
                 if isinstance(row, list | tuple):
                     rule = f"must be one pair, as {{{_KEY!r}: ..., {_VALUE!r}: ...}}"
                     remedy = (
-                        "For lists of pairs write KeyValue(..., pairs=3), if 3 is the most of a "
-                        "person"
+                        "For lists of pairs write KeyValue(..., pairs=3), if a person has at most 3"
                     )
                     raise ValuesError(i, rule, kind(row), remedy)
         columns = self.domain.columns(values)

@@ -222,7 +222,7 @@ class _Pool(_Functions):
     def __init__(self, size: int, count: int, seeds: int) -> None:
         most = _LARGEST_TABLE // count
         self._size, self._buckets = size, count
-        self.number = integer("seeds", seeds, 1, most, "A tally has seeds * buckets counts")
+        self.number = integer("seeds", seeds, 1, most, "With fewer buckets, more seeds fit")
         self.seeds = self.number
         self.schema = IntegerColumns(("seed", "bucket"), (self.number, count))
 
@@ -272,7 +272,7 @@ class _FieldFunctions(_Functions):
                 rule = "must be True, False or None"
                 raise ArgumentTypeError("whole_reports", rule, kind(whole))
         if whole and counts > _MOST_WINDOWS:
-            rule = f"would need {counts} counts, but a tally has at most {_MOST_WINDOWS}"
+            rule = f"would need {counts} counts in a tally, which has at most {_MOST_WINDOWS}"
             remedy = "Leave out the argument whole_reports, and tally with keep_reports=True"
             raise ArgumentError("whole_reports", rule, f"{size} values", remedy)
         return cls(size, hashes, whole)

@@ -525,7 +525,8 @@ def _dummies_of(mechanism: Any) -> Dummies:
     if dummies is None:
         rule = "must be SquareWave, Piecewise, StochasticRounding, or Laplace over the whole range"
         remedy = (
-            'Mechanisms for labels take "no answer" as one more label: see warner.domains.Optional'
+            'With a mechanism for labels, make "no answer" one more label: see '
+            "warner.domains.Optional"
         )
         raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
     return dummies

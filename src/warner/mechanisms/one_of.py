@@ -195,7 +195,7 @@ class OneOf(Mechanism):
         return tuple(dict.fromkeys([*self.references, *inner]))
 
     def check_combinable(self, argument: str) -> None:
-        rule = "cannot be combined with others, because each person is asked only some questions"
+        rule = "cannot be combined with other mechanisms: a person is asked only some questions"
         raise ArgumentError(argument, rule, "OneOf", "Put all questions into one OneOf")
 
     # The header.
@@ -387,7 +387,7 @@ class OneOf(Mechanism):
         domain = self.domain.select(chosen)
         if domain.size > LARGEST_SIZE:
             rule = f"must have at most {LARGEST_SIZE} combinations of values"
-            remedy = "Ask for fewer attributes"
+            remedy = "Name fewer questions"
             raise ArgumentError("attributes", rule, magnitude(domain.size), remedy)
         shape = [self.domain.attributes[name].size for name in chosen]
         # Blocks whose reports have one law are one group of people.
@@ -410,7 +410,7 @@ class OneOf(Mechanism):
             else:
                 groups[key] = channel, of_block.n, counts
         if not groups:
-            rule = "must have a question that somebody in this tally was asked"
+            rule = "must include a question that somebody in this tally was asked"
             raise EmptyError("attributes", rule, ", ".join(chosen), "Leave out these questions")
         counts = np.concatenate([counts for _, _, counts in groups.values()])
         if len(groups) == 1:
@@ -487,7 +487,10 @@ class OneOf(Mechanism):
             rows.append(about.row + sum(channel.shape[0] for channel in channels[:-1]))
             people.append(in_block[about.people])
         if not channels:
-            rule = "nobody was asked this question alone, or with others by RandomizedResponse"
+            rule = (
+                "must be a question that somebody was asked alone, or together with others by "
+                "RandomizedResponse"
+            )
             remedy = 'Ask this question alone: blocks="attributes" (in a study: each = "one")'
             raise EmptyError("attribute", rule, repr(attribute), remedy)
         together = stacked(channels, [len(one) for one in people])
@@ -575,7 +578,7 @@ def _blocks(
         remedy = f"Take {'smaller' if len(listed) < 2 else 'larger'} blocks"
         raise ArgumentError("blocks", rule, f"{len(listed):,}", remedy)
     if len({frozenset(block) for block in listed}) < len(listed):
-        rule = "must differ: no two blocks may have the same questions"
+        rule = "must not have the same questions twice"
         raise ArgumentError("blocks", rule, None, "Name each set of questions once")
     missing = [name for name in names if not any(name in block for block in listed)]
     if missing:
@@ -601,7 +604,7 @@ def mechanisms_of(
         parts = [made(block_name(b), given[b], product.select(b)) for b in blocks]
     else:
         if epsilon is None:
-            rule = "must be a number: the budget of one person"
+            rule = "must be a number, because the mechanisms of the blocks are made with it"
             raise ArgumentError("epsilon", rule, "None", "For example epsilon=1.0")
         make, whole = mechanisms or best_mechanism, budget(epsilon)
         each = whole / ask

@@ -64,7 +64,7 @@ class Certificate(NamedTuple):
     def __str__(self) -> str:
         if self.gap > _FAR:
             least = f"{100 * self.lower_bound / self.value:.2g} %"
-            return f"the best that was found; every other has at least {least} of its variance"
+            return f"the best that was found; no other can have less than {least} of its variance"
         if self.gap < 1e-4:
             return "the best that this guarantee allows"
         return f"within {100 * self.gap:.2g} % of the best that this guarantee allows"
@@ -153,10 +153,9 @@ class Optimal(MatrixMechanism):
         try:
             self._become(domain, epsilon, sensitive, stated)
         except (ArgumentError, BudgetError) as error:
-            rule = "do not give a mechanism on this domain with this epsilon"
-            raise ArgumentError(
-                "rows", rule, None, "Leave out the argument rows to compute them again"
-            ) from error
+            rule = "do not give a mechanism for these values with this epsilon"
+            remedy = "To compute the rows again, leave out the argument"
+            raise ArgumentError("rows", rule, None, remedy) from error
 
     def _become(
         self,
@@ -310,7 +309,7 @@ def _priors(domain: Domain, prior: ArrayLike | None) -> np.ndarray:
     several = np.atleast_2d(numbers_of("prior", prior))
     checked = np.stack([distribution("prior", row, domain.size) for row in several])
     if (checked <= 0).any():
-        rule, remedy = "must not have a share of 0", "Pass a small share, such as 0.001, instead"
+        rule, remedy = "must not have a share of 0", "Pass a small share instead, such as 0.001"
         raise ArgumentError("prior", rule, None, remedy)
     return checked
 

@@ -584,15 +584,17 @@ class MemoDevice:
         if memos and source.simulated != self.__simulated:
             # A seed that is known undoes the permanent report, in all rounds.
             rule = "must be given in every round of a device or in none: the device keeps reports"
-            raise ArgumentError("rng", rule, None, "Make another device: permanent.device()")
+            remedy = "For a simulation, make another device with permanent.device()"
+            raise ArgumentError("rng", rule, None, remedy)
         if code not in memos:
             if len(memos) >= mechanism.values:
                 rule = (
-                    "is one different value too many for this device, which reports on at most "
-                    f"{mechanism.values}"
+                    "cannot be reported: this device has reported on as many different answers as "
+                    f"it may, {mechanism.values}"
                 )
                 remedy = (
-                    "Send nothing in this round. The mechanism's argument values= sets the limit"
+                    "Send nothing in this round. Permanent(..., values=...) sets how many are "
+                    "allowed"
                 )
                 raise MemoFullError("answer", rule, None, remedy)
             drawn = Reports(law, mechanism.memo.randomize_encoded(index, source))

@@ -422,7 +422,8 @@ def _secret_index(
     except EmptyError:
         return [], None  # a tag that this person does not use
     except (ValuesError, ArgumentTypeError):
-        return [], message(f"secret {tag}", "has values that are not in the domain")
+        rule, remedy = "has values that are not in the domain", "Remove or correct them"
+        return [], message(f"secret {tag}", rule, None, remedy)
     if personalized.mechanism.sensitive_mask[index].any():
         return [], message(
             f"secret {tag}",

@@ -27,6 +27,7 @@ from warner._core.checks import integer, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, MismatchError
 from warner._core.exact import natural, portable_exp
 from warner._core.sampling import Edges, Source
+from warner._core.text import AS_WRITTEN
 from warner.channels import PlacedChannel, PlanarChannel
 from warner.domains import Domain, Raster
 from warner.mechanisms.base import Mechanism
@@ -299,7 +300,7 @@ class Planar(Mechanism):
         if nats * diameter > _MOST_NATS:
             # rounded down, so that the number that a message names can be passed
             largest = math.floor(1e4 * _MOST_NATS / diameter / cells.side) / 1e4
-            rule = f"is too large: on this grid the largest is {largest:g}"
+            rule = f"is too large: for this grid the largest is {largest:g}"
             remedy = "Pass a smaller epsilon or a smaller grid"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         # Rounding can add up to _SLACK nats from cell to cell.
@@ -459,7 +460,8 @@ class Planar(Mechanism):
         if table.shape != mechanism._table.shape or not np.allclose(
             table, mechanism._table, rtol=_TOLERANCE, atol=0
         ):
-            raise MismatchError("header", f"has other probabilities than {cls.__name__}")
+            rule = f"has other probabilities than {cls.__name__}"
+            raise MismatchError("header", rule, None, AS_WRITTEN)
         mechanism._table = table
         mechanism._set_law()
         return mechanism

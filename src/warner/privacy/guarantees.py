@@ -61,7 +61,7 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         raise ArgumentTypeError("sensitive", "must be a list of values", kind(sensitive))
     values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
     if not len(values):
-        rule = "must name at least one value: without any, values would be sent as they are"
+        rule = "must name at least one value, because without any all answers would be sent openly"
         remedy = "Name the values that need protection"
         raise ArgumentError("sensitive", rule, None, remedy)
     outside = None
@@ -180,11 +180,10 @@ class LDP(Guarantee):
 
     def __post_init__(self) -> None:
         if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float):
-            raise ArgumentTypeError("epsilon", "must be a number (nats)", kind(self.epsilon))
+            raise ArgumentTypeError("epsilon", "must be a number", kind(self.epsilon))
         if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
-            raise BudgetError(
-                "epsilon", "must not be too large to compute with", "a larger integer"
-            )
+            rule = "is too large to compute with"
+            raise BudgetError("epsilon", rule, None, "For no protection pass math.inf")
         if not self.epsilon >= 0:
             raise BudgetError("epsilon", "must be at least 0", repr(self.epsilon))
 
@@ -230,7 +229,7 @@ class ULDP(Guarantee):
     def __str__(self) -> str:
         return (
             f"{LDP(self.epsilon)} of {_count(self.sensitive)}, on {self.protected}; "
-            "other reports reveal the value they name"
+            "other reports reveal the value that they name"
         )
 
     def relaxed(self) -> OSLDP:
@@ -561,10 +560,10 @@ def _sensitive_pairs(parts: Mapping[str, Guarantee]) -> tuple[tuple[str, Any], .
     )
     if pairs and any(guarantee.delta is not None for guarantee in parts.values()):
         rule = (
-            "one has a delta and another is for some values only, so nothing single can be said "
-            "of both"
+            "one has a delta and another is for some values only, so no single guarantee holds "
+            "for both"
         )
-        remedy = "Look at the guarantee of each question (attribute)"
+        remedy = "Look at the guarantee of each question by itself"
         raise MismatchError("guarantee", rule, None, remedy)
     return pairs
 
@@ -590,7 +589,9 @@ def _checked(guarantees: Iterable[Guarantee]) -> list[Guarantee]:
         raise ArgumentTypeError("guarantees", "must be a list of guarantees", kind(guarantees))
     parts = list(guarantees)
     if not parts:
-        raise EmptyError("guarantees", "must not be empty")
+        raise EmptyError(
+            "guarantees", "must not be empty", None, "Pass at least one, such as LDP(1.0)"
+        )
     for guarantee in parts:
         if not isinstance(guarantee, Guarantee):
             rule = "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP"
@@ -613,5 +614,5 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
     return ULDP(
         total,
         sensitive,
-        "combinations of reports whose utility-optimised reports are all protected",
+        "combinations of reports in which all utility-optimised reports are protected",
     )

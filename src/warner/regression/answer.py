@@ -242,7 +242,7 @@ def regress(
         return mean_of(people, attribute, trusted)
     if hidden is not None:
         if attribute is not None:
-            rule = "cannot be used with hidden=, which names the attributes"
+            rule = "cannot be used together with hidden=..., which names the questions"
             raise ArgumentError(
                 "attribute", rule, show(attribute), "Leave out the argument attribute"
             )

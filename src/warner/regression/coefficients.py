@@ -218,7 +218,7 @@ class Coefficients(Tabular):
         """
         if not self._is_logit:
             rule = "can be computed only with link='logit'"
-            raise ArgumentError("odds_ratios", rule, None)
+            raise ArgumentError("odds_ratios", rule, None, "Regress again with link='logit'")
         with np.errstate(over="ignore"):
             logs = np.concatenate([self.coefficients[..., None], self.interval(level)], axis=-1)
             return np.asarray(np.exp(logs))
@@ -256,7 +256,7 @@ class Coefficients(Tabular):
         # The covariance is estimated as well: Hotelling's law.
         of_errors = float(self.degrees[places].min()) - len(places) + 1
         if of_errors < 1:
-            rule = "are too many to be tested together with so few clusters"
+            rule = "are too many covariates to be tested together with so few clusters"
             got = f"{len(places)} coefficients"
             raise ArgumentError("names", rule, got, "Name fewer covariates")
         fraction = of_errors / (of_errors + len(places) - 1)

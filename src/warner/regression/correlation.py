@@ -112,7 +112,7 @@ class Correlations(Tabular):
             level: coverage of each interval by itself, in [0.5, 1).
         """
         drawn = "" if self.survey is None else f", {self.survey.text}"
-        how = "by the likelihood" if self.method == "likelihood" else "by moments"
+        how = "maximum likelihood" if self.method == "likelihood" else "moments"
         columns = [
             Column("first"),
             Column("second"),
@@ -121,8 +121,9 @@ class Correlations(Tabular):
             Column("interval", f"{100 * level:.4g} % interval", "number", ends=("low", "high")),
         ]
         sentence = (
-            f"{reports_of(self.n, self.simulated)}{drawn}. Pearson's correlation of the answers "
-            f"themselves, {how}. Each interval holds for one correlation, not for all at once."
+            f"{reports_of(self.n, self.simulated)}{drawn}. Pearson's correlation of the answers, "
+            f"not of the reports, estimated by {how}. Each interval holds for one correlation, not "
+            "for all at once."
         )
         notes = [sentence, *(f"WARNING: {doubt}" for doubt in self.doubts)]
         return Table(columns, self.rows(level), notes, "", self.simulated)
@@ -216,9 +217,9 @@ def correlate(
     seen = {} if columns is None else people.columns
     seen = {name: c for name, c in seen.items() if name not in people.set_aside}
     if len(names) + len(seen) < 2:
-        raise ArgumentError(
-            "correlate", "needs reports of two questions, or of one question and a column"
-        )
+        rule = "must be of two questions, or of one question with a column to correlate it with"
+        remedy = "Add the reports of another question, or pass columns=..."
+        raise ArgumentError("reports", rule, None, remedy)
     hidden = [_scores(people, name, trusted) for name in names]
     numbers = [*hidden, *(_seen(name, column) for name, column in seen.items())]
     everybody = np.arange(people.total)
@@ -243,8 +244,8 @@ def correlate(
                 share = float(share_of(near[:1], "logit")[0][0])
                 if share * (1 - share) <= 2 * error_of_share:
                     rule = (
-                        "has an estimated share so near 0 or 1, and so uncertain, that "
-                        "correlations cannot be computed"
+                        "has an estimated share that is too near 0 or 1, and too uncertain, for "
+                        "correlations"
                     )
                     estimated = f"{share:.4g}, error {error_of_share:.2g}"
                     raise ArgumentError(
@@ -321,7 +322,7 @@ def _seen(name: str, column: FloatArray) -> _Numbers:
     """The numbers of a column."""
     if column.dtype.kind != "f":
         rule, remedy = (
-            "must hold numbers, or no correlation can be computed",
+            "must hold numbers, because a correlation is one of numbers",
             "Leave out this column, or write its values as 0 and 1",
         )
         raise ArgumentTypeError(f"column {name!r}", rule, "text", remedy)

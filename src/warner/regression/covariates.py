@@ -78,7 +78,7 @@ class PlainDesign(Design):
             different = np.unique(column)
             if len(different) < 2:
                 rule = f"column {name!r} must not have the same value in all rows"
-                remedy = "Leave out this column: the intercept is such a column already"
+                remedy = "Leave out this column: the regression has an intercept already"
                 raise ArgumentError("covariates", rule, None, remedy)
             if column.dtype.kind != "f" and len(different) == len(column) >= _FEWEST_IDS:
                 raise _one_for_each(name)
@@ -95,13 +95,15 @@ class PlainDesign(Design):
             column = _column(columns, name)
             if (column.dtype.kind == "f") != (levels is None):
                 rule = f"column {name!r} must hold {'numbers' if levels is None else 'text'}"
-                raise ArgumentError("covariates", f"{rule}, as it did in the regression")
+                rule = f"{rule}, as it did in the regression"
+                raise ArgumentError("covariates", rule, None, f"Convert {name!r}")
             if levels is None:
                 made.append(column)
                 continue
             if not np.isin(column, levels).all():
                 rule = f"column {name!r} must hold only values that the regression has seen"
-                raise ArgumentError("covariates", rule)
+                remedy = "Leave out the other rows"
+                raise ArgumentError("covariates", rule, None, remedy)
             made += [(column == level).astype(np.float64) for level in levels[1:]]
         length = len(next(iter(columns.values())))
         return np.stack([np.ones(length), *made], axis=1)
@@ -141,7 +143,7 @@ class FormulaDesign(Design):
         try:
             parsed = formulaic.Formula(formula)
             if hasattr(parsed, "lhs"):
-                problem = "must have no left side, because this is always the hidden answer"
+                problem = "must have no left side, because the outcome is always the hidden answer"
             else:
                 return cls(_made(parsed, columns, ordered).model_spec)
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
@@ -171,16 +173,16 @@ def _remedy_of(formula: str) -> str:
     """What to write instead of a formula that cannot be read.
 
     >>> _remedy_of("age + relevel(ward, ref='A')")
-    "Write ward alone, and choose its label to compare with by --reference ward=A, in Python \
-by baselines={'ward': 'A'}"
+    "Write ward alone. To compare with the label A, add --reference ward=A, or in Python pass \
+baselines={'ward': 'A'}"
     """
     relevelled = _RELEVELLED.search(formula)
     if relevelled is None:
         return "For example 'age + ward'"
     name, label = relevelled[1] or relevelled[3], relevelled[2] or "VALUE"
     return (
-        f"Write {name} alone, and choose its label to compare with by --reference {name}={label}, "
-        f"in Python by baselines={{{name!r}: {label!r}}}"
+        f"Write {name} alone. To compare with the label {label}, add --reference {name}={label}, "
+        f"or in Python pass baselines={{{name!r}: {label!r}}}"
     )
 
 
@@ -231,9 +233,8 @@ def levels_from(
             raise unknown("baselines", name, columns, "the columns")
         column, argument = columns[name], f"baseline of {name!r}"
         if column.dtype.kind == "f":
-            raise ArgumentError(
-                argument, "can be chosen only for a column of labels, but this column holds numbers"
-            )
+            rule = "can be chosen only for a column of labels, but this column holds numbers"
+            raise ArgumentError(argument, rule, None, "Leave out this baseline")
         others = np.unique(column).tolist()
         if str(level) not in others:
             raise unknown(argument, level, others)
@@ -297,7 +298,7 @@ def refuse_numbers_of_people(columns: Mapping[str, Any]) -> None:
 def _one_for_each(name: str) -> ArgumentError:
     rule = f"column {name!r} has a different value for every person, as an identity number has"
     return ArgumentError(
-        "covariates", rule, None, "Leave out this column: name the others, such as 'age + ward'"
+        "covariates", rule, None, "Leave it out: name the other columns, such as 'age + ward'"
     )
 
 
@@ -333,7 +334,7 @@ def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
     concerned = [name for name, entries in zip(names, null.T, strict=True) if _matters(entries)]
     listed = ", ".join(repr(name) for name in concerned[:8]) + ", ..." * (len(concerned) > 8)
     rule = f"columns {listed} are collinear: one of them can be computed from the others"
-    raise ArgumentError("covariates", rule, None, "Leave out one of them")
+    raise ArgumentError("covariates", rule, None, "Leave out one of these columns")
 
 
 def _matters(entries: FloatArray) -> bool:
@@ -352,7 +353,8 @@ def columns_of(covariates: Any) -> dict[str, Column]:
     else:
         columns = _of_frame(covariates)
     if not columns:
-        raise ArgumentError("covariates", "must have at least one column")
+        remedy = "For a regression without covariates, pass a column and formula='1'"
+        raise ArgumentError("covariates", "must have at least one column", None, remedy)
     same_length("covariates", columns)
     return columns
 
@@ -421,7 +423,7 @@ def _checked(name: str, values: Any) -> Column:
     if infinite := int(np.isinf(column).sum()):
         rule = f"column {name!r} must hold finite numbers"
         got = f"infinity in {infinite} of {len(column)} rows"
-        raise ArgumentError("covariates", rule, got)
+        raise ArgumentError("covariates", rule, got, "Correct or leave out these rows")
     largest = float(np.abs(column).max(initial=0.0))
     if largest and not 1 / _LARGEST <= largest <= _LARGEST:
         # Squares of such numbers are infinite, or 0.

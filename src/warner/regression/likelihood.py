@@ -706,7 +706,7 @@ class Ending(Enum):
     SEPARATED = (
         "separated: some coefficients grow without end, because the estimated share of a value is "
         "0 among some people. These coefficients and their errors have no meaning; use fewer "
-        "covariates, merge values, or predict shares"
+        "covariates, merge values, or use predicted shares alone"
     )
     FLAT = (
         "flat: very different coefficients fit the reports almost equally well, so the reports do "

@@ -76,7 +76,7 @@ class ListRegression(Coefficients):
             + (
                 f"error {100 * share.error:.1f} %."
                 if share.error > 0
-                else "the smallest or largest possible."
+                else "which is the smallest or largest possible share."
             )
             for name, share in self.shares.items()
         ]
@@ -149,7 +149,7 @@ def regress_list(
     for name, some in (("control group", ~is_treated), ("treated group", is_treated)):
         if some.sum() < width + _LEAST:
             rule = f"must have at least {width + _LEAST} people"
-            raise EmptyError(name, rule, str(int(some.sum())))
+            raise EmptyError(name, rule, str(int(some.sum())), "Use fewer covariates")
         check_independent(design.names, np.linalg.qr(matrix[some])[1])
     if model == "linear":
         for name, given in (("floor", floor), ("ceiling", ceiling), ("same=False", not same)):

@@ -69,7 +69,7 @@ def mean_of(people: People, attribute: str | None, trusted: bool) -> MeanRegress
     check_independent(design.names, triangle)
     width = matrix.shape[1]
     if n <= width:
-        rule = f"must be more than the {width} coefficients"
+        rule = f"must be more than {width}, the number of coefficients"
         raise ArgumentError("reports", rule, str(n), "Use fewer covariates")
     # An affine function of the report has less variance than the inverse of the channel.
     numbers = np.concatenate([unbiased_scores(p.channel, points[:, 0])[p.row] for p in problems])

@@ -131,7 +131,7 @@ class Problem:
         """
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
-            rule = f"have too many different contents for {self.channel.shape[1]:,} values"
+            rule = f"are too many different ones for {self.channel.shape[1]:,} values"
             got = f"{used.size:,} different reports"
             raise ArgumentError("reports", rule, got, "Merge some values, or use kind='mean'")
         rows = self.channel.rows(used)
@@ -146,7 +146,7 @@ class Problem:
 def problems_in_groups(said: SaidInGroups, attribute: str | None, trusted: bool) -> list[Problem]:
     """What people said in each group of a design, refused where no people say so by chance."""
     if attribute is not None:
-        rule = "can be used only with reports of several attributes"
+        rule = "can be used only with reports of several questions"
         raise ArgumentError("attribute", rule, show(attribute), "Leave out the argument attribute")
     doubt = said.design.estimate(said.counts(), trusted=trusted).doubt
     classes = Classes.of_design(said.design)
@@ -266,7 +266,7 @@ class People:
             sources = next(iter(named.values()))
             for name, each in named.items():
                 if list(map(len, each)) != list(map(len, sources)):
-                    rule = "must have one report of each person for each question"
+                    rule = "must have one report of each person for every question"
                     raise ArgumentError("reports", rule, f"a different number for {name!r}")
             return cls(sources, covariates, formula, survey, random, baselines or {}, named)
         return cls(_listed(reports), covariates, formula, survey, random, baselines or {})
@@ -367,8 +367,11 @@ class People:
             return None
         drawn = self.survey.sample(self.columns, np.ones(self.total), True).of_rows(rows)
         if drawn.degrees + 1 <= most:
-            rule = f"needs more clusters for the {most} coefficients of each equation"
-            got = f"clusters - strata + 1 = {drawn.degrees + 1}"
+            rule = (
+                f"needs at least {most} more clusters than strata, for the {most} coefficients of "
+                "each equation"
+            )
+            got = f"{drawn.degrees} more"
             raise ArgumentError("survey design", rule, got, "Use fewer covariates")
         return drawn
 
@@ -382,7 +385,7 @@ class People:
                 roles = roles | ({} if self.random is None else {"random": self.random})
                 used = " and ".join(f"{name!r} ({role}=)" for role, name in roles.items())
                 rule = f"must have another column besides {used}"
-                remedy = "Add one, or pass formula='1' for a regression without covariates"
+                remedy = "Add a column, or pass formula='1' for a regression without covariates"
                 raise ArgumentError("covariates", rule, None, remedy)
         return design_of(columns, self.formula, self.ordered)
 
@@ -390,9 +393,10 @@ class People:
         """(n,) the number of the group, of those with random intercepts, of each person asked."""
         different, group = np.unique(self.columns[str(self.random)][rows], return_inverse=True)
         if not 2 <= len(different) < len(rows):
-            rule = "must have several people in some group"
+            rule = "must have several people in at least one group"
             if len(different) < 2:
                 rule = "must have at least 2 groups"
             got = f"{len(different)} group{'s' * (len(different) > 1)} for {len(rows)} people"
-            raise ArgumentError(f"random {self.random!r}", rule, got)
+            remedy = "Name the column of the groups, or leave out the argument random"
+            raise ArgumentError(f"random {self.random!r}", rule, got, remedy)
         return np.asarray(group.ravel(), dtype=np.int64)

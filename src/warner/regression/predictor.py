@@ -131,9 +131,9 @@ class PredictorRegression(Coefficients):
         answers = " and ".join(self.questions)
         return [
             f"One unit more of a covariate {meaning}, if all other covariates stay equal. "
-            f"Nobody's answer to {answers} is known: the probability of each answer, given the "
-            "report and the outcome, is used instead. The last rows are the log-odds of "
-            f"{answers} against {self._answered(self.hidden.reference)}.",
+            f"Nobody's answer to {answers} is known. In its place, the probability of each answer "
+            "is used, given the report and the outcome. The last rows are the log-odds of "
+            f"{answers}, compared with {self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]
 
@@ -269,17 +269,20 @@ class _Outcome:
         """The outcome in a column."""
         different = np.unique(column)
         if len(different) < 2:
-            rule = "must have different values, or there is nothing to explain"
-            raise ArgumentError(f"outcome {name!r}", rule, "one value in all rows")
+            rule = "must not have the same value in all rows"
+            remedy = "Name another column left of ~ in the formula"
+            raise ArgumentError(f"outcome {name!r}", rule, None, remedy)
         if column.dtype.kind == "f" and not np.array_equal(different, [0.0, 1.0]):
             if link != "logit":
-                rule, got = "is only for an outcome with two values", f"numbers in {name!r}"
+                rule = "can be used only for an outcome with two values"
+                got = f"numbers in {name!r}"
                 raise ArgumentError(f"link={link!r}", rule, got, "Leave out the argument link")
             scale = float(np.std(column))
             return cls("normal", name, column / scale, scale)
         if len(different) > 2:
             rule = "must be a number, or have two values"
-            raise ArgumentTypeError(f"outcome {name!r}", rule, f"{len(different)} different texts")
+            got = f"{len(different)} different texts"
+            raise ArgumentTypeError(f"outcome {name!r}", rule, got, "Merge the texts into two")
         label = name if column.dtype.kind == "f" else str(different[1])
         return cls(link, label, (column == different[1]).astype(np.float64), 1.0)
 
@@ -336,11 +339,12 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
             rule = (
                 f"must not depend on {outcome!r}, the outcome, which depends on the hidden answer"
             )
-            raise ArgumentError("hidden", rule, show(hidden))
+            remedy = f"Leave out {outcome!r} right of ~"
+            raise ArgumentError("hidden", rule, show(hidden), remedy)
         return names, given.strip()
     if terms is None:
-        rule = "must say what the share of the hidden answer depends on, with this formula"
-        remedy = f"Write for example '{names[0]} ~ age', or '{names[0]} ~ 1' if on nothing"
+        rule = "must say, with this formula, what the share of the hidden answer depends on"
+        remedy = f"For example '{names[0]} ~ age'; if it depends on nothing, '{names[0]} ~ 1'"
         raise ArgumentError("hidden", rule, show(hidden), remedy)
     return names, " + ".join(in_formula(each) for each in terms if each not in names) or "1"
 
@@ -358,7 +362,7 @@ def _question(people: People, name: str, among_several: bool, trusted: bool) -> 
     answers = people.of_each(attribute, trusted, name if people.named else None)
     classes = answers.classes
     if (classes.answer < 0).any():
-        rule = "must be of a design in which every person has an answer"
+        rule = "must be a question whose design gives every person an answer"
         remedy = f"Make {name!r} the outcome of the regression, or use another design"
         raise ArgumentError("hidden", rule, f"{name!r}, where some people cheat", remedy)
     return _Question(name, answers, classes, _column_of(classes.labels))

@@ -184,8 +184,8 @@ class Regression(Coefficients):
             )
         else:
             meaning = (
-                f"The share of a value, compared with {show(self.reference)}, is the {self.link} "
-                "function of the sum of estimates times covariates."
+                "Each estimate is multiplied by its covariate. The share of a value, compared with "
+                f"{show(self.reference)}, is the {self.link} function of the sum."
             )
         if self.intercepts is not None:
             name, groups = self.intercepts[:2]
@@ -266,7 +266,8 @@ def with_intercepts(
     if (cluster[group] != drawn.unit).any():
         rule = f"must each lie within one cluster of {drawn.design.cluster!r}"
         remedy = (
-            "For random= name a column whose groups lie within clusters, or the column of clusters"
+            "With random=... name a column whose groups lie within clusters, or the column of the "
+            "clusters"
         )
         got = "groups that lie in several clusters"
         raise ArgumentError(f"groups of random={name!r}", rule, got, remedy)

@@ -275,7 +275,10 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
     if data.reports_per_person > 1:
         rule = "can be computed only if each person sent one report"
         got = f"up to {data.reports_per_person} reports of one person"
-        remedy = "Use metrics.cramers_v of the estimated shares, which tends to be too large"
+        remedy = (
+            "Call metrics.cramers_v with the estimated shares, and expect a value that is "
+            "somewhat too large"
+        )
         raise ArgumentError("cramers_v", rule, got, remedy)
     data.require_simple_sample("cramers_v", "Use warner.results.independence")
     return Association(pair_of(data, first, second))
@@ -300,8 +303,8 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
         rule = "can be computed only from whole reports, of which all possible ones can be listed"
         remedy = (
-            "Randomise each question (attribute) by itself, by a mechanism whose reports are "
-            "values, or use metrics.cramers_v of the estimated shares of both"
+            "Randomise each question by itself, with a mechanism whose reports are values, or "
+            "call metrics.cramers_v with the estimated shares of both questions"
         )
         raise ArgumentError("cramers_v", rule, type(channel).__name__, remedy)
     return Pair(pair, weights, data.n, shape)

@@ -51,8 +51,8 @@ from warner.results.tables import counted_in_words, estimate_table, index_of_yes
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
 _TOP = 20  # rows that are drawn of more labels
-_AT_ONCE = ", for all values at once"
-_EVERY_LOOK = ", for each value however often you look"
+_AT_ONCE = ", right for all values at once"
+_EVERY_LOOK = ", right for each value however often you look"
 # What stands beside an estimate.
 _SERIES = {"truth": "truth", "reports": "the reports that name the value"}
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
@@ -278,7 +278,7 @@ def _title(
     """The title and caption of a panel; ``shown`` names the marks that are intervals."""
     kind = available_kind(estimate, options.target, options.kind)
     if kind == "average" and _AT_ONCE not in more:
-        more = f", on average over the values{more}"
+        more = f", right on average over the values{more}"
     if kind == "anytime":
         more = f"{_EVERY_LOOK}{more}"
     about = f"{shown}: {100 * options.level:.4g} % interval for the {options.target}{more}"
@@ -475,11 +475,11 @@ def _line(
             ).encode(y=f"{key}:Q")
         )
         caption += f", {look}: {_SERIES[key]}"
-    more = ", cut off at the edge in places" if cut else ""
+    more = "; where a band reaches the edge of the picture, it is cut off" if cut else ""
     if available_kind(estimate, options.target, options.kind) == "posterior":
         rough = estimate.rough_posterior
         if rough is not None and rough.heaps:  # the model of the intervals has heaps there
-            more += "; wider at round numbers, to which people may have rounded"
+            more += "; bands are wider at round numbers, because people may have rounded"
     title = _title(estimate, caption, options, "band", more)
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=240)
 
@@ -534,7 +534,8 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOption
     width = float(np.median([row["high"] - row["low"] for row in rows])) / 2
     title = _title(
         estimate,
-        "darker cells: larger shares" + ("" if cells.places is None else "; blank: left out"),
+        "darker cells: larger shares"
+        + ("" if cells.places is None else "; blank: cells that are left out of the map"),
         options,
         "per cell",
         f", median ± {100 * width:.2g} percentage points",

@@ -391,7 +391,7 @@ def _chosen(
     panels: dict[str, list[dict[str, Any]]], most: int, is_of_shares: bool, noun: str
 ) -> list[str]:
     """Leave out the smallest differences of many, and say so."""
-    about, choice = [], "the intervals do not allow for this choice"
+    about, choice = [], "the intervals are made as if nothing had been chosen"
     if is_of_shares and len(panels) > MOST_PANELS:
         furthest = {name: max(_size(row) for row in panels[name]) for name in panels}
         about.append(

@@ -564,7 +564,7 @@ def answered(estimate: Solution) -> Answered:
 def conditional(estimate: Solution, key: Any) -> Conditional:
     """The distribution of values given a key: see :meth:`warner.Estimate.conditional`."""
     keys, _ = _attributes(estimate)
-    estimate.data.require_simple_sample("conditional", "Compare groups by a public column")
+    estimate.data.require_simple_sample("conditional", "Use compare_groups(tally, by=...)")
     try:
         index = int(keys.encode([key])[0])
     except (ValuesError, ArgumentTypeError):
@@ -630,8 +630,8 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     """The domains of keys and of values; refused where there are not two attributes."""
     domain = estimate.domain
     if len(domain.attributes) != 2:
-        rule = "must have two attributes (a Product), such as a key and a value"
-        remedy = "The shares of this estimate are in rows()"
+        rule = "must be of two questions (a Product), such as a key and a value"
+        remedy = "For the shares of this estimate, call rows()"
         raise ArgumentTypeError("estimate", rule, type(domain).__name__, remedy)
     keys, values = domain.attributes.values()
     return keys, values

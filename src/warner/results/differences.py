@@ -88,13 +88,14 @@ _TRACE = 1e-9  # of noise, where respondents have none
 _LEAST_NOISE = 1e-6  # of a group, in units of that of all groups
 _SUMMARIES = "mean,median,quantile:0.25,quantile:0.75"  # compared with the bands of numbers
 _ROUNDS = (
-    "The first interval is right if the people of the second round are others, or if answers "
+    "The first interval is right if other people answered in the second round, or if answers "
     'changed at random. The interval "if nobody changed" would be right if everybody had given '
-    "the same answer both times. If many people changed to the opposite answer, both are too short."
+    "the same answer both times. If many people changed to the opposite answer, both intervals are "
+    "too short."
 )
 _APART = (
-    "The column p (Holm) allows for all comparisons of means, of quantiles or of bands, each kind "
-    "by itself."
+    "The column p (Holm) is corrected for the number of comparisons. Means, quantiles and bands of "
+    "numbers are corrected separately."
 )
 _SHOWN = 10  # names of groups in a sentence
 
@@ -331,8 +332,11 @@ class Differences(Tabular):
         common = sorted(shares, key=lambda value: -shares[value])[:most_shown]
         rows = tuple(row for row in self._rows if as_text(row["value"]) in common)
         few = f"{most_shown:,} {self.noun}s that are" if most_shown > 1 else f"{self.noun} that is"
-        text = f"the {few} most common in any group, of {size:,}; p (Holm) allows for all {size:,}"
-        return replace(self, _rows=rows, chosen=f"Shown: {text}.")
+        text = (
+            f"Of {size:,} {self.noun}s, the table shows the {few} most common in any group. The "
+            f"column p (Holm) is corrected for the comparisons of all {size:,}."
+        )
+        return replace(self, _rows=rows, chosen=text)
 
     def table(self) -> Table:
         """The differences as a table: the group minus the reference."""
@@ -391,11 +395,11 @@ class Differences(Tabular):
         """How the numbers were computed, for readers who ask."""
         made = _INTERVALS[self._way]
         if self.drawn and self._way == "wald":
-            made = "weighted estimates and the sum of their variances under the survey design"
+            made = "from weighted estimates and the sum of their variances under the survey design"
         return [
             f"Each difference and its interval: {made}.",
             f"Column p is for the difference in its row alone: {_P_VALUES[self._way]}. Column p "
-            "(Holm) allows for all comparisons of its kind in the table, by Holm's method.",
+            "(Holm) is corrected by Holm's method for all comparisons of its kind in the table.",
             *([] if self.test is None or self.of != "shares" else [self.test.explained]),
         ]
 
@@ -418,7 +422,7 @@ class Differences(Tabular):
             return self.test.text if self.of == "shares" else ""
         return (
             f'Of two answers, the table shows "yes", or else the last answer. The column p (Holm) '
-            f"allows for the comparisons of all {self.domain.size} {self.noun}s."
+            f"is corrected for the comparisons of all {self.domain.size} {self.noun}s."
         )
 
     @property
@@ -509,12 +513,12 @@ class Differences(Tabular):
 
 
 _INTERVALS = {
-    "bands": "each group's estimate and its interval, combined (Zou and Donner 2008)",
-    "wald": "unbiased estimates and the sum of their exact variances",
-    "quantile": "the two groups' intervals of the quantile, combined (Zou and Donner 2008)",
+    "bands": "the estimates and the intervals of both groups, combined (Zou and Donner 2008)",
+    "wald": "from unbiased estimates and the sum of their exact variances",
+    "quantile": "the intervals of the quantile in both groups, combined (Zou and Donner 2008)",
 }
 _P_VALUES = {
-    "bands": "that of a normal law with this interval",
+    "bands": "the p-value of a normal distribution that has this interval",
     "wald": "from the Wald test that belongs to the interval",
     "quantile": "1 minus the largest level at which the interval leaves out 0",
 }
@@ -622,7 +626,8 @@ def compare_groups(
             used = " and ".join(map(repr, survey.columns))
             rule = f"has no column besides {used}, which the survey design uses"
             remedy = (
-                "Count the reports by a column of groups too, or name one of these columns in by="
+                "Count the reports by the column of the groups too, or name one of these columns "
+                "in by=..."
             )
             raise ArgumentError("tally", rule, None, remedy)
     elif by is not None:
@@ -633,7 +638,10 @@ def compare_groups(
     if is_table or is_of_groups(a):
         if b is not None:
             rule = "can be used only to compare two estimates, not counts or groups"
-            remedy = "Compare estimate(a) with estimate(b), or name one of the groups in reference="
+            remedy = (
+                "Compare estimate(a) with estimate(b), or compare the groups of a alone; "
+                "reference=... names the group that the others are compared with"
+            )
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
         pairs, samples, left_out = _pairs_of_groups(table, reference, target)
@@ -861,7 +869,7 @@ def _pairs_of_groups(
     if len(everyone) < 2:
         rule = f"must be two or more, with at least {_LEAST_REPORTS} reports each"
         got = f"{len(everyone)} such group{'s' * (len(everyone) != 1)} of {len(labels)}"
-        raise ArgumentError("groups", rule, got)
+        raise ArgumentError("groups", rule, got, "Join small groups, or collect more reports")
     if reference is not None:
         against = table.place(reference, "reference")
         if against not in samples:
@@ -905,7 +913,9 @@ def _one_domain(samples: Sequence[Sample]) -> Domain:
         rule = "have different domains (values)"
         raise MismatchError("groups", rule, None, "Compare groups that answered the same question")
     if len({s.data.simulated for s in samples}) > 1:
-        raise MismatchError("groups", "have real reports in one and simulated ones in another")
+        rule = "must not mix reports of people with simulated reports"
+        remedy = "Compare reports of people with each other, and simulated reports with each other"
+        raise MismatchError("groups", rule, None, remedy)
     return first.domain
 
 
@@ -1360,7 +1370,7 @@ def sentence(row: Mapping[str, Any], level: float, both_p: bool = True) -> str:
     low, high = outwards(low, high, decimals)
     p = shown_p(row["p"])
     if row["p_holm"] != row["p"]:
-        corrected = f"{shown_p(row['p_holm'])} after correction for the number of comparisons"
+        corrected = f"{shown_p(row['p_holm'])} when corrected for the number of comparisons"
         p = f"{p}, and {corrected}" if both_p else corrected
     return (
         f"The {about} is {d:.{decimals}f}{unit} {way} in {row['group']} than in {row['reference']} "
@@ -1482,10 +1492,11 @@ class WaldTest:
     def explained(self) -> str:
         """How the test was computed, in words."""
         if self.f_degrees is None:
-            return "The test of all groups: the Wald test of their unbiased estimates."
+            return "The test of all groups is the Wald test of their unbiased estimates."
         return (
-            "The test of all groups: chi-square of the weighted shares, divided by its mean under "
-            "the survey design, with an F distribution (Rao and Scott 1984; Thomas and Rao 1987)."
+            "The test of all groups takes the chi-square of the weighted shares, divides it by its "
+            "mean under the survey design, and compares the result with an F distribution (Rao and "
+            "Scott 1984; Thomas and Rao 1987)."
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -1528,7 +1539,7 @@ def data_of(
     if data is None:
         data = likelihood_data(result)  # type: ignore[arg-type]
     elif getattr(result, "sums", None) is not None:
-        rule = "must be made of all attributes together, or of these attributes alone"
+        rule = "must be made of all questions together, or of these questions alone"
         remedy = "Estimate them from the tally: estimate(tally, attributes=[...])"
         raise ArgumentError("estimate", rule, "a part of a larger estimate", remedy)
     if data.n < _LEAST_REPORTS:

@@ -489,7 +489,7 @@ class Estimate(Solution):
         if self.sums is not None:
             raise ArgumentError(
                 "log_likelihood_at",
-                "needs an estimate of all attributes together, not a part of it",
+                "needs an estimate of all questions together, not a part of it",
                 None,
                 "Use the whole estimate, or make another: estimate(tally, attributes=[...])",
             )

@@ -80,8 +80,9 @@ def forged_bounds(
     except (IdentifiabilityError, ArgumentError):
         extremes = None
     if extremes is None or solution.fit.probabilities is None:
-        rule = "has no unbiased shares, which the bounds for forged reports need"
-        raise MismatchError("estimate", rule, None, "Estimate one question, with one mechanism")
+        rule = "has no unbiased shares, which are needed for bounds if reports were forged"
+        remedy = "Estimate one question, from reports of one mechanism"
+        raise MismatchError("estimate", rule, None, remedy)
     if solution.data.survey is not None:
         rule = "cannot be bounded with a survey design: a forged report counts by its weight"
         raise MismatchError("forged reports", rule, None, "Leave out weights, clusters and strata")

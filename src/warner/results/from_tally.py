@@ -164,14 +164,14 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
             shares = data.channel.naive_estimate(data.weights)
         if shares is None:
             rule = "can be 'reported' only if each report names a value"
-            raise ArgumentError("values", rule, None, "List the values")
+            raise ArgumentError("values", rule, None, "Pass a list of the values")
         indices = np.flatnonzero(shares > 0)
         if len(indices) < 2:
             rule, got = (
                 ("can be 'reported' only if reports name at least 2 values"),
                 str(len(indices)),
             )
-            raise ArgumentError("values", rule, got, "List the values")
+            raise ArgumentError("values", rule, got, "Pass a list of the values")
         return indices
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         rule = "must be a list of values, or 'reported'"
@@ -373,8 +373,9 @@ class GroupTable:
             for i, data in zip(places, of_groups, strict=True):
                 each[listed[i][0]] += [] if data is None else [data]
         if not totals:
-            rule = "has no reports: the count is 0 in every group"
-            raise EmptyError("groups", rule, None, "Tally the reports by group")
+            rule = "have no reports: the count is 0 in every group"
+            remedy = "Count reports by group: mechanism.tally(reports, by={...})"
+            raise EmptyError("groups", rule, None, remedy)
         whole = side_by_side(wholes)
         plausible = tested(totals, whole, "groups")
         parts = [side_by_side(of_group) if of_group else None for of_group in each]
@@ -488,8 +489,8 @@ class SurveyCells:
             tally = sums[0]
             if len(sums) > 1:
                 rule = "must have the same mechanism and the same epsilon to be weighted together"
-                got = f"{len(sums)} kinds of tallies"
-                raise MismatchError("tallies", rule, got, "Estimate each tally on its own")
+                got = f"tallies of {len(sums)} mechanisms"
+                raise MismatchError("tallies", rule, got, "Estimate each tally by itself")
         if not isinstance(tally, Tally):
             rule = "must be one tally by the public columns of the survey design"
             remedy = "Count the reports by them: mechanism.tally(reports, by={...})"
@@ -499,18 +500,20 @@ class SurveyCells:
         columns = others if by is None else (by,) if isinstance(by, str) else tuple(by)
         needed = list(dict.fromkeys([*columns, *survey.columns]))
         if tally.reports_per_person > 1 and survey.cluster is None:
-            rule = "must be given: a column with one value in all reports of a person"
+            rule = "must be given, because some people sent several reports"
             got = f"up to {tally.reports_per_person} reports of one person"
-            raise ArgumentError("cluster", rule, got)
+            remedy = "Name a column that has one value in all reports of a person"
+            raise ArgumentError("cluster", rule, got, remedy)
         by_cell = tally.by(*needed)
         if not by_cell.n:
-            raise EmptyError("tally", "has no reports: the count is 0 in every group")
+            raise EmptyError("tally", "has no reports", None, "Count at least one report")
         total = by_cell.total()
         whole = likelihood_data(total, attributes)
         plausible = tested(total, whole, "groups")
         if whole.channel.is_keyed:
             rule = "cannot be used where reports are keys with values"
-            raise ArgumentError("survey design", rule, survey.text)
+            remedy = "Leave out weights, clusters and strata"
+            raise ArgumentError("survey design", rule, survey.text, remedy)
         sizes, shares = _of_cells(by_cell, total, whole, attributes)
         filled = np.flatnonzero(sizes)
         if len(filled) < len(sizes):
@@ -611,7 +614,7 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         if tally.header.get("domain") != first.header.get("domain"):
             rule = "must all be of one question, with the same values"
             got = f"other values in {label(key)} than in {label(keys[0])}"
-            raise MismatchError("groups", rule, got, "Estimate each question on its own")
+            raise MismatchError("groups", rule, got, "Estimate each question by itself")
     if not isinstance(groups, Tally):  # groups of one tally are of different reports
         require_different(keys, tallies)
     return [[tally] for tally in tallies], keys

@@ -124,9 +124,9 @@ class GraphicalModel:
         if cells > _LARGEST_MARGIN or self.tree.work(axes) > _LARGEST_WORK:
             rule = (
                 f"must have at most {_LARGEST_MARGIN} combinations of values, and "
-                f"{_LARGEST_WORK} together with the attributes that the model links to them"
+                f"{_LARGEST_WORK} when the questions that the model links to them are counted too"
             )
-            remedy = "Ask for fewer attributes, or draw people with sample(n)"
+            remedy = "Name fewer questions, or draw people with sample(n) and count these"
             raise ArgumentError("names", rule, str(cells), remedy)
         if len(axes) == 1:
             return self.tree.marginal(axes)
@@ -296,8 +296,8 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
 def _shares(data: LikelihoodData) -> np.ndarray:
     """The recommended estimate of one or two attributes."""
     if not data.channel.has_likelihood:
-        rule = "must hold the counts of all pairs of attributes"
-        remedy = "Tally again with ways=2, and leave out attributes of keys with values"
+        rule = "must hold the counts of all pairs of questions"
+        remedy = "Tally again with ways=2, and leave out questions about keys with values"
         raise ArgumentError("tally", rule, None, remedy)
     return recommended_fit(data)[1].shares
 

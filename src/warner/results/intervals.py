@@ -168,7 +168,7 @@ def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None,
         return kind, planned
     text = kind.removeprefix("anytime:")
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        rule = "must be anytime:N with the planned number of reports in place of N"
+        rule = "must be anytime:N, where N is the number of reports that you plan to collect"
         raise ArgumentError("kind", rule, show(kind), "For example anytime:1000")
     return "anytime", int(text)
 
@@ -419,7 +419,9 @@ def posterior(
     if solution.normal is not None and weights is None:
         return solution.normal.interval(level, solution.probabilities)
     if solution.fit.posterior is None:
-        rule = "'posterior' needs an estimator that has a posterior"
+        rule = (
+            "'posterior' is not possible with this estimator, which has no posterior distribution"
+        )
         remedy = "Use kind='bootstrap'"
         raise ArgumentError("kind", rule, solution.method, remedy)
     if solution.data.reports_per_person > 1:
@@ -492,7 +494,7 @@ def fisher(
         raise ArgumentError("estimate", rule, f"{zeros} share{'s' * (zeros > 1)} of 0", remedy)
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
-        rule = "'fisher' needs reports of several mechanisms to come from different people"
+        rule = "'fisher' cannot be used where a person sent reports of several mechanisms"
         raise ArgumentError("kind", rule, None, "Use kind='score' or 'bootstrap'")
     information = _information(data, theta)
     basis = np.linalg.qr(
@@ -534,7 +536,8 @@ def normal_quantile(level: float, degrees: float = np.inf) -> float:
     """
     upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
-        raise ArgumentError("level", "is too near to 1 to be computed", repr(level))
+        remedy = "For example 0.95"
+        raise ArgumentError("level", "is too near to 1 to be computed", repr(level), remedy)
     if np.isfinite(degrees):
         return float(scipy.special.stdtrit(degrees, upper))
     return NormalDist().inv_cdf(upper)

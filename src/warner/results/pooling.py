@@ -420,7 +420,7 @@ def project_rows(shares: np.ndarray) -> np.ndarray:
 class GroupStatus(Enum):
     """How the estimate of a group was made; the text is for people."""
 
-    POOLED = "estimated from its reports, and drawn towards the other groups"
+    POOLED = "estimated from its reports, and moved towards the other groups"
     ALONE = "estimated from its reports alone"
     NO_REPORTS = "has no reports: its shares are not known, or are predicted from other groups"
 
@@ -431,14 +431,15 @@ class PooledShares(Estimator):
 
     pool: str
 
-    summary = "shares of groups, drawn towards each other as much as the reports suggest"
+    summary = "shares of groups, moved towards each other as much as the reports suggest"
 
     def __repr__(self) -> str:
         return f"PooledShares({self.pool!r})"
 
     def _fit(self, data: LikelihoodData) -> Fit:
-        rule = "needs several groups, and these reports are of one group"
-        raise ArgumentTypeError("pool", rule, self.pool, "Use kind='score', or estimate the groups")
+        rule = "needs several groups, but these reports are of one group"
+        remedy = "Pass the tally of all groups, or use kind='score'"
+        raise ArgumentTypeError("pool", rule, self.pool, remedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -513,11 +514,11 @@ class GroupAxis:
                 f"A person who reported all {self.rounds} times and always gave the same answer "
                 f"has spent epsilon = {stays:.6g} on this question. A person whose answer changed "
                 f"has spent more: at most {self.spent.epsilon:.6g}, compared with another person "
-                "whose answer changed in the same rounds."
+                "whose answer changed in the same rounds. A smaller epsilon protects better."
             )
         return (
             f"A person who reported all {self.rounds} times has spent epsilon = "
-            f"{self.spent.epsilon:.6g} on this question."
+            f"{self.spent.epsilon:.6g} on this question. A smaller epsilon protects better."
         )
 
     def interval(self, level: float, target: str, kind: str | None) -> np.ndarray:
@@ -585,7 +586,7 @@ class GroupAxis:
         g = self.table.place(key)
         data = self.table.parts[g]
         if data is None:
-            rule, remedy = "has no reports", "rows() shows what is known about this group"
+            rule, remedy = "has no reports", "To see what is known about the group, call rows()"
             raise EmptyError(f"group {self.table.labels[g]}", rule, None, remedy)
         if self.posterior is None:
             member: Solution = self.members[g]
@@ -625,7 +626,7 @@ def chosen_pool(
     """How groups are pooled, where the caller leaves it open."""
     if table.cells is not None:
         if pool not in (None, "none") or time is not None:
-            rule = "needs groups without clusters in common, and people drawn one by one"
+            rule = "needs people who were drawn one by one, and no cluster in two groups"
             remedy = "Leave out the arguments pool and time"
             raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
         return "none"

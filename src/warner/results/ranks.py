@@ -190,11 +190,11 @@ class Share(BoundedNumber):
         """The share of a value; see :meth:`warner.Estimate.__getitem__`."""
         index = place_of(solution.domain, value)
         if index is None:
-            rule, got = f"must be one of {solution.domain.size} values of the domain", show(value)
+            rule, got = f"must be one of the {solution.domain.size} values", show(value)
             labels = solution.domain.labels if solution.domain.size <= _MOST_COMPARED else []
             words = [each for each in labels if isinstance(each, str)]
             near = meant(value, words) if isinstance(value, str) else None
-            raise ArgumentError("value", rule, got, near or "list(estimate) shows all of them")
+            raise ArgumentError("value", rule, got, near or "To see them all, call list(estimate)")
         return cls(solution, index)
 
     def __new__(cls, solution: Any, index: int) -> Share:

@@ -215,7 +215,9 @@ _ELSEWHERE = {
     "inv-p": "project",
     "inv-n": "normalize",
 }
-_TO_THE_END = "Write 'mle' to run the method to its end, 'em:100' or 'em:auto' to stop it early"
+_TO_THE_END = (
+    "To run the method to its end, write 'mle'; to stop it early, write 'em:100' or 'em:auto'"
+)
 _OF_TWO = {"em": _TO_THE_END, "ibu": _TO_THE_END}
 
 
@@ -348,9 +350,9 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
     if better.inverts:
         better = estimators.MaximumLikelihood()
     rule = (
-        "is not advised: it starts from estimates of single shares, which are very uncertain "
-        f"here: their variance is about {ratio:.2g} times the smallest that reports with this "
-        "much information could have"
+        "is not advised, because it starts from estimates of single shares. Here they are very "
+        f"uncertain: their variance is about {ratio:.2g} times the smallest that reports with "
+        "this much information could have"
     )
     return message("method", rule, repr(estimator), f"Use {better!r}")
 
@@ -373,12 +375,13 @@ def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | 
     if is_place or gain <= WORTH_KEEPING or not few.keeps(data.n):
         return None
     rule = (
-        "has only the sum of each bit, which loses a part of what the reports say: whole reports "
-        f"lower the variance by {gain:.0%} if all shares are equal, and by more if they differ"
+        "has only the sum of each bit, and not which bits were 1 together in a report. Whole "
+        f"reports lower the variance by {gain:.0%} if all shares are equal, and by more if they "
+        "differ"
     )
     remedy = (
-        "Tally with keep_reports=True (run: warner tally --keep-reports). SQL, the collector and "
-        "data frames keep only the sums unless you ask for whole reports"
+        "Run warner tally with --keep-reports, or in Python pass keep_reports=True. SQL, the "
+        "collector and data frames keep only the sums unless you ask for whole reports"
     )
     return message("tally", rule, None, remedy)
 

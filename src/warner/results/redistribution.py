@@ -128,7 +128,7 @@ def redistributed(
     """The shares of tags over the values: see :meth:`warner.Estimate.redistribute`."""
     tagged = estimate.domain
     if not tagged.tags:
-        rule = "has no tags to redistribute"
+        rule = "has no tags whose shares could be given back to the values"
         remedy = "Use an estimate from the tally of a PersonalizedULDP mechanism"
         raise MismatchError("estimate", rule, None, remedy)
     size = tagged.untagged.size

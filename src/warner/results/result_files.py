@@ -34,27 +34,30 @@ COLUMNS = {
     "high": "The upper end of the interval.",
     "error": (
         "The standard error of the unbiased estimate of the share. Empty for numbers, for groups "
-        "drawn towards others, and where the interval comes from a model of smooth numbers."
+        "moved towards others, and where the interval comes from a model of smooth shares."
     ),
     "people_about": (
-        "About how many of the people who reported: the share times their number. Empty for "
-        "numbers, and where some people were not asked all questions."
+        "About how many of the people who reported have this answer: the share times their "
+        "number. Empty for numbers, and where some people were not asked all questions."
     ),
     "n": "How many reports were counted: those of the group in this row, or of all people.",
     "status": (
-        "How the row was estimated. `alone`: from its own reports. `pooled`: drawn towards other "
-        "groups. `no_reports`: nobody of the group was asked. `weighted`: all groups, by the "
-        "numbers of people in the population."
+        "How the row was estimated. `alone`: from the reports of its group. `pooled`: moved "
+        "towards other groups. `no_reports`: the group has no reports. `weighted`: from all "
+        "groups, weighted by their numbers of people in the population."
     ),
-    "level": "How often such intervals hold: 0.95 for 95 % intervals.",
-    "target": "Whom the intervals are for: the `population`, or the `respondents` alone.",
+    "level": "How often such intervals contain the true value: 0.95 for 95 % intervals.",
+    "target": (
+        "Whom the intervals are for: the `population` that the people come from, or the "
+        "`respondents` alone."
+    ),
     "shrunk_from": (
-        "The unbiased estimate, where the estimate was drawn towards the others so far that it "
-        "left the interval of its own reports. Mostly empty."
+        "The unbiased estimate, if the estimate was moved so far towards the others that it lies "
+        "outside the interval from its own reports. Mostly empty."
     ),
     "design_effect": (
-        "By how much weights and clusters raise the variance of the share. Empty without a survey "
-        "design."
+        "How many times as large weights and clusters make the variance of the share. Empty "
+        "without a survey design."
     ),
     "simulated": "`yes` for reports that were made with a seed, `no` for reports of people.",
 }

@@ -70,14 +70,14 @@ SHRUNK = (
 )
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (
-    "They are estimated as if the numbers were labels, so that neighbouring numbers may have very "
+    "The shares are estimated as if the numbers were labels, so neighbouring numbers may have very "
     "different shares."
 )
 _SMOOTHED = (
     "WARNING: the reports of this mechanism hardly tell a number from its neighbours, so "
     f"nobody can say which single numbers are the most frequent. {DECLARE_CODES}"
 )
-_LIKE_NEIGHBOURS = "This takes neighbouring numbers as about equally frequent."
+_LIKE_NEIGHBOURS = "The estimates take neighbouring numbers as about equally frequent."
 _MOST_SHOWN = 50  # of more shares than are all shown
 _MOST_NAMED = 5  # unbiased estimates of shrunk shares
 _NUMBERS = parse("mean,quantile:0.25,median,quantile:0.75")
@@ -348,7 +348,7 @@ def summaries_shown(
     rows = summary_rows(result, named, level, target, kind)
     notes = [
         design_effect_in_words(result),
-        f"Each interval is for {PEOPLE[target]}, and holds for one number, not for all.\n",
+        f"Each interval is for {PEOPLE[target]}. It holds for one number, not for all at once.\n",
     ]
     return table_of_summaries(rows, level, notes, title(result))
 
@@ -379,8 +379,8 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     notes = [
         about_combinations(result),
         about_intervals("own", target),
-        f"Of {result.domain.size:,} values, a single share says little. To see them, use "
-        f"to_frame() in Python, or {_IN_FILE}.",
+        f"With {result.domain.size:,} values, the share of a single value says little. To see all "
+        f"shares, use to_frame() in Python, or {_IN_FILE}.",
         f"WARNING: {result.doubt}" if result.doubt else "",
     ]
     return Table(columns, rows, notes, title(result), result.data.simulated)
@@ -398,7 +398,7 @@ def _table_of_answered(
     """The share of people who answered, and the shares among them."""
     share = given.row(level, target, kind)
     rows, notes = largest(marked(given.rows(level, target, kind)), most, all_rows, top)
-    notes.append("Nothing is known of what people who did not answer would have said.")
+    notes.append("What the people who did not answer would have said is not known.")
     value, of_answers, *others = columns_of(level, given.estimate)
     columns = [value, replace(of_answers, title="of those who answered"), *others]
     heading = f"{in_brackets({**share, 'is_share': True})} of all people answered."
@@ -422,8 +422,8 @@ def _table_of_keys(result: Any, keys: Sequence[Mapping[str, Any]], level: float)
         *others,
     ]
     notes = [
-        "Each interval holds for its own key. Where few people have a key, the interval of its "
-        "mean can include all values.",
+        "Each interval holds for its own key, not for all keys at once. Where few people have a "
+        "key, the interval of its mean can include all values.",
         unusual_end(result),
     ]
     return Table(columns, rows, notes, title(result), explained=explained(result, "wald"))

@@ -297,7 +297,7 @@ def attribute_names(domain: Domain) -> list[str]:
     """The names of the attributes of a Product."""
     if not domain.attributes:
         raise ArgumentTypeError(
-            "domain", "must have several attributes (a Product)", type(domain).__name__
+            "domain", "must have several questions (a Product)", type(domain).__name__
         )
     return list(domain.attributes)
 
@@ -308,13 +308,13 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
-        rule = "must be names of attributes"
-        remedy = f"The attributes are {', '.join(attributes)}"
+        rule = "must be names of questions"
+        remedy = f"The questions are {', '.join(attributes)}"
         raise ArgumentTypeError("names", rule, kind_of(names), remedy)
     listed = [names] if isinstance(names, str) else list(names)
     missing = [name for name in listed if name not in attributes]
     if missing:
-        raise unknown("names", missing[0], attributes, "the attributes")
+        raise unknown("names", missing[0], attributes, "the questions")
     if len(set(listed)) < len(listed) or len(listed) < least:
         raise ArgumentError("names", f"must be different names, at least {least}", show(listed))
     return tuple(attributes.index(name) for name in listed)

@@ -672,7 +672,7 @@ def _points(domain: Domain, name: str) -> np.ndarray:
     if domain.points is not None:
         return domain.points
     each, other = (
-        ("combination", "Count the question with numbers by itself")
+        ("combination", "Estimate the question with numbers by itself")
         if domain.attributes
         else ("value", "Use Integers or Interval if the values are numbers")
     )

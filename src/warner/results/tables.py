@@ -42,8 +42,8 @@ _WORTH = 0.05  # half the width that a survey is mostly asked for
 # What an interval promises, in one clause of the sentence under a table.
 _PROMISES = {
     "average": (
-        "on average as many are right as the percentage says, but the largest shares are missed "
-        "more often"
+        "on average as many are right as the percentage says, but those of the largest shares are "
+        "wrong more often"
     ),
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
@@ -57,7 +57,7 @@ INTERVALS = {
     "score": "Each interval holds for one answer, even if you chose it because its share is large.",
     "wald": "Each interval is around the unbiased estimate, and holds for one answer, not for all.",
     "likelihood": (
-        "Each interval contains the shares that a likelihood-ratio test does not reject."
+        "Each interval consists of the shares that a likelihood-ratio test does not reject."
     ),
     "average": (
         "On average over the values, as many intervals contain the true share as the percentage "
@@ -76,8 +76,8 @@ INTERVALS = {
         "for all."
     ),
     "posterior": (
-        "Each interval is from a model of smooth shares with heaps at round numbers. It holds for "
-        "one value, not for all values at once."
+        "Each interval comes from a model in which shares change smoothly, with peaks at round "
+        "numbers. It holds for one value, not for all values at once."
     ),
 }
 NO_INTERVALS = "There are no intervals, because different shares would give the same reports."
@@ -132,7 +132,7 @@ def about_paper(result: Any) -> list[str]:
     outside = int(np.argmin(unbiased))
     beyond = (
         f"The calculation gives {100 * unbiased[outside]:.1f} % for "
-        f"{as_text(result.domain.labels[outside])}; the nearest possible share is shown."
+        f"{as_text(result.domain.labels[outside])}. The table shows the nearest possible share."
     )
     return [
         *hint,
@@ -142,8 +142,8 @@ def about_paper(result: Any) -> list[str]:
 
 
 FOLLOWED = (
-    "All of this assumes that people followed the card. If some protect themselves, for "
-    'example by always saying "no", the estimate is wrong, in every design for one group.'
+    "All of this assumes that people followed the card. If some people always say the same word "
+    'to protect themselves, such as "no", the estimate of every design for one group is wrong.'
 )
 
 
@@ -374,7 +374,7 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
             row = means(result)[0]
             width = min(width, (row["high"] - row["low"]) / float(np.ptp(domain.points)))
         limits = f"\N{PLUS-MINUS SIGN}{min(50 * width, 50):.0f} %"
-        about, unit = f"the mean is known to {limits} of the range at best", " %"
+        about, unit = f"they give the mean to {limits} of the range at best", " %"
     elif rows and result.has_intervals:
         if few := _groups_that_tell_nothing(result, rows):
             return few
@@ -424,7 +424,7 @@ def notebook_groups(result: Any) -> Table:
     count = len(table.rows)
     if count <= _MOST_ROWS or result.fit.probabilities is None:
         return table
-    note = f"The first {_MOST_ROWS} of {count:,} rows are shown; to_frame() has all."
+    note = f"The first {_MOST_ROWS} of {count:,} rows are shown. To see all, call to_frame()."
     return replace(table, rows=table.rows[:_MOST_ROWS], notes=[note, *table.notes])
 
 
@@ -441,7 +441,7 @@ def of_largest(result: Any, table: Table, most: int) -> Table:
     else:
         rows = [row for i, row in enumerate(table.rows) if i % size in shown]
     few = f"{most} values with the largest shares" if most > 1 else "value with the largest share"
-    notes = [f"This table shows the {few}, of {size:,} values."] if size > most else []
+    notes = [f"Of {size:,} values, this table shows the {few}."] if size > most else []
     return replace(table, rows=rows, notes=[*notes, *table.notes])
 
 
@@ -542,10 +542,10 @@ def design_effect_in_words(result: Any) -> str:
     if result.data.survey is None:
         return ""
     if result.data.degrees < _FEW_DEGREES:
-        return "There are too few clusters to know how much precision the survey design costs."
+        return "There are too few clusters to say how much precision the survey design costs."
     return (
-        f"Design effect {result.data.design_effect:.3g}: these people tell as much as "
-        f"{result.data.effective_n:,.0f} people drawn one by one."
+        f"Design effect {result.data.design_effect:.3g}: because of the survey design, these "
+        f"people tell as much as {result.data.effective_n:,.0f} people drawn one by one."
     )
 
 

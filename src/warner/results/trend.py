@@ -91,7 +91,7 @@ class Trend(Tabular):
             if slope < 0:
                 slope, low, high = -slope, -high, -low
             lines.append(
-                f"The {about} {way} by {slope:.2g}{unit} for each unit more of the score "
+                f"The {about} {way} by {slope:.2g}{unit} when the score is one unit larger "
                 f"({100 * self.level:.4g} % interval {low:.2g} to {high:.2g}, {shown_p(row['p'])})."
             )
         return "\n".join([*lines, self.test.text])
@@ -167,16 +167,15 @@ def trend(
     used = list(reported)
     if len(used) < _LEAST_GROUPS:
         rule = f"must be at least {_LEAST_GROUPS} groups with 2 reports or more"
-        raise ArgumentError(
-            "groups", rule, str(len(used)), "Compare two groups with compare_groups"
-        )
+        remedy = "To compare two groups, use compare_groups"
+        raise ArgumentError("groups", rule, str(len(used)), remedy)
     samples = [Sample.of(table.labels[g], data, "population") for g, data in reported.items()]
     x = np.array([given[g] for g in used])
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
     centred = x - sizes @ x / sizes.sum()
     spread = float(sizes @ centred**2)
     if spread <= 0:
-        raise ArgumentError("scores", "must not all be equal")
+        raise ArgumentError("scores", "must not be equal in all groups with 2 reports or more")
     factors = sizes * centred / spread
     domain = table.domain
     if of == "shares":
@@ -208,7 +207,7 @@ def trend(
     rank = max(1, len(values) - 1)
     root = root_of_inverse(_covariance([_alone(s) for s in samples], factors, functions), rank)
     about = "shares do" if of == "shares" else "mean does"
-    name = f"the {about} not rise or fall over {len(used)} groups"
+    name = f"the {about} not rise or fall with the scores of {len(used)} groups"
     n = int(sizes.sum())
     statistic = float(((root.T @ slopes) ** 2).sum())
     test = WaldTest.of(name, statistic, root.shape[1], n)
@@ -246,7 +245,8 @@ def _scores(table: GroupTable, scores: Any) -> np.ndarray:
             rule = (
                 f"must be given if the groups are formed by {', '.join(table.names) or 'no column'}"
             )
-            raise ArgumentError("scores", rule, None, "For example scores=[1, 2, 3]")
+            remedy = "Pass one number for each group, for example scores=[1, 2, 3]"
+            raise ArgumentError("scores", rule, None, remedy)
         try:
             return np.array([time_as_number(table.names[0], key[0]) for key in table.keys])
         except WarnerError:

@@ -49,7 +49,10 @@ class WeightStatus(Enum):
     """How weights were made; the text is for people."""
 
     EXACT = "every margin is met"
-    NOT_CONVERGED = "the margins are not met: they contradict each other or do not fit the groups"
+    NOT_CONVERGED = (
+        "the margins are not met, because they contradict each other or do not fit the groups; "
+        "check them, or pass fewer"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +187,8 @@ class WeightedEstimate(Tabular):
             f"{reports_of(self.n, self.groups.whole.simulated)} of {len(self.keys):,} groups, "
             f"weighted by "
             f"{', '.join(self.margins)}: {self.status.value}. Design effect "
-            f"{self.design_effect:.3g}: these reports tell as much as {self.effective_n:,.0f} "
-            "reports of equal weight."
+            f"{self.design_effect:.3g}: because of the weights, these reports tell as much as "
+            f"{self.effective_n:,.0f} reports of equal weight."
         )
 
     def to_json(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
@@ -253,8 +256,11 @@ def weighted(
     """
     table = group_table(groups, attributes)
     if (margins is None) == (weights is None):
-        rule = "must be given, or weights" if weights is None else "cannot go with weights"
-        remedy = None if weights is None else "Leave out the argument margins or weights"
+        rule = "must be given, because there are no weights"
+        remedy = "Pass margins={column: {value: number of people}}, or weights"
+        if weights is not None:
+            rule = "cannot be used together with weights"
+            remedy = "Leave out the argument margins or weights"
         raise ArgumentError("margins", rule, None, remedy)
     if weights is not None:
         group_weights = _person_weights(table, weights) * table.sizes
@@ -369,7 +375,8 @@ def _one(weights: np.ndarray) -> np.ndarray:
     """Weights divided by their sum."""
     total = float(weights.sum())
     if not total > 0:
-        raise ArgumentError("weights", "must have a positive sum", show(total))
+        rule = "must be above 0 in at least one group with reports"
+        raise ArgumentError("weights", rule, f"the sum {show(total)}")
     return weights / total
 
 

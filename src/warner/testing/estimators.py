@@ -266,7 +266,8 @@ class _Subject:
 
     def purity(self) -> str:
         names = ", ".join(self.changed)
-        require(not self.changed, f"the frequencies are overwritten on {names}; copy them")
+        rule = f"it overwrites the frequencies that it gets on {names}; copy them first"
+        require(not self.changed, rule)
         return f"on {len(self.fits)} problems"
 
     def results(self) -> str:

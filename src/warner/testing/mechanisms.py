@@ -357,7 +357,7 @@ class _Subject:
         """The exact probabilities (m, K), where they can be listed."""
         mechanism = self.mechanism
         if not mechanism.is_enumerable:
-            rule = f"{self.size} values have too many reports to list; check a smaller instance"
+            rule = f"{self.size} values have too many reports to list; check fewer values"
             raise NotApplicable(rule)
         table = mechanism.probabilities()
         expected = (mechanism.n_reports, self.size)
@@ -439,7 +439,7 @@ class _Subject:
             for s in (self.seed, self.seed, self.seed + 1)
         )
         differ = sum(a != b for a, b in zip(first, again, strict=True))
-        rule = f"{differ} of {_REPEATED} reports differ between two equal generators"
+        rule = f"{differ} of {_REPEATED} reports differ with two equal generators"
         require(not differ, f"{rule}: some randomness does not come from the source")
         require(first != other, "reports do not depend on the generator")
         with suppress(ArgumentError):  # where real answers go through a device
@@ -457,7 +457,7 @@ class _Subject:
         except ArgumentError as reason:
             raise NotApplicable(f"refused: {reason}") from None
         if channel.shape[0] * channel.shape[1] > _LARGEST:
-            raise NotApplicable(f"the channel is large, {channel.shape}; check a smaller instance")
+            raise NotApplicable(f"the channel is large, {channel.shape}; check fewer values")
         return channel
 
     @cached_property

@@ -71,7 +71,7 @@ def fisher_information(mechanisms: Mechanisms, theta: ArrayLike, n: People = 1) 
     """
     information, infinite = _information(mechanisms, theta, n)[1:]
     if infinite.any():
-        rule = "must make every report possible, or the information is infinite"
+        rule = "must make every report possible, because otherwise the information is infinite"
         remedy = "Replace shares of 0 by small ones, or use cramer_rao, which allows shares of 0"
         raise ArgumentError("theta", rule, None, remedy)
     return information
@@ -325,7 +325,8 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     domain, groups = groups_of(mechanisms, n)
     theta = shares_of(theta, domain)
     if (theta <= 0).any():
-        raise ArgumentError("theta", "must have no share of 0 for a second-order error")
+        rule = "must have no share of 0 for a second-order error"
+        raise ArgumentError("theta", rule, None, "Replace shares of 0 by small ones")
     people = sum(each for _, each in groups)
     basis = tangent(domain.size)
     parts = [
@@ -337,7 +338,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     if values.size and values[0] <= _SINGULAR * values[-1]:
         raise IdentifiabilityError(
             "mechanisms",
-            "give the same reports for different shares, so that shares cannot be estimated",
+            "give the same reports for different shares, so shares cannot be estimated",
         )
     q = -np.linalg.inv(total)
     one = 0.0

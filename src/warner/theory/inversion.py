@@ -109,7 +109,7 @@ def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Sub
         raise ArgumentError("n", rule, f"{len(people)} for {len(several)} mechanisms")
     domains = [domain_of(each) for each in several]
     if any(domain != domains[0] for domain in domains):
-        raise MismatchError("mechanisms", "must all have the same domain")
+        raise MismatchError("mechanisms", "must all have the same domain (the same values)")
     counts = [integer("n", each, 1, MAX_PEOPLE) for each in people]
     return domains[0], list(zip(several, counts, strict=True))
 
@@ -269,7 +269,7 @@ def rounding_error(mechanism: Subject, n: int, largest: float = 1.0) -> np.ndarr
     real("largest", largest, above=0)
     channel = tally_channel(mechanism)
     if channel.rows_per_report != 1:
-        rule = "must count whole reports, not bits, for this computation"
+        rule = "must not be one whose tallies count single bits, for this computation"
         raise ArgumentError("mechanism", rule)
     deviation = np.sqrt(_squares(channel) / 3) * largest / integer("n", n, 1, MAX_PEOPLE)
     return np.asarray(math.sqrt(2 / math.pi) * deviation)
@@ -286,7 +286,7 @@ def _squares(channel: Channel) -> np.ndarray:
         rule = f"has an inverse matrix with more than {_ENTRIES} entries, which is too large"
         remedy = "Use a domain with fewer values"
         raise ArgumentError(
-            "channel", rule, f"{reports} possible reports and {size} values", remedy
+            "mechanism", rule, f"{reports} possible reports and {size} values", remedy
         )
     return np.asarray((channel.influence(np.eye(size)) ** 2).sum(axis=0))
 
@@ -600,7 +600,7 @@ def people_for_difference(
     """
     rate, cut = _rate_and_cut(mechanism, difference, theta, groups, level)
     if not 1 - level < probability("power", power):
-        rule = f"must be above 1 - level = {1 - level:.4g}"
+        rule = f"must be above {1 - level:.4g}, which is 1 - level"
         raise ArgumentError("power", rule, repr(power))
     in_group = float(scipy.special.chndtrinc(cut, groups - 1, 1 - power)) / rate
     if not in_group * groups <= MAX_PEOPLE:

@@ -134,7 +134,7 @@ def test_textbook_collision_rate_is_not_the_pools() -> None:
 
 def test_a_pool_that_cannot_tell_labels_apart_is_refused() -> None:
     mechanism = warner.LocalHashing(warner.Integers(0, 9), 1.0, seeds=2)
-    with pytest.raises(IdentifiabilityError, match="larger pool"):
+    with pytest.raises(IdentifiabilityError, match="larger number of seeds"):
         mechanism.channel().invert(np.full(mechanism.n_reports, 1 / mechanism.n_reports))
 
 

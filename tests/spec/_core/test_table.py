@@ -96,7 +96,7 @@ def test_lines_are_as_wide_as_asked_and_words_stay_whole(width: int) -> None:
 
 def test_many_rows_are_counted() -> None:
     table = Table(["a"], [{"a": i} for i in range(1000)])
-    assert "The first 50 of 1,000 rows; to_frame() returns all rows." in str(table)
+    assert "The first 50 of 1,000 rows are shown. To see all, call to_frame()." in str(table)
     assert len(table.csv().splitlines()) == 1001 and len(table) == len(list(table)) == 1000
 
 
@@ -151,7 +151,9 @@ def test_no_cell_of_excel_is_a_formula_or_a_number_that_excel_changes() -> None:
 def test_more_rows_than_excel_has_are_refused() -> None:
     table = Table(["a"], [{"a": 1}] * 2**20)
     refused(
-        errors.ArgumentError, "fewer than 1,048,576 rows for Excel.*Write it as .csv", table.xlsx
+        errors.ArgumentError,
+        "fewer than 1,048,576 rows for Excel.*Write a .csv file instead",
+        table.xlsx,
     )
 
 

@@ -344,7 +344,7 @@ def test_a_study_hides_the_question(tmp_path: Path) -> None:
     shown = runner.invoke(main, ["estimate", str(tally)]).output
     assert "smokes: 300 reports" in shown and "drinks: 300 reports" in shown
     both = runner.invoke(main, ["estimate", str(tally), "--joint", "smokes,drinks"])
-    assert both.exit_code and "must be a single one" in both.output
+    assert both.exit_code and "must name one question" in both.output
     pairs = HIDDEN.replace('"one"', '"pair"')
     with pytest.raises(StudyError, match='can be used only with each = "one"'):
         Study.parse(pairs)

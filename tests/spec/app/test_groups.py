@@ -250,7 +250,7 @@ def test_audit_and_plan_show_every_group(here: Path) -> None:
 @pytest.mark.parametrize(
     "change, complaint",
     [
-        (('name = "North"', 'name = "../x"'), "groups.name: must be at most 60 letters"),
+        (('name = "North"', 'name = "../x"'), "groups.name: must have at most 60 characters"),
         (('name = "North"', 'name = "south Side"'), "upper and lower case"),
         (("[groups.attributes.pay]", "[groups.attributes.paid]"), "must be one of smokes, pay"),
         (
@@ -495,15 +495,15 @@ def test_only_the_most_common_of_many_codes_are_shown(here_of_groups_of_people: 
     weeks = ("estimate", "49.json", "50.json")
     shown = run(*weeks, "--compare-groups", "--top", "3").output
     rows = [line.split()[2] for line in shown.splitlines() if line.startswith("50 ")]
-    assert rows == ["7", "12", "31"] and "most common in any group, of 40" in shown
+    assert rows == ["7", "12", "31"] and "that are most common in any group" in shown
     differences = compare_groups(groups_in_files(("49.json", "50.json"), False)["value"])
     every = {row["value"]: row for row in differences.rows()}
     kept = differences.most_common(3).rows()
     assert all(row == every[row["value"]] for row in kept)  # p (Holm) stays that of all 40
     run(*weeks, "--compare-groups", "--top", "3", "--plot", "p.html")
-    assert "most common in any group, of 40" in Path("p.html").read_text()
+    assert "that are most common in any group" in Path("p.html").read_text()
     grouped = run(*weeks, "--by", "file", "--top", "3").output
-    assert "the 3 values with the largest shares, of 40 values." in grouped
+    assert "Of 40 values, this table shows the 3 values with the largest shares." in grouped
     assert sum(line.startswith(("49 ", "50 ")) for line in grouped.splitlines()) == 6
     means = run("estimate", *FILES, "--compare-groups", "--of", "mean", "--top", "3", ok=False)
     assert "--top: needs shares" in means.stderr

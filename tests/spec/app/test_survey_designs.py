@@ -151,7 +151,10 @@ def test_weighted_results_say_so(here: Path) -> None:
     assert "reference, weighted by w\n" in run(*only, "--compare-groups").stdout
     how = " ".join(run(*only, "--compare-groups", "--explain").stdout.split())
     assert "variances under the survey design. Column p is" in how and "(Rao and Scott 1984" in how
-    assert "by Holm's method." in how and "Holm's" not in run(*only, "--compare-groups").stdout
+    assert (
+        "corrected by Holm's method for all" in how
+        and "Holm's" not in run(*only, "--compare-groups").stdout
+    )
     alone = run(
         "estimate", "t.json", "--only", "smokes", "--by", "sex", "--compare-groups", "--explain"
     )

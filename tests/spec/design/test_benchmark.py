@@ -297,7 +297,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     monkeypatch.setattr(module, "_work_on", stop)
     with pytest.raises(KeyboardInterrupt) as caught:
         small(store=tmp_path / "league.jsonl")
-    assert "league.jsonl: the same call does only the rest" in caught.value.__notes__[0]
+    assert "league.jsonl. To do only the others, repeat the same call" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize(
@@ -311,10 +311,10 @@ def test_an_interrupt_says_where_the_finished_runs_are(
             "got 'PrivUnit'. PrivUnit is not in this package; it randomises",
         ),
         ({"mechanisms": ["EMS"]}, "got 'EMS'. EMS is called warner.estimators.literature.Smoothed"),
-        ({"mechanisms": ["LocalHashing prime=x"]}, "must have options with a number or a text"),
+        ({"mechanisms": ["LocalHashing prime=x"]}, "with a number or a text in quotes"),
         ({"methods": ["GRR"]}, "GRR is called warner.RandomizedResponse here"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "must have no lambda"),
-        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "each of them must be a class"),
+        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "must each be a class"),
         ({"mechanisms": "RandomizedResponse"}, "must be a list"),
         ({"methods": ["mel"]}, "Is 'mle' meant"),
         ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
@@ -330,7 +330,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"methods": [warner.MaximumLikelihood]}, "got a class"),
         (
             {"mechanisms": {"x": lambda d, e: None}},
-            "mechanism 'x': this function must .*; got None",
+            "mechanism 'x': must be a function .*; got None",
         ),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(d, 2 * e)}},
@@ -376,7 +376,7 @@ def test_a_store_notices_a_change_in_a_module_that_a_method_imports(
 def test_counts_are_not_taken_for_answers() -> None:
     """Rejects shares of 3, 2, 1 and 1 people out of counts that happen to be values."""
     counted = partial(benchmark, [3, 2, 1, 1], NUMBERS, [RandomizedResponse], ["mle"])
-    refused(ArgumentError, "4 whole numbers, which can be answers, or counts", counted)
+    refused(ArgumentError, "4 whole numbers, which could be answers or counts", counted)
 
 
 def test_a_function_that_fails_is_named() -> None:
@@ -415,12 +415,12 @@ def test_mechanisms_that_promise_less_are_marked_and_never_the_best() -> None:
     assert {row["mechanism"] for row in found.best()} <= {"GRR", "same law"}
     shown, table = str(found), found.to_latex()
     assert "metric *" in shown and "same law *" not in shown and "GRR *" not in shown
-    assert "* open protects less than its rows say: at epsilon 1, no protection." in shown
+    assert "* open protects less than its rows say: at epsilon 1 it gives no protection." in shown
     assert r"metric$^\dagger$ &" in table and r"open protects less" in table
     assert not re.search(r"(metric|open|one)\$.*textbf", table)
     guarantees = {row["mechanism"]: row["guarantee"] for row in found.rows()}
     assert guarantees["GRR"] == "2-LDP" and guarantees["open"] == "no protection"
-    assert "* protects less" in json.dumps(found.plot().to_dict())
+    assert "Mechanisms with a * protect less" in json.dumps(found.plot().to_dict())
 
 
 def test_a_promise_is_said_once_and_no_closed_form_ends_nothing(
@@ -553,7 +553,9 @@ def test_a_mean_of_0_is_left_out_of_the_picture_and_said() -> None:
     values = {**FOUND.values, (cell, "mle"): {"l2": np.zeros(2)}}
     picture = replace(FOUND, values=values).plot(x="epsilon").to_dict()
     subtitle = " ".join(" ".join(picture["title"]["subtitle"]).split())
-    assert "cannot show errors of 0, so not drawn are: mle with R&R at epsilon 0.5." in subtitle
+    assert (
+        "cannot show errors of 0, so these are left out: mle with R&R at epsilon 0.5." in subtitle
+    )
     scales = [layer["encoding"]["y"].get("scale", {}) for layer in picture["spec"]["layer"]]
     assert {"log"} == {scale["type"] for scale in scales if scale}
     drawn = json.loads(picture["data"]["values"])
@@ -616,9 +618,12 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
     found = benchmark(shares, values, ["OLH", "GRR"], ["uniform"], [0.01, 4.0], n, 2)
     (note,) = found.notes
     said = (
-        f"is therefore {here:#.3g}, and not {published:#.3g}: {100 * (1 - here / published):.0f} %"
+        f"is {here:#.3g}, and not {published:#.3g} as the formulae say: "
+        f"{100 * (1 - here / published):.0f} %"
     )
-    assert said in note and "OLH: published formulae suppose" in note and note in found.to_latex()
+    assert (
+        said in note and "OLH: the published formulae suppose" in note and note in found.to_latex()
+    )
     wide = "LocalHashing prime=1019"
     assert wide in note
     near = benchmark(shares, values, [wide], ["mle"], 4.0, n, 2)
@@ -629,7 +634,7 @@ def test_fewer_collisions_than_papers_suppose_are_said_with_their_effect() -> No
     assert f"it is {100 * (1 - like / published):.1f} % less." in note
     assert like == pytest.approx(published, rel=0.03)
     (of_mse,) = benchmark(shares, values, ["OLH"], ["uniform"], 4.0, n, 2, "mse").notes
-    assert f"expected mse of the inversion is therefore {here / size:#.3g}, and not" in of_mse
+    assert f"expected mse of the inversion is {here / size:#.3g}, and not" in of_mse
 
 
 def test_likelihoods_of_support_counts_are_said() -> None:
@@ -638,8 +643,8 @@ def test_likelihoods_of_support_counts_are_said() -> None:
     methods = ["mle", "project", "em:9"]
     found = benchmark([0.02] * 50, Integers(0, 49), [wide], methods, [1.0, 4.0], 100, 2)
     assert found.notes == (
-        f"mle, em:9 of {wide} at epsilon 4: estimated from support counts, which tell less than whole "
-        "reports.",
+        f"mle, em:9 with {wide} at epsilon 4: estimated from the number of reports that support each "
+        "value. Whole reports would tell more.",
     )
 
 

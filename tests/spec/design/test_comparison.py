@@ -553,7 +553,7 @@ def test_comparisons_take_estimates_and_refuse_what_they_cannot_compare() -> Non
     }
     alone = compare_schemes(DOMAIN, 2.0, 1000, np.full(24, 1 / 24), runs=2)
     assert "RR-Clusters" in alone.left_out
-    with pytest.raises(ArgumentError, match="of the same questions"):
+    with pytest.raises(ArgumentError, match="of the questions in domain"):
         compare_schemes(Product(a=Integers(0, 1), b=Integers(0, 1)), 2.0, 1000, whole)
     with pytest.raises(ArgumentTypeError, match="Product"):
         compare_schemes(Integers(0, 3), 2.0, 1000, [0.25] * 4)  # type: ignore[arg-type]

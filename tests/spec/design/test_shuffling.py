@@ -154,7 +154,7 @@ def test_the_audit_says_both_epsilons() -> None:
         (
             warner.mechanisms.UtilityOptimizedRR(_labels(3), 1.0, ["0"]),
             DELTA,
-            "every answer from every other",
+            "whose epsilon holds for any two values",
         ),
         (
             warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5),

@@ -137,7 +137,7 @@ def test_results_are_tables_and_pickles() -> None:
     likely = _estimated("A", "binomial")
     again = pickle.loads(pickle.dumps(likely["yes"]))
     assert again.interval().tolist() == likely["yes"].interval().tolist()
-    assert "p = 4.27e-09. Some shares are further below 0" in str(_effect("C").table())
+    assert "p = 4.27e-09. Some shares are so far below 0" in str(_effect("C").table())
     assert "there is no sign" in str(_effect("A").table())
 
 

@@ -113,14 +113,14 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
         ("crosswise:q=1/4", "crosswise takes the value p"),
         ("crossways:1/4", "Is 'crosswise' meant"),
         ("forced:1/6,1/12", "forced:yes=1/6,no=1/12"),
-        ("forced:1/6", "with forced, must have two chances"),
+        ("forced:1/6", "must have two chances"),
         ("forced:yes=1/2,no=1/2", "have a sum below 1"),
         ("forced:yes=0,no=1/6", "whose answer is yes"),
         ("unrelated:.7,q=.2", "must give all of its chances a name"),
         ("kuk:4/5,1/4,two", "draws: must be a whole number"),
         ("kuk:4/5,4/5", "make all reports useless"),
         ("kuk:4/5,0", "whose answer is yes"),
-        ("kuk:.123,.234,20", "are too exact to be drawn"),
+        ("kuk:.123,.234,20", "are too complicated to be drawn"),
     ],
 )
 def test_texts_that_are_no_design_are_refused(text: str, wrong: str) -> None:
@@ -169,7 +169,9 @@ def test_counts_in_other_words_are_refused(counts: Any, error: type[Exception], 
 
 def test_reports_without_words_have_no_counts_by_word() -> None:
     bits = warner.UnaryEncoding(Categorical(["a", "b"]), 1.0)
-    refused(ReportError, "must be single words", Tally.from_counts, bits, {"a": 1, "b": 2})
+    refused(
+        ReportError, "cannot be read as single words", Tally.from_counts, bits, {"a": 1, "b": 2}
+    )
 
 
 @EACH

@@ -182,7 +182,7 @@ def test_bit_sums_and_kept_reports() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(
         ArgumentError,
-        match="inner: must give shares with which every report that was seen is possible",
+        match="inner: must not give shares of 0 that make a report that was seen impossible",
     ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_budgets(STEEP, (200, 0, 0, 60)))
     with pytest.raises(ArgumentError, match=r"formula: .*'derived'"):

@@ -154,7 +154,7 @@ def test_the_call_that_says_so_counts_by_the_same_columns() -> None:
 def test_an_altered_header_is_refused(text: str) -> None:
     frame = MADE.to_frame("pandas")
     frame.attrs["warner"] = text
-    with pytest.raises(FileError, match="header that warner wrote into the data was altered"):
+    with pytest.raises(FileError, match="which warner wrote into the data, was altered"):
         COIN.tally(frame)
 
 

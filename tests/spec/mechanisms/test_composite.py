@@ -59,7 +59,7 @@ def test_mechanisms_alone_say_what_the_attributes_are() -> None:
         lambda: PerAttribute({"sex": SEX}): "mechanisms['sex']: must be a mechanism",
         lambda: PerAttribute(Product(sex=SEX)): "mechanisms: must be a dict",
         lambda: Product([SEX, AGE]): "Write Product({name: domain})",
-        lambda: Product({}): "at least one attribute",
+        lambda: Product({}): "at least one question",
     }.items():
         with pytest.raises(WarnerError) as error:
             wrong()

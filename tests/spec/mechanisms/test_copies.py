@@ -106,7 +106,7 @@ def test_reports_that_are_counted_twice_are_noticed_in_any_order() -> None:
         (mixed, None, "All counts of people are even"),
         (south, "region", "All counts of region s are even"),
         (south, ["month", "region"], "All counts of region s are even"),
-        (frame.loc[rows].reset_index(drop=True), "region", "always an even number of them"),
+        (frame.loc[rows].reset_index(drop=True), "region", "in twos, fours and other even numbers"),
     ):
         with pytest.warns(FrameWarning, match=f"{said}.* do not drop duplicates: equal reports"):
             TWO.tally(twice, by)

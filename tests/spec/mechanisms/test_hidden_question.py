@@ -163,7 +163,7 @@ def test_questions_are_estimated_one_by_one() -> None:
 def test_what_cannot_be_hidden_is_refused() -> None:
     one, hidden = Product(p=ABC), HiddenQuestion
     refused(ArgumentTypeError, "two or more", hidden, one, 1.0)
-    refused(ArgumentError, "budget of one person", hidden, TWO)
+    refused(ArgumentError, "must be a number, because the mechanisms", hidden, TWO)
     refused(
         ArgumentTypeError, "RandomizedResponse or SubsetSelection", hidden, TWO, 1.0, UnaryEncoding
     )
@@ -176,7 +176,7 @@ def test_what_cannot_be_hidden_is_refused() -> None:
     refused(
         ArgumentError, "must have one weight for each of", hidden, TWO, 1.0, fakes={"p": {"a": 1.0}}
     )
-    refused(ArgumentError, "must name only questions", hidden, TWO, 1.0, fakes={"z": SHARES})
+    refused(ArgumentError, "must name only the questions", hidden, TWO, 1.0, fakes={"z": SHARES})
     refused(ArgumentTypeError, "dict", hidden, TWO, 1.0, fakes=[0.5])
     twice = Product(h=TWO, r=YN)
     inside = {"h": lambda d: HiddenQuestion(d, 1.0), "r": lambda d: RandomizedResponse(d, 1.0)}

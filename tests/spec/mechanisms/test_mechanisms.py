@@ -98,7 +98,7 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
     said = refused(ValuesError, "", warner.Categorical(["no", "yes"]).encode, ["no", "perhaps"])
     assert said == (
         "values: position 1: must be one of the 2 values; got a string. "
-        "To use these answers, correct them, or add a value such as 'other' to the domain."
+        "To use these answers, correct them, or allow one more value, such as 'other'."
     )
 
 
@@ -459,7 +459,7 @@ def test_values_of_a_grid_survive_a_file(
 @pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
 def test_sensitive_values_are_checked(make: type[warner.mechanisms.Mechanism]) -> None:
     for wrong, rule in (
-        ([], "sent as they are"),
+        ([], "would be sent openly"),
         ([10], "not one of the"),
         ([0, 0], "twice"),
         (3, "list"),

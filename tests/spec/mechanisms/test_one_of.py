@@ -131,9 +131,9 @@ def test_the_draw_does_not_depend_on_the_answers() -> None:
 MISTAKES = {
     "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
     "one question": (lambda: OneOf(Product(a=ABC), 1.0), "two or more"),
-    "no budget": (lambda: OneOf(THREE), "epsilon: must be a number: the budget of one person"),
+    "no budget": (lambda: OneOf(THREE), "epsilon: must be a number, because the mechanisms of the blocks"),
     "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
-    "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "no two blocks may have"),
+    "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "must not have the same questions twice"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
     "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
     "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must have one weight for each of x, y"),
@@ -143,9 +143,9 @@ MISTAKES = {
         lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
         "must have the domain of its question",
     ),
-    "combined with others": (
+    "combined with other mechanisms": (
         lambda: PerAttribute({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),
-        "cannot be combined with others",
+        "cannot be combined with other mechanisms",
     ),
     "two that nobody was asked": (
         lambda: estimate(_tally(), attributes=["a", "b"]), "nobody is asked both"),
@@ -330,7 +330,7 @@ def test_a_regression_takes_the_people_who_were_asked() -> None:
     pairs = subsets.randomize(answers, rng)
     refused(
         warner.errors.EmptyError,
-        "was asked this question alone",
+        "must be a question that somebody was asked alone",
         warner.regress,
         pairs,
         {"ward": ward},

@@ -180,7 +180,7 @@ def test_many_values_say_how_good_they_are(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_bound_far_below_is_said() -> None:
     assert str(Certificate(30.0, 1.0, 29.0)) == (
-        "the best that was found; every other has at least 3.3 % of its variance"
+        "the best that was found; no other can have less than 3.3 % of its variance"
     )
 
 

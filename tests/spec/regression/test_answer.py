@@ -358,8 +358,8 @@ def test_interactions_functions_and_no_intercept() -> None:
         ("height", "must be one of the columns age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),
         ("age +", "cannot be read"),
-        ("relevel(ward, ref='A')", "choose its label to compare with by --reference ward=A"),
-        ("age + i.ward", "choose its label to compare with by --reference ward=VALUE"),
+        ("relevel(ward, ref='A')", "To compare with the label A, add --reference ward=A"),
+        ("age + i.ward", "To compare with the label VALUE, add --reference ward=VALUE"),
         ("np.log(age - 50)", "finite numbers in every row|does not fit"),
         ("age + I(2 * age)", "are collinear"),
     ],
@@ -452,7 +452,9 @@ def test_bad_input_of_a_mean_is_named() -> None:
     with pytest.raises(ArgumentTypeError, match="needs values that are numbers"):
         regress(labels, [1.0, 2.0], kind="mean")
     reports = warner.RandomizedResponse(DOMAIN, 1.0).randomize([1, 2])
-    with pytest.raises(ArgumentError, match="must be more than the 2 coefficients; got 2"):
+    with pytest.raises(
+        ArgumentError, match="must be more than 2, the number of coefficients; got 2"
+    ):
         regress(reports, [1.0, 2.0], kind="mean")
     twice = warner.mechanisms.Repeated(warner.mechanisms.StochasticRounding(DOMAIN, 1.0), 2)
     with pytest.raises(IdentifiabilityError):

@@ -176,7 +176,7 @@ def test_random_intercepts_in_a_survey() -> None:
     assert equal.coefficients == pytest.approx(plain.coefficients, abs=1e-6)
     for roles, said in (
         ({"weights": "w"}, "Write cluster='school' if these groups were drawn"),
-        ({"cluster": "region"}, "more clusters for the 2 coefficients"),
+        ({"cluster": "region"}, "more clusters than strata, for the 2 coefficients"),
         ({"cluster": "pair"}, "must each lie within one cluster of 'pair'"),
     ):
         pair = np.array([f"p{i}" for i in np.arange(N) % 40])
@@ -249,7 +249,7 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
         found.others[0].estimate, abs=0.03
     )
     refused(
-        ArgumentError, "in which every person has an answer",
+        ArgumentError, "whose design gives every person an answer",
         regress, said, PEOPLE, "income ~ smokes", hidden="smokes",
     )  # fmt: skip
     refused(
@@ -274,7 +274,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"formula": "income ~ smokes * age", "hidden": "smokes"},
         ArgumentError,
-        "for example 'smokes ~ age', or 'smokes ~ 1' if on nothing",
+        "For example 'smokes ~ age'; if it depends on nothing, 'smokes ~ 1'",
     ),
     (
         {"formula": "income ~ smokes", "hidden": "smokes ~ income"},
@@ -291,7 +291,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"formula": "income ~ smokes", "hidden": "smokes", "link": "probit"},
         ArgumentError,
-        "is only for an outcome with two values",
+        "can be used only for an outcome with two values",
     ),
     (
         {"formula": "income ~ smokes + drinks", "hidden": "smokes + drinks ~ 1"},
@@ -301,7 +301,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"formula": "income ~ smokes", "hidden": "smokes", "attribute": "x"},
         ArgumentError,
-        "hidden=, which names the attributes",
+        "hidden=..., which names the questions",
     ),
     (
         {"kind": "mean", "random": "school"},
@@ -327,7 +327,7 @@ def test_several_questions_without_a_predictor_are_refused() -> None:
     refused(ArgumentError, "need hidden=", regress, BOTH, {"age": AGE})
     short = {"smokes": SMOKES, "drinks": DRINKS[:5]}
     refused(
-        ArgumentError, "one report of each person for each question", regress, short, PEOPLE,
+        ArgumentError, "one report of each person for every question", regress, short, PEOPLE,
         "income ~ smokes + drinks", hidden="smokes + drinks ~ 1",
     )  # fmt: skip
 
@@ -382,7 +382,7 @@ def test_a_correlation_of_one_answer_with_itself_is_at_its_limit() -> None:
 
 
 def test_what_has_no_correlation_is_refused() -> None:
-    refused(ArgumentError, "needs reports of two questions", correlate, {"smokes": SMOKES})
+    refused(ArgumentError, "must be of two questions", correlate, {"smokes": SMOKES})
     refused(ArgumentError, "must be of several questions", correlate, SMOKES, {"age": AGE})
     refused(ArgumentTypeError, "must hold numbers", correlate, {"smokes": SMOKES}, {"s": SCHOOL})
     nobody = DESIGN.reports(np.arange(N) % 7 == 0)

@@ -349,7 +349,9 @@ def test_a_mean_is_corrected_for_means_alone_as_where_means_are_compared() -> No
     assert [row["p_holm"] for row in bands] == pytest.approx(
         holm(np.array([r["p"] for r in bands]))
     )
-    assert "means, of quantiles or of bands, each kind by itself" in " ".join(str(both).split())
+    assert "Means, quantiles and bands of numbers are corrected separately" in " ".join(
+        str(both).split()
+    )
 
 
 def test_the_others_of_a_group_are_the_people_outside_it() -> None:

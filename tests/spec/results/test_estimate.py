@@ -508,7 +508,7 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
     tally = both.tally(both.randomize([{"a": 0, "b": 1}, {"a": 2, "b": 0}] * 20))
     refused(
         ArgumentError,
-        r"values: can be .* only if .* List the values",
+        r"values: can be .* only if .* Pass a list of the values",
         estimate,
         tally,
         values="reported",

@@ -507,12 +507,15 @@ def test_a_series_shows_the_weeks_of_one_value_together() -> None:
 
 def test_a_long_series_shows_whole_values() -> None:
     text = _series(30)._repr_html_()
-    assert len(_cells(text)) == 90 and "the 3 values with the largest shares, of 60 values." in text
+    assert (
+        len(_cells(text)) == 90
+        and "Of 60 values, this table shows the 3 values with the largest shares." in text
+    )
     groups = {f"g{i:02}": _weekly(i) for i in range(25)}
     text = estimate(groups)._repr_html_()
     assert (
         len(_cells(text)) == 100
-        and "The first 100 of 125 rows are shown; to_frame() has all." in text
+        and "The first 100 of 125 rows are shown. To see all, call to_frame()." in text
     )
 
 
@@ -649,12 +652,12 @@ def test_bad_weights_are_refused() -> None:
     groups = drawn(1, [10, 20])
     for weights, text in (
         ({"a": 1.0}, "none for b"),
-        ({"a": 0.0, "b": 0.0}, "positive sum"),
+        ({"a": 0.0, "b": 0.0}, "above 0 in at least one group"),
         ({"a": -1.0, "b": 1.0}, "at least 0"),
         ({"x": 1.0}, "must be one of the groups"),
     ):
         refused(ArgumentError, text, weighted, groups, weights=weights)
-    refused(ArgumentError, "margins: must be given, or weights", weighted, groups)
+    refused(ArgumentError, "margins: must be given, because there are no weights", weighted, groups)
     both = {"margins": {"column 1": {"a": 1}}, "weights": {"a": 1}}
     refused(ArgumentError, "Leave out the argument margins or weights", weighted, groups, **both)
 

@@ -79,8 +79,8 @@ def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
         ("weight", ArgumentError, "sex, age, pay; got 'weight'"),
         (["sex", "sex"], ArgumentError, "different names"),
         ([], ArgumentError, "at least 1"),
-        (3, ArgumentTypeError, "names of attributes"),
-        (["sex", 3], ArgumentTypeError, "names of attributes"),
+        (3, ArgumentTypeError, "names of questions"),
+        (["sex", 3], ArgumentTypeError, "names of questions"),
     ],
 )
 def test_names_that_are_not_there_or_repeated_are_refused(

@@ -125,7 +125,7 @@ def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> Non
     both = _result(Product(a=Integers(0, 1), b=Integers(0, 1)))
     for result, remedy in (
         (labels, "Use Integers or Interval if the values are numbers"),
-        (both, "Count the question with numbers by itself"),
+        (both, "Estimate the question with numbers by itself"),
     ):
         for ask in (
             result.mean,
@@ -220,7 +220,7 @@ def test_a_posterior_is_of_the_population_where_there_is_one() -> None:
     )  # by the bootstrap: nothing is random
     with pytest.raises(ArgumentError, match=r"target: must be 'population'.*kind='bootstrap'"):
         result.mean().interval(target="respondents", kind="posterior")
-    words = r"needs an estimator that has a posterior.*kind='bootstrap'"
+    words = r"is not possible with this estimator.*kind='bootstrap'"
     refused(ArgumentError, words, _result(Integers(0, 3)).interval, kind="posterior")
 
 

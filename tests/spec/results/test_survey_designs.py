@@ -288,7 +288,7 @@ def test_a_trend_of_clusters_and_of_a_mean() -> None:
         (_drinks(), {}, "scores: must be given if the groups are formed by w, school"),
         (_drinks(sex=SMALL["sex"]), {}, "groups: must be at least 3"),
         (_drinks(school=SMALL["school"]), {"scores": [1, 2]}, "one for each of the 12"),
-        (_drinks(school=SMALL["school"]), {"scores": [1] * 12}, "must not all be equal"),
+        (_drinks(school=SMALL["school"]), {"scores": [1] * 12}, "must not be equal in all groups"),
         (_drinks(school=SMALL["school"]), {"scores": {(1,): 3}}, "none for 0"),
         (_drinks(school=SMALL["school"]), {"of": "median"}, "of: "),
     ],
@@ -360,8 +360,8 @@ def test_weights_without_a_value_are_refused_by_position() -> None:
 def test_what_knows_nothing_of_designs_is_refused() -> None:
     found = estimate(_drinks(), by=(), **ALL)
     for kind in ("bootstrap", "average", "posterior", "anytime:200"):
-        refused(ArgumentError, "a simple random sample", found.interval, kind=kind)
-    refused(ArgumentError, "ranks: needs a simple random sample", ranks, found)
+        refused(ArgumentError, "drawn one by one with equal", found.interval, kind=kind)
+    refused(ArgumentError, "ranks: can be used only if people were drawn one by one", ranks, found)
     refused(ArgumentTypeError, "must be one tally", estimate, {"n": _drinks()}, cluster="school")
     refused(
         ArgumentTypeError,
@@ -398,7 +398,7 @@ def test_what_knows_nothing_of_designs_is_refused() -> None:
         (
             {"school": SMALL["school"] % 2},
             {"cluster": "school"},
-            "needs more clusters for the 2 coefficients",
+            "needs at least 2 more clusters than strata, for the 2 coefficients",
         ),
     ],
 )

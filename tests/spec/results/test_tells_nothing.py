@@ -23,7 +23,7 @@ def _note(mechanism: Mechanism, n: int, **groups: object) -> str:
         (RandomizedResponse(LABELS, 1.0), 20, "For ±5 points about 2,600 reports"),
         (SquareWave(AGES, 0.01), 2000, "For ±5 % about 15,000,000"),
         # As the interval of the mean says, which smoothness makes narrower than the reports alone.
-        (SquareWave(AGES, 0.1), 1000, "the mean is known to ±31 % of the range at best"),
+        (SquareWave(AGES, 0.1), 1000, "they give the mean to ±31 % of the range at best"),
     ],
 )
 def test_it_is_said(mechanism: Mechanism, n: int, needed: str) -> None:

@@ -51,7 +51,10 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         (("epsilon = 1.0", "epsilon = nan"), "attributes.smokes: epsilon"),
         (("epsilon = 1.0", 'epsilon = "1"'), "attributes.smokes.epsilon"),
         (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),
-        (('values = ["no", "yes"]', 'values = ["1", 1]'), "must differ as texts"),
+        (
+            ('values = ["no", "yes"]', 'values = ["1", 1]'),
+            "must differ when they are written as texts",
+        ),
         (
             ("RandomizedResponse", "MatrixMechanism"),
             "attributes.smokes.matrix: is needed by MatrixMechanism",

@@ -117,7 +117,7 @@ def test_mistakes_are_said() -> None:
     refused(ArgumentError, "must be about whole words", find, Words("a-z", 8, stop=4), 1.0)
     refused(
         ArgumentError,
-        "Search the most common words with warner.find()",
+        "Search for the most common words with warner.find()",
         RandomizedResponse,
         words,
         1.0,

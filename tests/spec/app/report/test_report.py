@@ -345,7 +345,7 @@ def test_rounds_of_permanent_reports_do_not_add_up() -> None:
             warner.UtilityOptimizedRR(
                 warner.Categorical(["ill", "well", "fit"]), 1.0, sensitive=["ill"]
             ),
-            "Only people with a sensitive answer are protected (1 sensitive answer)",
+            "Only people with the 1 sensitive answer are protected.",
         ),
         (
             warner.mechanisms.Geometric(warner.Integers(0, 9), 0.5),
@@ -353,7 +353,7 @@ def test_rounds_of_permanent_reports_do_not_add_up() -> None:
         ),
         (
             Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6),
-            "That includes rare cases in which the guess can be much surer",
+            "In rare cases among them, the guess can be much surer",
         ),
     ],
     ids=lambda x: type(x).__name__,

@@ -36,8 +36,7 @@ def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
     (words,) = of_mechanism(mechanism)
     assert "is right in at most 73.4" in words and "rare cases" in words
     assert (
-        "That includes rare cases in which the guess can be much surer" in words
-        and "can fail" not in words
+        "In rare cases among them, the guess can be much surer" in words and "can fail" not in words
     )
 
 
@@ -88,12 +87,12 @@ def test_of_several_questions_all_sensitive_answers_are_needed() -> None:
     part = warner.UtilityOptimizedRR(STATUS, 1.0, ["ill"]).guarantee
     both = side_by_side({"a": part, "b": part})
     (words,) = of_guarantee(both, "all reports of one person", several=True)
-    assert "only people whose answer is sensitive in each question" in words
+    assert "Only people whose answer is sensitive in each question" in words
     assert "at most 88.1" in words  # e^2 / (1 + e^2)
     survey = warner.UtilityOptimizedRR(STATUS, 1.0, ["ill"])
     answers: list[object] = [*STATUS.labels] * 30
     report = _report({"a": survey, "b": survey}, {"a": answers, "b": answers}, rounds=2)
-    assert _words(report).count("only people whose answer is sensitive in each question") == 2
+    assert _words(report).count("Only people whose answer is sensitive in each question") == 2
 
 
 @pytest.mark.parametrize("also", [[], [NO_ANSWER]])
