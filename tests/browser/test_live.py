@@ -89,7 +89,7 @@ def owner(serve: Any) -> Owner:
 
 def _step(page: Any, number: int, n: int) -> None:
     """Wait until a step is shown. The process that estimates it starts at the first one."""
-    shown = page.locator("#about-step", has_text=f"Step {number}, of {n} reports.")
+    shown = page.locator("#about-step", has_text=f"Step {number} has {n} reports.")
     shown.wait_for(timeout=90_000)
 
 
@@ -138,7 +138,7 @@ def test_only_the_number_of_reports_reaches_the_browser_between_two_steps(
     assert re.sub(changed, "", page.inner_html("main")) == re.sub(changed, "", shown)
     assert [owner.load(name) for name in files] == before
     page.reload()
-    assert page.inner_html("#sections") and "of 100 reports" in page.inner_text("#about-step")
+    assert page.inner_html("#sections") and "has 100 reports" in page.inner_text("#about-step")
 
 
 def test_closing_by_the_button_publishes_the_rest(people: Any, owner: Owner) -> None:

@@ -57,7 +57,7 @@ def test_a_collector_that_denies_its_own_study_gets_no_second_randomisation(
     """Rejects: a device that asks again because a collector says it serves another survey."""
     relay, _ = relayed(SMALL)
     page = answered(people.person(service_workers="block"), relay.url)
-    refusal = '{"error": "other_study", "message": "are of another study"}'
+    refusal = '{"error": "other_study", "message": "belong to another study"}'
     page.route("**/reports", lambda route: route.fulfill(status=409, body=refusal))
     send(page, "other-study")
     press(page, "other-study", "stop")

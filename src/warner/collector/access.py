@@ -106,7 +106,9 @@ def codes_in(path: str) -> list[str]:
             remedy = 'Pass the file that "warner collect invite -o" wrote'
             raise ArgumentError("--codes", rule, path, remedy)
     if len(set(map(plain_code, codes))) < len(codes):
-        raise ArgumentError("--codes", "must have each code only once", path)
+        raise ArgumentError(
+            "--codes", "must have each code only once", path, "Delete the rows that repeat a code"
+        )
     return codes
 
 
@@ -152,8 +154,14 @@ def invitations_in(body: bytes, digest: str) -> np.ndarray:
     head, ids = body[: len(_INVITING) + _DIGEST_BYTES], body[len(_INVITING) + _DIGEST_BYTES :]
     count, left = divmod(len(ids), ID_BYTES)
     if left or not 1 <= count <= MOST_INVITED or not head.startswith(_INVITING):
-        rule = "must be a mark, then the digest of the study, then ids of 16 bytes each"
+        rule = 'must have the form in which "warner collect invite" sends them'
         raise Refused("malformed", "invitations", rule)
     if head != _INVITING + bytes.fromhex(digest):
-        raise Refused("other_study", "invitations", "are of another study")
+        raise Refused(
+            "other_study",
+            "invitations",
+            "belong to another study",
+            None,
+            "Use the study file of the collector",
+        )
     return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)

@@ -83,7 +83,7 @@ _REMEMBERED = "remembered "  # the beginning of the names of facts that others k
 _LAYOUT, _WISH, _DROPPED = "layout", "wish", "dropped"
 _SIMULATED = "simulated"  # a fact of a store whose reports are all simulated
 _OF_STATUS = (_WISH, _DROPPED, _SIMULATED)
-_ANOTHER_STORE = "Start a collector with a store of its own for them: --store NAME"
+_ANOTHER_STORE = "Collect them with another server, which needs its own store: --store NAME"
 _REJECTS = "rejects "  # the beginning of the names of facts, before the number of a shard
 _TRIED = "tried"  # random bytes, which were written to see whether the store can be written
 
@@ -214,27 +214,35 @@ class Collector:
                 facts = new
                 self._store.put({**new, _MARK: secrets.token_hex(12).encode()})
             if facts[_STUDY] != new[_STUDY]:
-                rule = (
-                    "holds the counts of another study: a question, its values or its epsilon "
-                    "differ"
+                rule = "belongs to another study: a question, its values or an epsilon is different"
+                remedy = (
+                    "Use the study file with which this store was begun, or choose another store "
+                    "with --store"
                 )
-                remedy = "Serve the study as it was, or choose another store with --store"
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if facts.get(_LAYOUT) != layout:
-                rule = "was made with another number --ways, or with the questions in another order"
-                remedy = "Set --ways and the order of the questions as they were before"
+                rule = "was made with another --ways, or with the questions in another order"
+                remedy = "Use the same --ways and the same order of the questions as before"
                 if of_codes in (layout, facts.get(_LAYOUT)):
-                    rule = "is the store of an issuer of tokens, not of a collector"
+                    rule = (
+                        "belongs to a server that issues tokens, not to one that collects reports"
+                    )
                     if self._issues:
-                        rule = "is the store of a collector, not of an issuer of tokens"
-                    remedy = "Choose another --store: codes and reports must never be kept together"
+                        rule = (
+                            "belongs to a server that collects reports, not to one that issues "
+                            "tokens"
+                        )
+                    remedy = (
+                        "Choose another store with --store: invitation codes and reports must "
+                        "never be kept together"
+                    )
                 raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
             if self._store.was_copy:
                 self._store.put(self._noted("went on with a copy of the store", ""))
             self._read()
             ids = self._store.size(SPENT)
         if not self._dropped and not self._issues and ids != self._counts.n:
-            rule = "counts other people than there are spent ids"
+            rule = "has counted more or fewer people than it has ids of reports"
             raise self._damaged(rule, f"{self._counts.n:,} and {ids:,}")
         if (problem := self._counts.contradiction()) is not None:
             raise self._damaged(problem)
@@ -315,7 +323,7 @@ class Collector:
             if refused is None and self._stopping:
                 refused = Refused("stopped", "survey", "is stopping", None, "Send again later")
             if refused is None and self._waiting_bytes + batch.rows.nbytes > _WAITING:
-                rule = "has more submissions waiting than it can take"
+                rule = "cannot take more reports now, because too many wait to be counted"
                 refused = Refused("busy", "survey", rule, None, "Send again later")
             if refused is None:
                 self._queue.append(_Upload(batch, future, simulated))
@@ -349,7 +357,7 @@ class Collector:
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone."""
         if not re.fullmatch("[a-z][a-z_]{0,39}", reason):
-            rule = "must consist of small letters and the sign _"
+            rule = "must have only small letters and underscores"
             raise ArgumentError("reason", rule, None, "For example 'malformed'")
         with self._news:
             reasons = self._unsaved.keys() | self._rejects.keys()
@@ -446,7 +454,7 @@ class Collector:
         Shapes: ids (n, 16).
         """
         if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
-            rule = f"must be uint8 of shape (n, {ID_BYTES})"
+            rule = f"must be an array of uint8 with a row of {ID_BYTES} bytes for each invitation"
             raise ArgumentError("ids", rule, f"{ids.dtype} {ids.shape}")
         self._ask(lambda: self._invite(ids))
 
@@ -660,8 +668,8 @@ class Collector:
         for of_batch in np.split(invited, np.cumsum([len(ids) for ids in batches])[:-1]):
             first = int(np.argmin(of_batch))
             rule = (
-                f"number {first} of {len(of_batch)} (counted from 0) has no invitation, so none "
-                "of them was counted"
+                f"number {first} of {len(of_batch)}, counted from 0, has no invitation, so none of "
+                "them was counted"
             )
             error = Refused("not_invited", "submissions", rule, position=first)
             refused.append(None if of_batch.all() else error)
@@ -713,11 +721,11 @@ class Collector:
     def _require_origin(self, simulated: bool) -> None:
         """Refuse real reports among simulated ones, and the other way; in a transaction."""
         if self._simulated and not simulated:
-            rule = "are real, and this survey is a trial, which counts simulated reports"
+            rule = "are real, but this survey is a trial that counts only simulated reports"
             raise Refused("simulated", "submissions", rule, None, _ANOTHER_STORE)
         if simulated and _SIMULATED not in self._store.facts(_SIMULATED):
             if self._store.size(SPENT):
-                rule = "are simulated, and this survey has counted real reports"
+                rule = "are simulated, but this survey has counted real reports"
                 raise Refused("simulated", "submissions", rule, None, _ANOTHER_STORE)
             self._store.put({_SIMULATED: b"1"})
 
@@ -803,8 +811,14 @@ class Collector:
         def opened() -> None:
             self._take_status(self._store.facts(*_OF_STATUS))
             if self._dropped:
-                rule = "cannot be opened again: the ids of counted submissions were deleted"
-                remedy = 'In the next survey, write keep_ids = "always" in [collect]'
+                rule = (
+                    "cannot be opened again: at the closing, it deleted the ids that show "
+                    "repeated reports"
+                )
+                remedy = (
+                    'To be able to open the next survey again, write keep_ids = "always" in '
+                    "[collect]"
+                )
                 raise Refused("ids_dropped", "survey", rule, None, remedy)
             self._store.put({_WISH: OPEN.encode(), **noted})
 
@@ -828,11 +842,17 @@ class Collector:
         def exchanged() -> None:
             self._require_open()
             if not self._store.has(INVITED, ids[:1])[0]:
-                raise Refused("not_invited", "request", "has no invitation")
+                raise Refused(
+                    "not_invited", "request", "has an invitation code that is not of this study"
+                )
             self._fewest = 0  # the log shows the one code
             code, request = self._store.claim(SPENT, ids)
             if request and not code:
-                raise Refused("exchanged", "request", "has a code that was exchanged already")
+                raise Refused(
+                    "exchanged",
+                    "request",
+                    "has an invitation code that was exchanged for a token before",
+                )
 
         self._commit(exchanged, ids.nbytes)
 

@@ -111,7 +111,9 @@ class Counts:
         self._schemas = {name: m.schema for name, m in self._mechanisms.items()}
         if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
             rule = "can be used only for studies that ask every person all questions"
-            remedy = "Leave out ways: questions that are asked together are counted together"
+            remedy = (
+                "Leave out ways (--ways): questions that are asked together are counted together"
+            )
             raise ArgumentError("ways", rule, str(ways), remedy)
         if ways is not None:
             affordable_ways(self._schemas, ways)
@@ -122,8 +124,8 @@ class Counts:
         self._sizes = sizes = [domain.size for domain in study.public.values()]
         self._most = LARGEST // self._width  # groups
         if not self._most or prod(sizes) * self._width >= 2**62:
-            rule = f"would need {stop:,} counts in each group of people, which is too many"
-            remedy = "Use mechanisms with fewer possible reports, or fewer public columns"
+            rule = f"would need {stop:,} counts for each group of people, which is too many"
+            remedy = "Declare fewer public columns, or use mechanisms with fewer different reports"
             raise ArgumentError("study", rule, None, remedy)
         self._row_of: dict[int, int] = {}
         self._table = np.zeros((0, self._width), dtype=np.int64)
@@ -160,7 +162,10 @@ class Counts:
         numbers, group_index = self._groups_of(batch)
         new = [group for group in numbers if group not in self._row_of]
         if len(self._row_of) + len(new) > self._most:
-            rule = f"make more than {self._most:,} groups by their public columns"
+            rule = (
+                f"would make more than {self._most:,} groups of people by their public columns, "
+                "too many to count"
+            )
             raise Refused("too_many_groups", "submissions", rule)
         self._make_room(len(self._row_of) + len(new))
         row_of = self._row_of | {g: len(self._row_of) + i for i, g in enumerate(new)}

@@ -83,24 +83,27 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
         "unprotected": _unprotected(study, questions),
         "accounting": {
             "composition": (
-                "Basic composition: the epsilons of the questions are added, always rounding up. "
-                "Each answer is changed by random numbers of its own."
+                "The epsilons of the questions are added, and their sum is rounded up: this is "
+                "basic composition. Each answer is changed with its own random numbers."
                 if draw is None
-                else "One report for each person. The questions are chosen whatever the answers "
-                "are, so epsilon is the largest that any choice has. That only some questions are "
-                "asked does not make this epsilon smaller."
+                else (
+                    "Each person sends one report. The answers have no influence on which "
+                    "questions are chosen. So epsilon is the largest that any choice of questions "
+                    "has. It does not become smaller because a person is asked only some "
+                    "questions."
+                )
             ),
             "repeats": (
-                "A submission is made once. If it has to be sent again, the same bytes are sent, "
-                "and the id in them makes sure that it is counted once. So sending it again "
-                "does not add to epsilon."
+                "Each submission is made once. If it has to be sent again, exactly the same bytes "
+                "are sent. The id in them makes sure that they are counted once. So sending them "
+                "again does not add to epsilon."
             ),
             "another_survey": (
-                "If somebody answers this survey again on another device, or another survey on "
-                "the same question, the epsilons of both add up."
+                "If somebody answers this survey again on another device, or answers the same "
+                "question in another survey, the epsilons of both add up."
             ),
             "post_processing": (
-                "Estimates are computed from the counts of reports alone. So nothing that is done "
+                "Estimates are computed only from the counts of reports. So nothing that is done "
                 "with the estimates weakens the guarantee."
             ),
             **({} if study.round is None else {"rounds": _rounds(study)}),
@@ -138,11 +141,11 @@ def _rounds(study: Study) -> str:
         f"This is round {study.round} of {study.rounds}. Each person's browser keeps a permanent "
         "report on each answer, and randomises it once more in every round. All reports of "
         f"{study.rounds} rounds have an epsilon of at most {at_most(study.epsilon_of_rounds, 4)} "
-        f"together while answers stay the same. If answers change, epsilon is at most "
-        f"{at_most(of_all, 4)} for any number of rounds, between two people whose answers "
-        "change, and change back, in the same rounds. In the long run, it is not hidden that an "
-        "answer has changed, and when. Whoever takes part in two browsers, or deletes what a "
-        "browser keeps, tells more about their answers."
+        "together while answers stay the same. If answers change, epsilon is at most "
+        f"{at_most(of_all, 4)} for any number of rounds. This compares two people whose answers "
+        "change in the same rounds, and change back in the same rounds. In the long run, it is "
+        "not hidden that an answer has changed, and when it changed. Whoever takes part in two "
+        "browsers, or deletes what a browser keeps, tells more about their answers."
     )
 
 
@@ -157,15 +160,15 @@ def _amplification(study: Study) -> str:
         or step * _SHUFFLED_DELTA >= 1
         or not all(protects_all_alike(promised) for promised in guarantees)
     ):
-        return f"No better protection is claimed. {against_all}"
+        return f"{against_all} No better protection is claimed against anybody."
     crowds = [shuffled(mechanism, step, _SHUFFLED_DELTA) for mechanism in mechanisms]
     epsilon = sum(crowd.epsilon for crowd in crowds)
     return (
-        f"{against_all} Against somebody who sees only the published steps, and made none of "
-        f"their reports, a person in a step of {step:,} reports is better protected: epsilon is at "
-        f"most {epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} "
-        f"({len(crowds)} x {_SHUFFLED_DELTA:.0e}). The last step, at the closing, can have fewer "
-        "people, down to one. For people in this last step, only the guarantee above holds."
+        f"{against_all} A person in a step of {step:,} reports is better protected against "
+        "somebody who sees only the published steps, and sent none of their reports: epsilon is "
+        f"at most {epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} ({len(crowds)} x "
+        f"{_SHUFFLED_DELTA:.0e}). The last step, at the closing, can have fewer people, down to "
+        "one. For people in this last step, only the guarantee above holds."
     )
 
 
@@ -208,7 +211,10 @@ def _privacy(study: Study) -> dict[str, Any]:
     except MismatchError:
         flavours = dict.fromkeys(_flavour(m.guarantee) for m in study.mechanisms.values())
         flavour = "; ".join(flavours)
-        words = ["No single statement covers all questions together: read the one on each."]
+        words = [
+            "No single statement covers all questions together. Read the statement on each "
+            "question."
+        ]
     return {
         "model": "local",
         "flavour": flavour,
@@ -306,18 +312,18 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
         "collector does not keep the address after it has answered the request.",
     ]
     sentences += [
-        f'The answers to "{question.name}" are hardly hidden: epsilon is {question.epsilon:.4g} '
-        "between two answers."
+        f'The answers to "{question.name}" are hardly hidden: epsilon between two answers is '
+        f"{question.epsilon:.4g}."
         for question in questions
         if question.strength is Strength.NONE
     ]
     if (draw := draw_of(study)) is not None:
         fewest = study.collect.step * min(draw.odds) / 2**64
         sentences.append(
-            "Which questions a person was asked is not hidden: this is sent with the report, "
-            f"unchanged. Of the {study.collect.step:,} reports of a published step, about "
+            "Which questions a person was asked is not hidden, because it is sent with the "
+            f"report, unchanged. Of the {study.collect.step:,} reports of a published step, about "
             f"{fewest:.2g} are on the questions that are chosen least often. If these reports are "
-            "few, epsilon alone protects them from somebody who compares two steps."
+            "few, only epsilon protects them from somebody who compares two steps."
         )
     if study.public:
         columns = [f"{name} ({values_of(d)})" for name, d in study.public.items()]

@@ -37,15 +37,19 @@ from warner.studies.study import Study
 
 _LOG = logging.getLogger(__name__)
 _ALREADY = {
-    "public": "this device has sent answers to this study with other values in the public columns, "
-    "and a device sends to a study once",
-    "title": "this device has sent answers to a study with the same questions, and a new title "
-    "makes no new study",
+    "public": (
+        "this device has already sent answers to this study, with other values in the public "
+        "columns. A device sends to a study only once"
+    ),
+    "title": (
+        "this device has already sent answers to a study with the same questions. A new title "
+        "does not make a new study"
+    ),
 }
 """Why nothing is sent, by what is another one than in the report that was sent."""
 _COLUMN = (
-    "give the study a public column for the week, with another list of values each week. Each "
-    "report then spends the epsilon again, see docs/recipes/weekly.md"
+    "give the study a public column for the week, with another list of values each week. The "
+    "report of each week then spends the epsilon again. See docs/recipes/weekly.md"
 )
 
 
@@ -94,7 +98,7 @@ class Device:
             raise ArgumentTypeError("study", "must be a warner.Study", kind(study), remedy)
         survey_document(study)  # refuses what no collector serves
         if study.collect.access == "tokens":
-            rule = 'has access = "tokens", for which people need the survey page, not Device'
+            rule = 'has access = "tokens", which works only with the survey page, not with Device'
             raise ArgumentError(
                 "study",
                 rule,
@@ -105,7 +109,7 @@ class Device:
         if self._remote.is_open_to_listeners:
             rule = "must begin with https://, so that nobody in the network can tell who answers"
             raise ArgumentError(
-                "url", rule, None, "Only for a collector on this machine, http:// is accepted"
+                "url", rule, None, "http:// is accepted only if the collector runs on this machine"
             )
         self._study, self._folder = study, Path(folder)
         self._form, self._draw = SubmissionFormat(study), draw_of(study)
@@ -218,7 +222,7 @@ class Device:
         if not changes:
             return
         if self._study.round is not None:
-            remedy = "For the next round, write its number as round in [repeat]"
+            remedy = 'For the next round, write its number as "round" in [repeat] of the study file'
         elif self._draw is not None:  # which does not go with [repeat]
             remedy = f"To ask the same people every week, {_COLUMN}"
         else:
@@ -370,7 +374,9 @@ def _refuse_others(argument: str, given: Mapping[str, Any], names: Mapping[str, 
 def _require(name: str, given: Mapping[str, Any]) -> None:
     """Refuse a question, or a public column, that is left out."""
     if name not in given:
-        raise ArgumentError(name, "has no answer. Pass one, or None if the person gave none")
+        raise ArgumentError(
+            name, "has no answer. Pass the answer, or None if the person gave no answer"
+        )
 
 
 def _encoded(name: str, taker: Mechanism | Domain, given: Mapping[str, Any]) -> Any:

@@ -55,10 +55,10 @@ NAMES = {
     "store_restored": (
         "the store is an old copy: reports that were counted after the copy was made are missing"
     ),
-    "no_backup": "the store is a database, which must be backed up with the database's own tools",
+    "no_backup": "the store is a database, of which only the tools of the database can make a copy",
     "store_too_old": "an older version of warner wrote the store",
     "store_too_new": "a newer version of warner wrote the store",
-    "simulated": "real reports among simulated ones, or simulated among real ones",
+    "simulated": "real and simulated reports that would be counted together",
     "ids_dropped": "the ids of counted submissions were dropped",
     "stopped": "the collector is stopping",
 }

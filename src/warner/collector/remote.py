@@ -43,11 +43,17 @@ _LONGEST_WAIT = 60.0
 _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
-    "not_found": "Give the web address of the survey page: an issuer of tokens has no counts",
-    "no_estimate_yet": "The live page says when the first result comes. At the closing, all "
-    "reports are published",
-    "groups_after_closing": "There are too many groups for the planned number of people. Close "
-    "the survey to see them",
+    "not_found": (
+        "Give the web address of the survey page: a server that issues tokens has no counts"
+    ),
+    "no_estimate_yet": (
+        "The owner's live page says when the first result comes. At the closing, all reports are "
+        "published"
+    ),
+    "groups_after_closing": (
+        "There are too many groups for the planned number of people. To see the groups, close the "
+        "survey"
+    ),
     "closed": "The result has all reports that were counted before the closing",
     "not_by_invitation": (
         'In the study file, write access = "invited" in the table [collect], and '
@@ -61,7 +67,9 @@ _REMEDIES = {
     ),
     "not_invited": "In this study, only people with an invitation code can send reports",
     "other_study": "Use the study file with which the collector was started",
-    "too_many": "There is no limit with the owner's token: add --token-file or --token-env",
+    "too_many": (
+        "With the owner's token, this limit does not apply: add --token-file or --token-env"
+    ),
 }
 _MOST = 1 << 30  # bytes of an answer
 
@@ -100,8 +108,8 @@ def checked_url(url: str) -> str:
         rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
         raise ArgumentError("URL", rule, None, remedy)
     if not is_right or parts.query or parts.fragment or parts.username is not None:
-        rule = "must be a web address such as https://survey.example.org, without ? and #"
-        raise ArgumentError("URL", rule, None, "Give the token with --token-file")
+        rule = "must be a web address such as https://survey.example.org, and end before any ? or #"
+        raise ArgumentError("URL", rule, None, "Give the owner's token with --token-file")
     return url.rstrip("/")
 
 
@@ -114,8 +122,8 @@ def trusting(path: str) -> ssl.SSLContext:
         if isinstance(error, FileNotFoundError):
             rule = "does not exist"
         remedy = (
-            'The command "warner collect serve --lan" writes STUDY.lan.pem into the folder of the '
-            "study"
+            'Give the file STUDY.lan.pem, which "warner collect serve --lan" wrote into the '
+            "folder of the study"
         )
         raise FileError(path, rule, None, remedy) from None
 
@@ -241,7 +249,7 @@ class Remote:
         return status
 
     def _is_no_collector(self) -> FileError:
-        rule = "does not answer as a collector of warner does"
+        rule = "does not answer like a collector of warner"
         return FileError(self.url, rule, None, "Give the web address of the survey page")
 
     def _sent(self, path: str, body: bytes, key: str) -> dict[str, int]:
@@ -301,8 +309,8 @@ class Remote:
         if self.token is None:
             return "Give the owner's token with --token-file or --token-env"
         return (
-            "This token is not the owner's token of this server. To make a new one, start "
-            "the server again with --new-token"
+            "This is not the owner's token of this server. If you have lost that token, start the "
+            "server again with --new-token"
         )
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:
@@ -315,9 +323,14 @@ class Remote:
         except (ValueError, KeyError, TypeError, RecursionError, OSError):
             pass
         if 300 <= error.code < 400:
-            text = "this web address redirects to another one, and warner does not follow it"
+            text = (
+                "this web address redirects to another address, and warner does not follow "
+                "redirects"
+            )
         text = text.removesuffix(". Reload the page")  # a program has no page
-        rule = f"refused with {error.code}, {name}" + (f": {text}" if text else "")
+        rule = f"refused the request with status {error.code}, {name}" + (
+            f": {text}" if text else ""
+        )
         remedy = self._remedy_of_token if name == "no_owner" else _REMEDIES.get(name)
         if error.code not in _AGAIN:
             return Refused(name, self.url, rule, None, remedy, position)
@@ -360,10 +373,12 @@ class BulkUpload:
             raise ArgumentError(file.path, rule, None, remedy)
         if file.group is not None or file.reports_per_person > 1:
             rule = (
-                "cannot be sent to a collector, because it has several reports of a person, or "
-                "belongs to a group"
+                "cannot be sent to a collector, because it has several reports of a person, or is "
+                "the file of a group"
             )
-            raise ArgumentError(file.path, rule, None, 'Count it with "warner tally"')
+            raise ArgumentError(
+                file.path, rule, None, 'Count this file with "warner tally" instead'
+            )
         self._file = file
         headers = {name: mechanism.header for name, mechanism in file.mechanisms.items()}
         self._asked = _Asked(file.mechanisms, file.public, digest_of(headers, file.public))
@@ -382,8 +397,8 @@ class BulkUpload:
     def require_study(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
         """Refuse a collector of another study, or of one with another title."""
         if study.layout != self._form.layout:
-            rule = f"holds reports of another study than the collector at {url}"
-            remedy = "Randomise the answers with the study file of this collector"
+            rule = f"holds reports of another study, not of the one at {url}"
+            remedy = "The answers must be randomised with the study file of that collector"
             raise MismatchError(self._file.path, rule, None, remedy)
         # What is counted stays counted, so a warning would come too late.
         if not allow_title and (other := self._file.other_title(study.titles)) is not None:

@@ -64,7 +64,8 @@ class Start:
             self._old_step = int(before["step"])
         except (ValueError, TypeError, LookupError):
             rule = "holds texts of questions that cannot be read"
-            raise Refused("store_damaged", "store", rule) from None
+            remedy = "Continue with an earlier backup"
+            raise Refused("store_damaged", "store", rule, None, remedy) from None
 
     def check(self, new_texts: bool = False) -> None:
         """Refuse questions and conditions that differ from those of the people who are counted."""

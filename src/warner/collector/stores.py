@@ -231,7 +231,7 @@ class Store(ABC, Generic[_Connection]):
 
     def backup(self) -> str:
         """Write a whole copy of the store as of one moment; the name of its file."""
-        rule, remedy = "is a database, which warner does not copy", "Use pg_dump"
+        rule, remedy = "is a database, which warner cannot copy", "Copy the database with pg_dump"
         raise Refused("no_backup", self.name, rule, None, remedy)
 
     def tidy(self, is_quiet: bool = True) -> bool:
@@ -551,7 +551,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         total = connection.execute("SELECT key, total FROM warner_checks").fetchall()
         is_summed = spent + invited <= _QUICKLY or not content
         if is_summed and total != [(0, self._total(connection))]:
-            rule = "must hold exactly the rows that were written"
+            rule = "does not hold exactly the rows that warner wrote"
             raise Refused("store_damaged", self.path, rule, None, remedy)
         commits = connection.execute("SELECT sum(commits) FROM warner_shards").fetchone()[0] or 0
         last = int.from_bytes(content[:8], "big")
@@ -559,7 +559,7 @@ class SQLiteStore(Store[sqlite3.Connection]):
         if content and not is_behind:
             return
         if is_behind and not self._may_be_copy:
-            rule = "must hold all writes that were confirmed to the people who sent reports"
+            rule = "has lost some of what was saved before, perhaps reports"
             remedy = (
                 "The store's log or a copy was damaged or cut off. Continue with a good copy. Or, "
                 "to go on without the missing reports, run: warner collect serve STUDY --restored"
@@ -689,7 +689,9 @@ class SQLiteStore(Store[sqlite3.Connection]):
         for end in ("", "-wal", "-last"):
             require_new(f"{self.path}{end}")
         failed = Refused(
-            "store_failed", self.path, "cannot be made: the backup is not a store of warner"
+            "store_failed",
+            self.path,
+            "cannot be restored, because the backup is not a store of warner",
         )
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

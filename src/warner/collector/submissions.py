@@ -98,7 +98,8 @@ class SubmissionFormat:
     def __init__(self, study: Asked) -> None:
         if study.groups or study.rows_per_person > 1:
             rule = (
-                "must have no groups, and only one row of answers for each person, to be collected"
+                "cannot be collected: it must have no groups, and only one row of answers for "
+                "each person"
             )
             remedy = "Use public columns instead of groups"
             raise ArgumentError("study", rule, None, remedy)
@@ -132,10 +133,13 @@ class SubmissionFormat:
             rule = "must come with tokens, which people get in exchange for their invitation codes"
             raise Refused("no_token", _PLACE, rule)
         if not body.startswith(self._magic) or len(body) < HEAD_BYTES:
-            rule = f"must begin with {self._magic.decode()} and the layout of the study"
+            rule = f"must begin with {self._magic.decode()}, and then the layout of the study"
             raise Refused("malformed", _PLACE, rule)
         if body[:HEAD_BYTES] != self.head:
-            rule, remedy = "are of another study, or of another version of it", "Reload the page"
+            rule, remedy = (
+                "belong to another study, or to another version of this study",
+                "Reload the page",
+            )
             raise Refused("other_study", _PLACE, rule, None, remedy)
         count, left = divmod(len(body) - HEAD_BYTES, self.length)
         if left or not 1 <= count <= MOST:
@@ -152,7 +156,10 @@ class SubmissionFormat:
         if checker is not None:
             position = checker.first_wrong(tokens, self._blocks(batch))
             if position is not None:
-                rule = f"number {position} of {count} has a token that was not signed for it"
+                rule = (
+                    f"number {position} of {count} has a token that is not valid for this study "
+                    "and its questions"
+                )
                 raise Refused("no_token", _PLACE, rule, position=position)
         return batch
 
@@ -203,7 +210,7 @@ class SubmissionFormat:
         """
         given = dict(public or {})
         if reports.keys() != self._schemas.keys() or given.keys() != self._sizes.keys():
-            rule = f"must be of the attributes {', '.join(self._schemas)}"
+            rule = f"must be on the questions {', '.join(self._schemas)}"
             beside = ", ".join(self._sizes) or "none"
             raise ArgumentError("reports", f"{rule}, with the public columns {beside}")
         parts = []
@@ -215,7 +222,7 @@ class SubmissionFormat:
             parts.append(reports[name].record_array())
         n = len(parts[-1])
         if ids is None and self._tokens is not None:
-            raise ArgumentError("ids", "must be given: the token of each person")
+            raise ArgumentError("ids", "are missing: pass the token of each person")
         parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
         if any(len(column) != n for column in parts) or parts[0].shape[1:] != (self.first_bytes,):
             rule = "must have as many rows as the ids and the public columns"

@@ -148,12 +148,18 @@ def survey_document(study: Study) -> dict[str, Any]:
         )
     problems, texts, collect, draw = ProblemLog(), study.texts, study.collect, draw_of(study)
     if study.rows_per_person > 1:
-        rule = "cannot be served: from a survey page, each person sends one row of answers"
-        remedy = "Remove rows_per_person. For several reports on one answer, write reports = 3"
+        rule = "cannot be served: on a survey page, each person gives one row of answers"
+        remedy = (
+            "Remove rows_per_person. For several reports on each answer, write for example "
+            "reports = 3"
+        )
         problems.add(("rows_per_person",), rule, None, remedy)
     if study.rounds > 1 and study.round is None:
-        rule = "must be the number of the round that is served"
-        remedy = "Write round = 1, and serve the next round as a study with round = 2"
+        rule = "must say which round is served"
+        remedy = (
+            "For the first round, write round = 1. For the next round, serve a study file with "
+            "round = 2"
+        )
         problems.add(("repeat", "round"), rule, None, remedy, "repeat.round")
     questions, columns = [], []
     for question in questions_of(study):
@@ -207,8 +213,8 @@ def fingerprint(study: Study) -> str:
 def about_fingerprint(study: Study) -> str:
     """What a command prints, so that the fingerprint can stand in an invitation."""
     return (
-        "Fingerprint of the survey, for the invitation. The survey page shows the same:\n"
-        f"{fingerprint(study)}"
+        "Fingerprint of the survey, to put into the invitation. The survey page shows the same "
+        f"fingerprint:\n{fingerprint(study)}"
     )
 
 
@@ -217,7 +223,7 @@ def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:
     key = f"attributes.{name}"
     if mechanism.takes_keys or domain.pairs or domain.tags:
         rule = "cannot be served: a survey page cannot ask for pairs of key and value, or for tags"
-        raise broken((), rule, None, "Use another mechanism, without keys and tags", key)
+        raise broken((), rule, None, "Use a mechanism that needs no keys and no tags", key)
     if isinstance(domain, Items):
         rule = "cannot be served with other questions, because each person is asked only some items"
         remedy = (
@@ -244,8 +250,8 @@ def _refuse_domain(key: str, domain: Domain) -> None:
     spec = domain.spec()
     if spec["kind"] not in (*_ASKED, "dates"):
         rule = (
-            "cannot be served: a survey page can ask only for values, integers, numbers or grid "
-            "cells"
+            "cannot be served: a survey page can ask only for a value from a list, an integer, a "
+            "number or a cell of a grid"
         )
         raise broken((), rule, spec["kind"], "Use one of these kinds", key)
     stated = [spec.get("low"), spec.get("high"), *spec.get("values", ())]

@@ -154,7 +154,7 @@ class PrivateKey:
     def check(self, blinded: bytes) -> None:
         """Refuse what no device asks this key to sign."""
         if int.from_bytes(blinded, "big") >= self.public.n:
-            raise Refused("malformed", "request", "must have a number below that of the key")
+            raise Refused("malformed", "request", "has a number that is too large for this key")
 
     def sign(self, blinded: bytes) -> bytes:
         """The signature of a number that nobody but the device knows."""
@@ -191,7 +191,9 @@ def keys_of(study: Study) -> list[PublicKey]:
     tokens, count = study.collect.tokens, count_of_keys(study)
     stated = () if tokens is None else tokens.keys
     if len(stated) != count:
-        rule = f"must have one key for each block of questions that can be drawn, here {count:,}"
+        rule = (
+            f"must have {count:,} keys, one for each block of questions that a person can be asked"
+        )
         remedy = (
             "To make the keys and print the table [collect.tokens], run: warner collect keys STUDY"
         )
@@ -310,7 +312,7 @@ class Blinding:
         """The token; refused where the issuer has signed with another key."""
         signature = key.unblinded(signed, self.factor)
         if not key.has_signed(self.prefix + message_of(study.digest), signature):
-            raise Refused("malformed", "answer", "must be signed with the key of the study")
+            raise Refused("malformed", "answer", "was not signed with the key in the study")
         return self.prefix + signature
 
 
@@ -322,10 +324,10 @@ def request_in(body: bytes, layout: str) -> tuple[str, bytes]:
         raise Refused(
             "malformed",
             "request",
-            "must consist of a mark, the layout of the study, a code and a number",
+            "must have the form in which devices ask for tokens",
         )
     if not body.startswith(head):
-        raise Refused("other_study", "request", "is of another study", None, "Reload the page")
+        raise Refused("other_study", "request", "belongs to another study", None, "Reload the page")
     return code, body[len(head) + CODE_LETTERS :]
 
 

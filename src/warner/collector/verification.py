@@ -203,13 +203,15 @@ class _Visit:
         if "study.json" not in self.loaded:
             self._take("study.json")
         if "study.json" not in self.loaded:
-            raise FileError(self.url, "there is no survey of warner", None, "Check the address")
-        if '"access":"tokens"' in self.served:
-            rule = (
-                "asks for tokens, which only its issuer gives, so this check cannot answer the "
-                "survey"
+            raise FileError(
+                self.url, "is not the address of a survey of warner", None, "Check the address"
             )
-            remedy = 'Serve and check it with access = "invited" first, then serve it with tokens'
+        if '"access":"tokens"' in self.served:
+            rule = "is a survey that can be answered only with a token, and this check has no token"
+            remedy = (
+                'Serve it with access = "invited" first, and check it. Then serve it with access '
+                '= "tokens"'
+            )
             raise FileError(self.url, rule, None, remedy)
         for name, _ in people_scripts():
             if name not in self.loaded:
@@ -237,7 +239,7 @@ class _Visit:
                 break
         self.page.wait_for_selector("#review:not([hidden])")
         if self.bodies:
-            self.strange.append("a request with data, before the button Send was pressed")
+            self.strange.append("a request with data was sent before the button Send was pressed")
         self.page.click("#send")
         self.page.wait_for_selector("#state-sent:not([hidden])")
         self.answered = True
@@ -343,7 +345,7 @@ class _Tags(HTMLParser):
         if tag == "img" and stated.get("src") == "logo":
             return
         if tag in ("iframe", "object", "embed", "base", "img", "video", "audio", "style"):
-            self.violations.append(f"it has <{tag}>, which no survey page has")
+            self.violations.append(f"the page has <{tag}>, which no survey page of warner has")
         if "style" in stated:
             self.violations.append(f"<{tag}> has a style of its own")
         self._inside = tag
@@ -360,10 +362,12 @@ def _page_of(visit: _Visit) -> Check:
     """What stands in the page, and which policy it has."""
     violations = list(visit.tags.violations)
     strangers = [s for s in visit.tags.scripts if s not in packaged_files()]
-    violations += [f"it loads a script that is not part of warner: {name}" for name in strangers]
+    violations += [
+        f"the page loads a script that is not part of warner: {name}" for name in strangers
+    ]
     if visit.loaded.get("survey.css") != packaged_files()["survey.css"]:
         violations.append(
-            "its style sheet is not from warner, and can hide what people should read"
+            "the style sheet of the page is not from warner, and can hide what people should read"
         )
     if "brand.css" in visit.loaded and not _COLOURS.fullmatch(visit.loaded["brand.css"]):
         violations.append("the style of its owner has more than colours")
@@ -372,7 +376,10 @@ def _page_of(visit: _Visit) -> Check:
     origins = [] if frames is None or frames[1] == "'none'" else frames[1].split()
     if stated != policy("'none'", origins):
         violations.append("its content security policy is not that of a survey page")
-    detail = "it contains no inline script, and may neither load from nor send to other addresses"
+    detail = (
+        "the page contains no inline script, and can load nothing from other addresses and send "
+        "nothing to them"
+    )
     return Check("page", violations, detail)
 
 
@@ -384,7 +391,10 @@ def _scripts_of(visit: _Visit) -> Check:
     digest = scripts_digest(served)
     version, names = f"warner {software_version()}", ", ".join(other)
     violations = (
-        [f"not the scripts of {version}: {names}; the SHA-256 of those served is {digest}"]
+        [
+            f"these scripts are not those of {version}: {names}. The SHA-256 of the served scripts "
+            f"is {digest}"
+        ]
         if other
         else []
     )
@@ -401,7 +411,7 @@ def _survey_of(visits: Sequence[_Visit], study: Study | None) -> Check:
         violations.append(f"the page does not show the fingerprint of study.json, {digest}")
     shown = re.sub("<[^>]*>|\\s", "", visits[0].html)
     if digest not in shown:
-        violations.append("the text of the page does not have the fingerprint of study.json")
+        violations.append("the text of the page does not contain the fingerprint of study.json")
     if study is not None and survey_digest(survey_bytes(study)) != digest:
         ours = survey_digest(survey_bytes(study))
         violations.append(
@@ -448,11 +458,13 @@ def _stored_in(visits: Sequence[_Visit]) -> Check:
     violations = []
     for visit in visits:
         names = {*visit.stored["databases"], *visit.stored["session"]}
-        violations += [f"it keeps {name!r}" for name in sorted(names - _STORED)]
-        violations += [f"it keeps {name!r}" for name in visit.stored["local"]]
+        violations += [
+            f"the page keeps {name!r} in the browser" for name in sorted(names - _STORED)
+        ]
+        violations += [f"the page keeps {name!r} in the browser" for name in visit.stored["local"]]
         if visit.cookies or visit.stored["cookie"]:
-            violations.append("it sets a cookie")
-    detail = "no cookie; the browser keeps only what was sealed"
+            violations.append("the page sets a cookie")
+    detail = "the page sets no cookie, and keeps only sealed data in the browser"
     return Check("storage", list(dict.fromkeys(violations)), detail)
 
 
@@ -479,7 +491,7 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
     least = min(p for _, p in tests) * len(tests)
     least = min(least, 1.0)
     detail = (
-        f"{total:,} reports drawn in the page have the odds that the survey states (p = "
+        f"{total:,} reports drawn in the page agree with the odds that the survey states (p = "
         f"{least:.2g})"
     )
     return Check("draws", [f"reports on {name!r} have other odds" for name in wrong], detail)

@@ -230,13 +230,13 @@ def test_a_trial_with_simulated_reports_says_so_to_the_end(
         assert sent.exit_code == 0 and f"{new:,} new" in sent.stderr, sent.output
         assert "start the real survey with a new store" in sent.stderr
     real = run("collect", "push", "real.parquet", url, *token)
-    assert real.exit_code == 1 and "are real, and this survey is a trial" in real.stderr
+    assert real.exit_code == 1 and "are real, but this survey is a trial" in real.stderr
     assert "--store NAME" in real.stderr and made.collector.n == PEOPLE
     status = run("collect", "status", "study.toml", "--server", url, *token)
     assert "0 counted (simulated)" in status.stdout, status.output
     made.live.look()
     notes = [note for section in made.live.view().sections for note in section.notes]
-    assert "These reports are simulated: a program made them, nobody sent them." in notes
+    assert "These reports are simulated: a program made them, and nobody sent them." in notes
     pulled = run("collect", "pull", url, *token, "-o", "tally.json")
     assert f"{url}: these are reports of a simulation" in pulled.stderr
     assert all(tally.simulated for tally in load_tallies("tally.json").values())
@@ -260,7 +260,7 @@ def test_simulated_reports_are_not_sent_to_a_survey_of_people(web: tuple[Site, s
     report_file("simulated.parquet", seed=3)
     options = "--allow-simulated", "--token-file", "token"
     refused = run("collect", "push", "simulated.parquet", url, *options)
-    assert refused.exit_code == 1 and "are simulated, and this survey has counted" in refused.stderr
+    assert refused.exit_code == 1 and "are simulated, but this survey has counted" in refused.stderr
     assert made.collector.n == 7 and not made.collector.is_simulated
     assert not any(tally.simulated for tally in made.collector.state().tallies.values())
 
@@ -325,8 +325,9 @@ def test_only_titles_in_one_language_are_compared(tmp_path: Path) -> None:
     assert silent.other_title({"en": "Habits"}) is None
     assert stated.other_title({"fr": "Usages", "en": ""}) is None
     assert stated.other_title({"fr": "Usages", "de": "Gewohnheiten"}) is None
-    assert stated.other_title({"en": "Habits", "de": "Anderes"}) == (
-        "reports for the study 'Gewohnheiten', not for 'Anderes'"
+    assert (
+        stated.other_title({"en": "Habits", "de": "Anderes"})
+        == "reports for the study 'Gewohnheiten', not for 'Anderes'"
     )
 
 
@@ -369,7 +370,7 @@ def test_what_goes_wrong_is_said_in_one_line(
         ("collect", "pull", f"{url}/live", "--token-env", "RIGHT"): "address of the survey page",
         ("collect", "pull", url, "--token-env", "RIGHT", "--by", "hue"): "there are none",
         ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
-        ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "without ? and #",
+        ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "end before any ? or #",
         ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",
     }.items():
         done = run(*arguments)
@@ -519,7 +520,8 @@ def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.M
     assert first.exit_code == second.exit_code == 0
     assert (
         "live?token=" in first.stdout
-        and "This is for trials: the page shows a new result after 1 report" in first.stderr
+        and "Use such small steps only for trials: the page shows a new result after 1 report"
+        in first.stderr
     )
     assert "token of the first start" in second.stdout and "trials" not in second.stderr
     Path("study.toml").write_text(SERVED + "opens = 2120-05-31T18:00:00+02:00\n")
@@ -593,8 +595,8 @@ def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
     Path("wrong").write_text("wrong")
     for words, more in {
         "must begin with https:// or http://": (url.partition("//")[2], "token"),
-        "This token is not the owner's token of this server": (url, "wrong"),
-        "The live page says when the first result comes": (url, "token"),
+        "This is not the owner's token of this server": (url, "wrong"),
+        "live page says when the first result comes": (url, "token"),
         "write http:// instead of https://": (url.replace("http:", "https:"), "token"),
     }.items():
         done = run("collect", "pull", more[0], "-o", "t.json", "--token-file", more[1])
@@ -608,7 +610,7 @@ def test_a_store_of_another_study_is_named(tmp_path: Path, monkeypatch: pytest.M
     Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite")).stop()
     Path("study.toml").write_text(SERVED.replace("epsilon = 1.0", "epsilon = 1.5"))
     done = run("collect", "serve", "study.toml", "--port", 0)
-    assert done.exit_code == 1 and "study.counts.sqlite: holds the counts of another" in done.stderr
+    assert done.exit_code == 1 and "study.counts.sqlite: belongs to another study" in done.stderr
 
 
 INVITED = 'access = "invited"\n'

@@ -183,7 +183,7 @@ def test_a_dump_of_a_database_is_used_by_nobody_who_does_not_know_it() -> None:
     """
     address = postgres_address()
     collector = collector_of(PostgresStore(address))
-    refused(Refused, "is a database, which warner does not copy", collector.backup)
+    refused(Refused, "is a database, which warner cannot copy", collector.backup)
     bodies = [sealed(collector.format, [value]) for value in range(40)]
     for body in bodies[:20]:
         collector.submit(collector.format.parse(body)).result(20)

@@ -410,7 +410,7 @@ def test_a_store_that_contradicts_itself_is_refused(make: Make, tmp_path: Path) 
         "UPDATE warner_checks SET total = total + 1",
         "UPDATE warner_facts SET content = x'00' WHERE name = 'mark'",
     ):
-        assert "exactly the rows that were written" in refused_after(change)
+        assert "exactly the rows that warner wrote" in refused_after(change)
 
     def beyond_checks(*statements: str) -> str:
         return refused_after(*statements, checked=False)
@@ -419,7 +419,7 @@ def test_a_store_that_contradicts_itself_is_refused(make: Make, tmp_path: Path) 
     assert "counts of 'smokes'" in beyond_checks(more(2))
     assert "counts of 'drinks'" in beyond_checks(more(4))
     assert "several reports" in beyond_checks(distinct)
-    assert "spent ids; got 40 and 39" in beyond_checks(one_id)
+    assert "ids of reports; got 40 and 39" in beyond_checks(one_id)
     assert "cannot be read" in beyond_checks(
         f"UPDATE warner_counts SET cell = x'{'0' * 31}9{'00' * 9}' WHERE cell = {report}"
     )  # a group of nobody
@@ -529,7 +529,7 @@ def test_groups_beyond_the_memory_are_refused_alone(
 
 def test_a_study_with_more_counts_than_memory_is_refused(make: Make) -> None:
     many = "".join(f"[public.{name}]\nintegers = [0, 9999999]\n" for name in "ab")
-    with pytest.raises(errors.ArgumentError, match="counts in each group"):
+    with pytest.raises(errors.ArgumentError, match="counts for each group"):
         make(text=many + '[public.c]\ndates = "day"\n' + TEXT)
 
 

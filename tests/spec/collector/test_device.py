@@ -121,7 +121,11 @@ def test_a_study_with_only_another_title_is_said_to_be_the_same(
             "every week, add a table [repeat], or give the study a public column for the week",
         ),
         (DRAWN_OPEN, {}, "every week, give the study a public column for the week"),
-        (ROUND, {"theme": "dark"}, "For the next round, write its number as round in [repeat]"),
+        (
+            ROUND,
+            {"theme": "dark"},
+            'For the next round, write its number as "round" in [repeat] of the study file',
+        ),
     ],
 )
 def test_another_public_value_is_said_to_make_no_new_study(
@@ -178,7 +182,7 @@ def test_folders_of_older_versions_send_nothing_twice(
         note.write_bytes(content)
         assert device.send(ANSWERS) == "already" and not logged and math.isnan(device.spent)
     note.write_bytes(f"sent {'0' * 64}".encode())
-    assert device.send(ANSWERS) == "already" and "a new title" in logged[0]
+    assert device.send(ANSWERS) == "already" and "A new title" in logged[0]
     note.write_bytes(bodies[0])
     assert device.send(ANSWERS) == "sent" and bodies == [bodies[0]] * 2
     assert device.send(ANSWERS) == "already" and len(logged) == 1
@@ -250,7 +254,10 @@ def test_a_lost_reply_leads_to_the_same_bytes(
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ({"smokes": "yes"}, "drinks: has no answer. Pass one, or None if the person gave none."),
+        (
+            {"smokes": "yes"},
+            "drinks: has no answer. Pass the answer, or None if the person gave no answer.",
+        ),
         (ANSWERS | {"typo": 1}, "answers: must have only names of the study: smokes, drinks; got"),
         (ANSWERS | {"smokes": "secret"}, "smokes: must be one of the 2 values; got a string."),
         (ANSWERS | {"drinks": 4217}, "drinks: must be"),

@@ -311,7 +311,7 @@ def test_as_many_as_a_body_may_hold_are_taken() -> None:
 
 
 def test_sealing_refuses_what_does_not_belong_together() -> None:
-    with pytest.raises(errors.ArgumentError, match="attributes smokes, age, town"):
+    with pytest.raises(errors.ArgumentError, match="questions smokes, age, town"):
         body(reports={"smokes": reports()["smokes"]})
     refused(errors.ArgumentError, "with the public columns ward, visit", body, public={})
     refused(errors.ArgumentError, "as many rows", body, ids=new_ids(2))
@@ -325,7 +325,7 @@ def test_sealing_refuses_what_does_not_belong_together() -> None:
 def test_studies_of_other_people_are_refused(more: str) -> None:
     plain = TEXT[TEXT.index("[attributes.smokes]") :]
     text = plain + more if "groups" in more else more + plain
-    refused(errors.ArgumentError, "to be collected", SubmissionFormat, Study.parse(text))
+    refused(errors.ArgumentError, "cannot be collected", SubmissionFormat, Study.parse(text))
 
 
 def test_a_refusal_survives_pickling() -> None:

@@ -331,7 +331,7 @@ def test_a_log_that_lost_its_end_is_told(tmp_path: Path) -> None:
     assert set(outcomes) <= {"store_damaged", "same"}
     restored(store)
     Path(f"{store.path}-wal").write_bytes(b"")
-    refused(Refused, "must hold all writes", store.open)
+    refused(Refused, "has lost some of what was saved", store.open)
     store = SQLiteStore(store.path, may_be_copy=True)  # as the message says
     assert store.open() and store.was_copy
     store.close()

@@ -215,7 +215,7 @@ def test_a_card_states_the_draw_and_that_it_is_not_hidden() -> None:
     assert sum(int(block["odds"], 16) for block in card["design"]["blocks"]) == 2**64
     assert card["design"]["in_words"][0].startswith("Each person is asked 1 of 3 questions")
     assert any("Which questions a person was asked is not hidden" in s for s in card["unprotected"])
-    assert "does not make this epsilon smaller" in card["accounting"]["composition"]
+    assert "does not become smaller because" in card["accounting"]["composition"]
     assert [question["name"] for question in card["questions"]] == ["smokes", "drinks", "town"]
     assert isinstance(study.draw, OneOf)
     weight = max_influence(study.draw.parts["smokes"])
@@ -407,7 +407,8 @@ def test_published_steps_hide_people_among_others() -> None:
         said = deployment_card(study)["accounting"]["amplification"]
         assert (
             said
-            == "No better protection is claimed. The guarantee above holds against the collector itself."
+            == "The guarantee above holds against the collector itself. No better protection is claimed "
+            "against anybody."
         )
 
 
@@ -422,7 +423,7 @@ def test_other_kinds_of_privacy_are_called_by_their_names() -> None:
     assert any("Invitation codes" in line for line in card["unprotected"])
     hardly = [line for line in card["unprotected"] if "hardly hidden" in line]
     assert hardly == [
-        'The answers to "steps" are hardly hidden: epsilon is 15 between two answers.'
+        'The answers to "steps" are hardly hidden: epsilon between two answers is 15.'
     ]  # 0.5 for each of 30
     assert "after the survey closes" in card["retention"]["ids_of_submissions"]
     assert json.loads(json.dumps(card, allow_nan=False)) == card

@@ -121,7 +121,7 @@ def test_a_study_has_a_key_for_each_block(tmp_path: Path) -> None:
     study = study_of(DRAWN, 2)
     refused(
         ArgumentError,
-        "one key for each block of questions that can be drawn, here 3",
+        "must have 3 keys, one for each block of questions",
         SubmissionFormat,
         study,
     )
@@ -136,15 +136,17 @@ def test_a_code_is_exchanged_once_and_a_lost_answer_comes_again(tmp_path: Path) 
         _, second = request_of(study, code)
         exchange(study, issuer, code, request)
         exchange(study, issuer, code, request)
-        refused(Refused, "exchanged already", exchange, study, issuer, code, second)
+        refused(Refused, "exchanged for a token before", exchange, study, issuer, code, second)
         exchange(study, issuer, other, request_of(study, other)[1])
         stranger = new_codes(1)[0]
-        refused(Refused, "no invitation", exchange, study, issuer, stranger, request)
+        refused(
+            Refused, "code that is not of this study", exchange, study, issuer, stranger, request
+        )
         spent = [issuer.is_spent(invited_id(study.digest, one)) for one in (code, other)]
         assert spent == [True, True]
     with collecting(study, tmp_path / "codes", issues=True) as issuer:
         exchange(study, issuer, code, request)
-        refused(Refused, "exchanged already", exchange, study, issuer, code, second)
+        refused(Refused, "exchanged for a token before", exchange, study, issuer, code, second)
         issuer.close_survey()
         refused(Refused, "closed", exchange, study, issuer, other, request)
 
@@ -205,7 +207,7 @@ def test_what_was_not_signed_for_it_is_refused() -> None:
     for at in (0, 31, 32, 287):
         changed = bytearray(body_of(study, [token]))
         changed[HEAD_BYTES + at] ^= 1
-        refused(Refused, "not signed for it", form.parse, bytes(changed))
+        refused(Refused, "not valid for this study and its questions", form.parse, bytes(changed))
     plain = b"WRN1" + body_of(study, [token])[4:]
     refused(Refused, "must come with tokens", form.parse, plain)
     refused(ArgumentError, "the token of each person", form.seal, {"smokes": _report(study)})
@@ -224,7 +226,7 @@ def test_a_token_is_good_for_the_block_of_its_code_alone() -> None:
     assert len(form.parse(body_of(study, tokens, blocks))) == 12
     for i, block in enumerate(blocks):
         body = body_of(study, [tokens[i]], [(block + 1) % 3])
-        refused(Refused, "not signed for it", form.parse, body)
+        refused(Refused, "not valid for this study and its questions", form.parse, body)
 
 
 def test_an_issuer_cannot_mark_a_token_by_another_key() -> None:
@@ -232,7 +234,7 @@ def test_an_issuer_cannot_mark_a_token_by_another_key() -> None:
     blinding, request = request_of(study, code)
     other = keys(3)[1]
     signed = other.sign(bytes([0]) + request[-255:])
-    refused(Refused, "the key of the study", blinding.token, key_of(study, code), study, signed)
+    refused(Refused, "the key in the study", blinding.token, key_of(study, code), study, signed)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_what_does_not_go_with_it() -> None:
     refused(StudyError, "ask: cannot be used with", Study.parse, drawn)
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
     refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
-    refused(StudyError, "repeat.round: must be the number of the round", survey_document, _study())
+    refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())
     last = several.replace("epsilon = 3.0", "epsilon = 0.5").replace(
         "[repeat]", "[repeat]\nround = 53"
     )

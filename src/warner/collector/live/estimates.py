@@ -77,9 +77,12 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
     declared(study.public, by, "by")
     if not step.shows_groups:
         rule = (
-            "has too many groups for the planned number of people to show them before the closing"
+            "cannot be shown by groups before the closing, because there are too many groups for "
+            "the planned number of people"
         )
-        raise NotPublished("groups_after_closing", "result", rule, "To see them, close the survey")
+        raise NotPublished(
+            "groups_after_closing", "result", rule, "To see the groups, close the survey"
+        )
     tallies = tallies_by(step, by)
     if not tallies:
         rule = "has too few people in each group"
@@ -116,7 +119,7 @@ def _picture_png(questions: Sequence[Question], study: Study) -> bytes:
     estimates = [q.estimate for q in questions if q.estimate is not None]
     drawn = [result for result in estimates if result.fit.probabilities is not None]
     if not drawn:
-        rule = "cannot be drawn: it shows shares, but only means were estimated"
+        rule = "cannot be drawn: pictures show shares, but only means were estimated"
         raise NotPublished("no_picture", "picture", rule)
     title = study.title if study.title and len(drawn) > 1 else None
     kind = kind_of_intervals(planned_of(study))
@@ -232,7 +235,10 @@ class BoundedEstimates:
 
     def _without(self, name: str, reason: str) -> Shown:
         """The section of a question without an estimate."""
-        note = f'No estimate: {reason}. Download the tally below, and run "warner estimate" on it.'
+        note = (
+            f'No estimate: {reason}. Download the file "Tally" below, and run: warner estimate '
+            "FILE."
+        )
         return Shown((Section(name, self._wording.heading(name), (), (note,)),))
 
     def groups(self, step: Step, column: str) -> GroupsView:
@@ -251,10 +257,13 @@ class BoundedEstimates:
         try:
             content: str | bytes = self._process.call("file", self._estimated(step), name)
         except Unfinished as error:
-            _LOG.error("file %s: the live estimate %s", name, error)
+            _LOG.error("the file %s could not be made: the live estimate %s", name, error)
             rule = f"cannot be made: the live estimate {error}"
             raise NotPublished(
-                "estimate_failed", name, rule, 'Download the tally, and run "warner estimate" on it'
+                "estimate_failed",
+                name,
+                rule,
+                'Download the file "Tally" of the live page, and run: warner estimate FILE',
             ) from None
         return content
 

@@ -166,7 +166,7 @@ class LivePublisher:
             action()
         except Exception as error:
             if not self.is_stopping:
-                _LOG.error("the live page could not publish: %s", type(error).__name__)
+                _LOG.error("the live page could not publish a new result: %s", type(error).__name__)
 
     def _follow(self) -> None:
         """Show the step that was published last, before a restart or by another process."""
@@ -203,7 +203,7 @@ class LivePublisher:
                     self._follow()
                     return
                 self._stored = content
-                _LOG.info("step %s is published", step.number)
+                _LOG.info("step %s of the results is published", step.number)
                 self._show(step)
         else:
             self._change(status=status, is_final=self._collector.is_final)

@@ -58,13 +58,13 @@ REJECTS = {
     "closed": "sent after the survey closed",
     "not_invited": "without a valid invitation code",
     "no_owner": "with a wrong token: perhaps a stranger tried to open the owner's page",
-    "too_large": "larger than the collector takes, or with too many reports",
+    "too_large": "larger than the collector takes, or with too many reports at once",
     "type": "not sent by the survey page or by warner collect push",
-    "too_many": "too many at once from one internet address; the devices send them again",
-    "busy": "too many at once; the devices send them again",
-    "slow": "took too long to arrive; the devices send them again",
-    "store_full": "no disk space was left to count them; the devices send them again",
-    "store_failed": "the counts could not be saved; the devices send them again",
+    "too_many": "too many at once from one internet address; the devices try again later",
+    "busy": "too many at once; the devices try again later",
+    "slow": "took too long to arrive; the devices try again later",
+    "store_full": "no disk space was left for the counts; the devices try again later",
+    "store_failed": "the counts could not be saved; the devices try again later",
     "too_many_groups": "more groups by public columns than fit into memory",
 }
 
@@ -107,7 +107,7 @@ class Wording:
             # Without it 87 % of 10 people would look like a result.
             warning = (
                 f"So few reports tell almost nothing: shares can be wrong by {100 * reach:.0f} "
-                "points."
+                "percentage points."
             )
             shares[0] = replace(shares[0], caption=f"{shares[0].caption} {warning}")
         notes = tuple(self._notes(question, result))
@@ -126,8 +126,8 @@ class Wording:
             row = given.row(LEVEL, TARGET, kind)
             share, low, high = (f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high"))
             about = (
-                "Share of each answer among the people who answered. "
-                f"These people are {share} of all ({low} to {high})"
+                f"Share of each answer among the people who answered. They are {share} of all "
+                f"people, with an interval from {low} to {high}"
             )
             tables.append((about, given))
         for about, shares in tables:
@@ -158,10 +158,12 @@ class Wording:
         weight = self.weights.get(question.name)
         if weight is not None:
             points = 100 * _FORGED * weight / result.n
-            moved = f"by {points:,.2g} points, or more" if points < _ALL else "to anything"
+            moved = (
+                f"by {points:,.2g} percentage points, or more" if points < _ALL else "to anything"
+            )
             yield f"Somebody who sends {_FORGED} forged reports can move a share {moved}."
         if result.data.simulated:
-            yield "These reports are simulated: a program made them, nobody sent them."
+            yield "These reports are simulated: a program made them, and nobody sent them."
         yield f"Computed by {result.method}."
         if result.status not in (Status.EXACT, Status.CONVERGED, Status.COMPLETED):
             yield f"Note on the calculation: {result.status.value}."
@@ -175,8 +177,8 @@ def shares_table(
     if len(rows) > _MOST:
         picked = sorted(picked, key=lambda i: -float(rows[i]["estimate"]))[:_MOST]
         about += (
-            f": the {_MOST} largest of {len(rows):,}. Showing only the largest makes intervals "
-            "less reliable"
+            f": the {_MOST} largest of {len(rows):,}. The intervals of shares that are picked "
+            "because they are large are less reliable"
         )
     keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
     # The line in a picture has no length where no interval is known.
@@ -200,8 +202,8 @@ def _numbers(question: Question) -> Iterator[TableView]:
     if not question.summaries:
         rows = [Row((row["text"], f"{row['estimate']:.4g}")) for row in question.numbers]
         about = (
-            "Means and other summaries of the answers. For these, no interval is known that stays "
-            "valid however often you look."
+            "Means and other summaries of the answers. They have no intervals, because none is "
+            "known that stays valid however often you look."
         )
         yield TableView(about, ("number", "estimate"), tuple(rows))
         return
@@ -244,10 +246,10 @@ def progress(view: LiveView) -> str:
     """
     if view.step is None:
         if view.status == "closed":
-            return "No estimate: no report was counted."
+            return "No result: no report was counted."
         of_groups = f" from groups of at least {view.fewest} people" if view.fewest > 1 else ""
         return (
-            f"No estimate yet: the first one is published after {_reports(view.size)}{of_groups}."
+            f"No result yet: the first result is published after {_reports(view.size)}{of_groups}."
         )
     people = f"{view.n:,} of {view.planned:,}"
     widths = [100 * width for width in half_widths(view)]
@@ -255,7 +257,10 @@ def progress(view: LiveView) -> str:
         return f"{people} reports."
     least, most = (f"{width:.2g}" for width in (min(widths), max(widths)))
     about = least if least == most else f"{least} to {most}"
-    return f"{people} reports; shares are now uncertain by about \N{PLUS-MINUS SIGN}{about} points."
+    return (
+        f"{people} reports; shares are now uncertain by about \N{PLUS-MINUS SIGN}{about} "
+        "percentage points."
+    )
 
 
 def about_count(view: LiveView) -> str:
@@ -271,8 +276,8 @@ def about_count(view: LiveView) -> str:
         missing = 0
         if view.status == "open" and not view.is_estimating:
             text += (
-                f" The next result comes after {view.size:,} more, from groups that each have at "
-                f"least {view.fewest} new reports."
+                f" The next result comes after {view.size:,} more reports, from groups that each "
+                f"have at least {view.fewest} new reports."
             )
     if view.status == "closed" or view.is_estimating or missing <= 0 or view.size == 1:
         return text
@@ -282,13 +287,13 @@ def about_count(view: LiveView) -> str:
 def about_small_steps(size: int) -> str:
     """What steps of few reports give up.
 
-    >>> about_small_steps(1)[:57]
-    'This is for trials: the page shows a new result after 1 r'
+    >>> about_small_steps(1)[:58]
+    'Use such small steps only for trials: the page shows a new'
     """
     return (
-        f"This is for trials: the page shows a new result after {_reports(size)}, so whoever "
-        "watches it can link a report to the person who has just sent it. Then only the random "
-        "change on the device protects each answer."
+        "Use such small steps only for trials: the page shows a new result after "
+        f"{_reports(size)}, so whoever watches it can link a report to the person who has just "
+        "sent it. Then only the random change on the device protects each answer."
     )
 
 
@@ -301,17 +306,17 @@ def about_step(view: LiveView) -> str:
     small = f" {about_small_steps(view.size)}" if view.size < SMALLEST_GROUP else ""
     if view.step is None:
         return small.lstrip() or (
-            "Results are published in steps, so that nobody sees what a single report changed. "
-            "For a trial with invented answers, run: warner collect serve STUDY --step 1 --store "
-            "trial.sqlite."
+            "Results are published in steps, so that nobody sees what a single report changed. To "
+            "see each report at once, in a trial with invented answers, run: warner collect serve "
+            "STUDY --step 1 --store trial.sqlite."
         )
-    text = f"Step {view.step.number:,}, of {_reports(view.step.n)}."
+    text = f"Step {view.step.number:,} has {_reports(view.step.n)}."
     if view.step.waiting:
         one = view.step.waiting == 1
         wait = "1 more report waits" if one else f"{view.step.waiting:,} more reports wait"
         text += (
             f" {wait}, from groups with so few new people that they could be recognised. These "
-            "reports are in no table and no file yet. If people in such groups answer "
+            "reports are not in any table or file yet. If people in such groups answer "
             "differently, the result is inaccurate until these reports are included."
         )
     if view.is_estimating:
@@ -335,22 +340,21 @@ def about_intervals(view: LiveView) -> str:
     """What the intervals hold."""
     of_one = " on a question" if view.share < 1 else ""
     text = (
-        f"The intervals stay valid however often you look: with {100 * LEVEL:g} % probability an "
-        "interval contains the true share, mean or quantile of the population at all steps "
-        f"together. Intervals are narrowest near {_planned(view):,} reports{of_one}, the planned "
+        f"The intervals stay valid however often you look: with {100 * LEVEL:g} % probability, the "
+        "intervals of a share, mean or quantile contain its true value in the population at every "
+        f"step. Intervals are narrowest near {_planned(view):,} reports{of_one}, the planned "
         "number. An estimate lies in its interval, but not always in the middle. These "
         f"{100 * LEVEL:g} % hold for each number by itself, not for all numbers together. The "
         'commands "warner estimate" and "warner report" give narrower intervals from the same '
-        "counts: "
-        "these are valid if you look only once, at a time that was fixed beforehand."
+        "counts: these are valid if you look only once, at a time that was fixed beforehand."
     )
     if view.fewest > 1:
         text += (
-            " The intervals are about the people in the step. People whose reports still wait may "
-            "have answered differently."
+            " The intervals are about the people whose reports are in the step. People whose "
+            "reports still wait may have answered differently."
         )
     if 0 < view.n * view.share < _FEW:
-        text += f" Below {_FEW} reports{of_one} the intervals are only approximate."
+        text += f" With fewer than {_FEW} reports{of_one}, the intervals are only approximate."
     return text
 
 

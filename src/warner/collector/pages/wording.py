@@ -83,8 +83,8 @@ def read_words(path: str) -> tuple[str, WordsFile]:
     """
     language = Path(path).name.removesuffix(".json")
     if not is_language(language):
-        rule = "the name of the file must be its language"
-        raise ArgumentError(path, rule, None, "Name it sw.json or pt-BR.json, for example")
+        rule = "must be named after the language of its texts"
+        raise ArgumentError(path, rule, None, "For example sw.json or pt-BR.json")
     try:
         stated = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -93,7 +93,9 @@ def read_words(path: str) -> tuple[str, WordsFile]:
         stated = None
     if not isinstance(stated, dict):
         rule = "must be a JSON object of keys and texts, in UTF-8"
-        raise ArgumentError(path, rule, None, 'Begin with the file of "warner collect words"')
+        raise ArgumentError(
+            path, rule, None, 'Begin with the file that "warner collect words" writes'
+        )
     base = _written_in(language)
     words = {**({} if base is None else words_of(base)), "read_by": "", **stated}
     for key, rule in word_problems(words):
@@ -107,7 +109,7 @@ def word_problems(words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for key in source.keys() - words.keys():
         yield key, "is missing"
     for key in words.keys() - source.keys():
-        yield key, "is not one of the keys of the page's texts"
+        yield key, "is not the key of a text on the survey page"
     if words.get("direction") not in ("ltr", "rtl"):
         yield (
             "direction",
@@ -276,7 +278,7 @@ def unread(languages: Iterable[Words]) -> str:
     if not listed:
         return ""
     return (
-        f"No native speaker has checked warner's words in: {', '.join(listed)}. Let one read "
-        "them before people answer. To get the words, run: warner collect words --language TAG "
-        "-o TAG.json. Correct the file, then serve with --words TAG.json."
+        f"No native speaker has checked warner's words in: {', '.join(listed)}. Let a native "
+        "speaker read them before people answer. To get the words, run: warner collect words "
+        "--language TAG -o TAG.json. Correct the file, then serve with --words TAG.json."
     )

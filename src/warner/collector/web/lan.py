@@ -55,12 +55,12 @@ def checked_address(address: str | None) -> str:
     >>> checked_address("127.0.0.1")
     Traceback (most recent call last):
     ...
-    warner._core.errors.ArgumentError: --lan: needs a local network, but this machine is in none...
+    warner._core.errors.ArgumentError: --lan: needs a local network, but ...
     """
     remedy = "Join the wireless network of the people who answer, or add --certificate and --key"
     if address is None or ipaddress.ip_address(address).is_loopback:
         raise ArgumentError(
-            "--lan", "needs a local network, but this machine is in none", None, remedy
+            "--lan", "needs a local network, but this machine is connected to none", None, remedy
         )
     if ipaddress.ip_address(address).is_global:
         rule = "is for local networks, and this machine has a public internet address"

@@ -55,8 +55,9 @@ REASONS: Mapping[str, Reason] = {
     ),
     "other_origin": Reason(
         403,
-        "comes from a page whose origin the study does not list",
-        'In the study file, add it to the key "origins" of [collect], as "https://app.example.org"',
+        "comes from a web page that the study does not list",
+        'In the study file, add the beginning of its address to "origins" in [collect], such as '
+        '"https://app.example.org"',
     ),
     "not_found": Reason(404, "names an address where there is nothing"),
     "no_estimate_yet": Reason(404, "asks for a result before the first one is published"),
@@ -72,28 +73,37 @@ REASONS: Mapping[str, Reason] = {
     "slow": Reason(408, "took too long to arrive", "Send the request again", True),
     "other_study": Reason(409, "holds reports of another study", "Reload the page", True),
     "simulated": Reason(
-        409, "would mix real and simulated reports, which need stores of their own", None, True
+        409,
+        "would mix real and simulated reports, which must be kept in separate stores",
+        None,
+        True,
     ),
     "ids_dropped": Reason(409, "opens a survey that was closed for good"),
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
     "codes_of_issuer": Reason(
-        409, "makes invitation codes, which go to the issuer here", "Use the issuer's web address"
+        409,
+        "sends invitation codes to the collector, but only the issuer of tokens must have them",
+        "Use the issuer's web address",
     ),
     "no_backup": Reason(
-        409, "asks for a copy of the store, which is a database that warner cannot copy"
+        409, "asks for a copy of the store, but the store is a database, which warner cannot copy"
     ),
     "closed": Reason(410, "comes after the survey closed", None, True),
     "too_large": Reason(
         413, "is larger than this collector takes", "Send fewer reports at once", True
     ),
     "long_address": Reason(414, "has too long an address"),
-    "type": Reason(415, "must have the type application/octet-stream, not compressed", None, True),
+    "type": Reason(
+        415, "must have the type application/octet-stream, and must not be compressed", None, True
+    ),
     "other_host": Reason(421, "names a host that this collector does not serve"),
     "not_open": Reason(425, "comes before the survey opens", _LATER, True),
     "too_many": Reason(429, "comes after too many others", _LATER, True),
     "long_headers": Reason(431, "has too long headers"),
     "error": Reason(500, "could not be answered", _LATER),
-    "estimate_failed": Reason(503, "asks for estimates that failed; the live page says why"),
+    "estimate_failed": Reason(
+        503, "asks for estimates that could not be computed; the live page says why"
+    ),
     "estimating": Reason(503, "comes while others wait for the same estimates", _LATER),
     "unavailable": Reason(503, "comes while the store cannot be written", _LATER),
     "store_full": Reason(507, "comes while the store is full", _LATER, True),

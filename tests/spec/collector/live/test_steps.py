@@ -87,7 +87,7 @@ def test_nothing_is_shown_before_the_first_step() -> None:
     view = published(99).view()
     assert view.step is None and view.n == 0 and view.sections == () and view.options == ()
     assert progress(view) == (
-        "No estimate yet: the first one is published after 100 reports from groups of at least 10 "
+        "No result yet: the first result is published after 100 reports from groups of at least 10 "
         "people."
     )
     event = event_of(view)
@@ -139,7 +139,7 @@ def test_an_event_between_two_steps_says_only_how_many_are_counted() -> None:
     assert changed == {"version", "counted", "about_count"}
     assert event["counted"] == 199 and publisher.view().n == 100
     assert event["about_count"] == (
-        "Counted so far: 199 reports. The next result comes after 100 more, from groups that "
+        "Counted so far: 199 reports. The next result comes after 100 more reports, from groups that "
         "each have at least 10 new reports."
     )
     # Nothing was estimated for it.
@@ -163,12 +163,14 @@ def test_the_number_of_reports_is_refreshed_every_few_seconds(
 
 def test_steps_of_few_reports_say_what_they_give_up() -> None:
     view = LiveView(1, 3, 1, "open")
-    assert "This is for trials: the page shows a new result after 1 report," in about_step(view)
+    assert (
+        "Use such small steps only for trials: the page shows a new result after 1 report,"
+    ) in about_step(view)
     view = replace(view, step=Step(2, 2, {}), counted=2)
     assert about_step(view).startswith(
-        "Step 2, of 2 reports. The next step comes after each report"
+        "Step 2 has 2 reports. The next step comes after each report"
     )
-    assert "This is for trials" in about_step(view)
+    assert "only for trials" in about_step(view)
     usual = replace(view, size=50)
     assert "trial" not in about_step(usual) and "--step 1" in about_step(replace(usual, step=None))
 
@@ -277,7 +279,7 @@ def test_questions_that_are_drawn_are_shown_one_by_one() -> None:
     asked = next(iter(of_blocks.values()))
     weight = max_influence(from_header(asked.header))
     assert weight is not None
-    moved = f"by {100 * 10 * weight / asked.n:,.2g} points, or more"  # not those of all people
+    moved = f"by {100 * 10 * weight / asked.n:,.2g} percentage points, or more"  # not those of all people
     assert f"Somebody who sends 10 forged reports can move a share {moved}." in sections[0].notes
     groups = estimates.groups(step, "place").groups
     assert [(name, n, len(shown)) for name, n, shown in groups] == [
@@ -570,7 +572,7 @@ def test_a_question_beyond_the_memory_is_named_and_the_others_are_shown(
         publisher._show(_step())
         smokes, alcohol = publisher.view().sections
         assert smokes.notes == (
-            f'No estimate: {said}. Download the tally below, and run "warner estimate" on it.',
+            f'No estimate: {said}. Download the file "Tally" below, and run: warner estimate FILE.',
         )
         assert said in live_page(publisher.view(), STUDY, "x")
         assert alcohol.tables and f"question smokes: {said}" in caplog.text

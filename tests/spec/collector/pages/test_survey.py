@@ -407,14 +407,17 @@ def test_the_page_has_everything_without_script() -> None:
     publisher = published(412)
     text = live_page(publisher.view(), STUDY, "secret-value")
     page = Parsed(text)
-    assert "412 of 1,000 reports; shares are now uncertain by about" in text and "points." in text
+    assert (
+        "412 of 1,000 reports; shares are now uncertain by about" in text
+        and "percentage points." in text
+    )
     assert "Open: answers are counted." in text and STUDY.digest in text
     assert text.count("<caption>") == len(page.every("table")) == 4
     assert all(facts.get("scope") in ("col", "row") for facts in page.every("th"))
     assert len(page.every("svg")) == 12 and all(
         s["aria-hidden"] == "true" for s in page.every("svg")
     )
-    assert "10 forged reports can move a share by 5.3 points, or more." in text
+    assert "10 forged reports can move a share by 5.3 percentage points, or more." in text
     assert "warner estimate tally.json --interval=anytime:1000 --summary=alcohol=mean," in text
     shares = re.search(r">no</th><td>([0-9.]+) %</td><td>([0-9.]+) %</td><td>([0-9.]+) %", text)
     assert shares is not None
@@ -471,7 +474,7 @@ def test_hidden_groups_cannot_be_had_by_subtraction() -> None:
 
 
 def test_progress_says_why_there_is_no_estimate() -> None:
-    assert progress(LiveView(1, 500, 50, "closed")) == "No estimate: no report was counted."
+    assert progress(LiveView(1, 500, 50, "closed")) == "No result: no report was counted."
     assert "after 50 reports" in progress(LiveView(1, 500, 50, "open"))
     assert progress(LiveView(1, 500, 50, "open", step=Step(1, 60, {}))) == "60 of 500 reports."
 

@@ -154,7 +154,7 @@ def test_a_translator_gets_a_file_and_the_page_speaks_it(tmp_path: Path) -> None
     ("change", "said"),
     [
         ({"send": ""}, "send must not be empty"),
-        ({"sned": "x"}, "sned is not one of the keys of the page's texts"),
+        ({"sned": "x"}, "sned is not the key of a text on the survey page"),
         ({"total": "ε"}, "total must have exactly these placeholders: epsilon"),
         ({"total": "{epsilon} {0}"}, "total must have exactly these placeholders: epsilon"),
         ({"total": "{epsilon} {"}, "total must have exactly these placeholders: epsilon"),

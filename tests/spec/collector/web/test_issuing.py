@@ -185,7 +185,7 @@ def test_an_issuer_that_is_asked_for_counts_sends_to_the_survey_page(issuer: Iss
     with served(issuer.application) as port:
         asked = Remote(f"http://127.0.0.1:{port}", issuer.bearer["authorization"].split()[1])
         for counts in (asked.status, asked.tally):
-            with pytest.raises(Refused, match="an issuer of tokens has no counts"):
+            with pytest.raises(Refused, match="a server that issues tokens has no counts"):
                 counts()
 
 
