@@ -128,7 +128,7 @@ class ReportWriter:
                 raise ArgumentError(f"public column {name!r}", rule, None, "Rename the column")
         names += self._public
         if len({name.casefold() for name in names}) < len(names):
-            rule = "must have names that differ in more than upper and lower case"
+            rule = "must not have names that differ only in upper and lower case"
             raise ArgumentError("attributes", rule, ", ".join(self._mechanisms))
         if path != "-":
             require_new(path)

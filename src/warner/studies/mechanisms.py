@@ -110,7 +110,10 @@ def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
 
 def _of_design(where: str, spec: Mapping[str, Any]) -> PaperDesign:
     """The design for paper of a question."""
-    rule = 'cannot be used with the key "design", by which people randomise answers themselves'
+    rule = (
+        'cannot be used with the key "design", because people then randomise their answers '
+        "themselves"
+    )
     others = ("mechanism", "epsilon", "reports", "keys", "tags", "items", "each", "split")
     problems = [
         Problem((key,), message(f"{where}.{key}", rule, None, f'Leave out the key "{key}"'))
@@ -195,7 +198,7 @@ def _item_problems(
                 (key,),
                 message(
                     f"{where}.{key}",
-                    'can be used only with "items"',
+                    'can be used only with the key "items"',
                     None,
                     f'Leave out the key "{key}"',
                 ),
@@ -297,11 +300,11 @@ def _option_problems(
             key == "sensitive" and "tags" in spec
         )
         if is_needed and key not in options:
-            add(key, f"is needed by {name}")
+            add(key, f"is missing: {name} needs this key")
     if "tags" in spec and not cls.takes_tags:
-        add("tags", f"can be used with {_named('takes_tags')}, not with {name}")
+        add("tags", f"can be used only with {_named('takes_tags')}, not with {name}")
     if ("keys" in spec) != cls.takes_keys and "keys" not in ignored:
-        others = f"can be used with {_named('takes_keys')}, not with"
+        others = f"can be used only with {_named('takes_keys')}, not with"
         add("keys", f"{'are needed by' if cls.takes_keys else others} {name}")
     for option in options:
         if option not in allowed and option not in misspelt:
@@ -355,14 +358,20 @@ def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Pat
         with log.within():
             listed, where = (*path, "attributes", i), f"{in_words(path)}.attributes"
             if name not in specs:
-                rule, near = f"must be among the attributes {', '.join(specs)}", meant(name, specs)
+                rule, near = (
+                    f"must name attributes of the study: {', '.join(specs)}",
+                    meant(name, specs),
+                )
                 raise broken(listed, rule, show(name), near, where)
             if name in names[:i]:
                 raise broken(listed, f"names {name!r} twice", None, None, where)
             spec, table = specs[name], ("attributes", name)
             for key in (*elsewhere, *ATTRIBUTE.options(spec)):
                 if key in spec:
-                    rule = f"belongs in {in_words(path)}, where {name!r} is randomised with others"
+                    rule = (
+                        f"must be written in {in_words(path)}, because {name!r} is randomised "
+                        "together with other questions there"
+                    )
                     raise broken((*table, key), rule)
             if "items" in spec:
                 rule = "cannot be in [[joint]], because each person is asked only some of the items"
@@ -394,7 +403,9 @@ def drawn(
     log = ProblemLog()
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:
-        rule = 'can be used only with each = "one": one answer is true, the others are fakes'
+        rule = (
+            'can be used only with each = "one", where one answer is true and the others are fakes'
+        )
         raise broken(("ask", "hide"), rule, None, 'Leave out the key "hide"', "ask.hide")
     whole = ask.get("epsilon")
     if whole is not None or not alone:
@@ -449,11 +460,12 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
         "design": "cannot be used with [ask]: on paper each person is asked every question",
         "reports": "cannot be used with [ask], where each person sends one report",
         "keys": "cannot be used with [ask], where each answer is one value",
-        "items": "cannot be used with [ask]: items are drawn for each person already",
+        "items": "cannot be used with [ask], because each person is asked only some items already",
     }
     if not alone:
         rule = (
-            'can be used only with each = "one" in [ask]: here all drawn questions share an epsilon'
+            'can be used only with each = "one" in [ask], because otherwise the questions of a '
+            "person share one epsilon"
         )
         options = ("mechanism", "epsilon", "tags", *ATTRIBUTE.options(spec))
         rules |= dict.fromkeys(options, rule)
@@ -463,7 +475,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
         if key in spec
     ]
     if spec.get("missing") == "drop":
-        rule = "cannot be 'drop' with [ask]: people are not asked every question"
+        rule = "cannot be 'drop' with [ask], because each person is asked only some questions"
         remedy = 'Write missing = "answer", which makes "no answer" a value of its own'
         problems.append(Problem(("missing",), message(f"{where}.missing", rule, None, remedy)))
     return problems
@@ -480,7 +492,7 @@ def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows:
     else:
         for key in ("tags", *ATTRIBUTE.options(spec)):
             if key in spec:
-                rule = "can be used only with a mechanism"
+                rule = 'can be used only together with the key "mechanism"'
                 remedy = 'Write the key "mechanism" too'
                 raise broken((key,), rule, None, remedy, f"{where}.{key}")
         if problems := table_problems(where, stated, ("mechanism",)):
@@ -488,7 +500,9 @@ def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows:
         mechanism = best_mechanism(stated_domain(spec), share(stated["epsilon"], rows))
     most = mechanism.guarantee.between_any_values().epsilon
     if whole is not None and most > share(whole, rows):
-        rule = f"exceeds the epsilon of [ask], {whole!r}, which is all that a person spends"
+        rule = (
+            f"must be at most the epsilon of [ask], {whole!r}, which is all that a person may spend"
+        )
         remedy = "Lower this epsilon, or raise the epsilon of [ask]"
         raise broken(("epsilon",), rule, repr(stated["epsilon"]), remedy, f"{where}.epsilon")
     return mechanism

@@ -286,15 +286,17 @@ _SWAPPED = "Is this the study file, or the file of answers?"
 # What tomllib says of a text that is no TOML, and what to do. Its own words can quote the text.
 _REASONS = {
     "Invalid value": "Put text in quotes, and write true and false in small letters",
-    "Cannot overwrite": "One table has the same key twice",
-    "Cannot declare": "The file has the same table twice",
+    "Cannot overwrite": "A table has the same key twice: delete one of the two lines",
+    "Cannot declare": "The file has the same table twice: delete or rename one of the two",
     "Expected '=' after": "Each line must be a [table], or a key, the sign = and a value",
-    "Invalid initial character": "Write keys in letters, digits, - and _, and { ... } on one line",
+    "Invalid initial character": (
+        "Keys may have only letters, digits, - and _. A table in braces must be on one line"
+    ),
     "Expected newline or": "Put text in quotes, and every key on a line of its own",
     "Unclosed array": "A list must end in ]",
     "Unclosed inline": "A table that begins with { must end in }",
     "Illegal character": "Text must end in the quote that it begins with",
-    "Unescaped": "Write a backslash in text twice",
+    "Unescaped": "Write each backslash in a text twice",
 }
 
 
@@ -337,7 +339,12 @@ def study_data(text: str, name: str) -> dict[str, Any]:
         raise StudyError(problem)
     study = data.get("study", data) if isinstance(data, dict) else None
     if isinstance(data, dict) and data.get("format") == "warner-tally":
-        raise StudyError(name, "is a tally, not a study file", None, "Give the study file first")
+        raise StudyError(
+            name,
+            "is a tally, which holds counts of reports, and not a study file",
+            None,
+            "Give the study file first",
+        )
     # A misspelt [attribute.NAME], and [NAME] alone, are left to the schema, which names the key.
     if not isinstance(study, dict) or (
         nearest("attributes", study) is None

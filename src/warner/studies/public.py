@@ -33,10 +33,13 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
         with log.within(TABLE, name):
             where = f"{TABLE}.{name}"
             if name.casefold() in protected:
-                rule = "repeats a protected question, whose answers would be stored unprotected"
+                rule = (
+                    "has the name of a protected question, whose answers would then be stored "
+                    "unprotected"
+                )
                 raise broken((), rule, None, "Leave the public column out, or rename it", where)
             if other := next((n for n in columns if n.casefold() == name.casefold()), None):
-                rule = f"must differ from {other!r} by more than upper and lower case"
+                rule = f"differs from {other!r} only in upper and lower case"
                 raise broken((), rule, None, "Rename one of them", where)
             columns[name] = _column(name, spec, where)
             columns[name].is_public = True
@@ -130,8 +133,8 @@ def audit_text(
     fill = "the groups of one date" if dated else "all groups"
     return (
         f"{text}Together they make {made}. WARNING: {risk[0].lower()}{risk[1:]} At least "
-        f"{data['people_to_fill_them']:,} people are needed to fill {fill}. "
-        "To count the small groups, run: warner tally --by."
+        f"{data['people_to_fill_them']:,} people are needed before {fill} can have {smallest:,} "
+        "people each. To count the small groups, run: warner tally --by."
     )
 
 
@@ -155,7 +158,7 @@ def declared(
 def survey_design(named: Mapping[str, str]) -> SurveyDesign | None:
     """How people were drawn, as the table [design] says it."""
     if len(set(named.values())) < len(named):
-        rule = "must name different public columns"
+        rule = "must name another public column for each of weights, cluster and strata"
         raise broken(("design",), rule, ", ".join(named.values()), None, "design")
     return SurveyDesign.of(*(named.get(role) for role in ROLES))
 
@@ -171,8 +174,11 @@ def check_design(design: SurveyDesign | None, public: Mapping[str, Domain]) -> N
                 raise broken((), rule, show(name), remedy, f"design.{role}")
             ends = public[name].ends if public[name].is_numeric else None
             if role == "weights" and (ends is None or float(ends[0][0]) < 1):
-                rule = "must have whole numbers from 1 on: multiply weights such as 1.3 by 100"
-                remedy = f"Write for example [public.{name}] integers = [1, 100000]"
+                rule = "must name a public column of whole numbers from 1 on"
+                remedy = (
+                    f"Write for example [public.{name}] integers = [1, 100000]. Multiply weights "
+                    "such as 1.3 by 100: the results stay the same"
+                )
                 raise broken((), rule, show(name), remedy, f"design.{role}")
     log.refuse()
 
@@ -192,14 +198,14 @@ def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) ->
         if not column:
             raise broken((), "must not be empty", name="group_column")
         if (strange := unreadable(column)) is not None:
-            raise broken((), f"must not hold {strange}", show(column), None, "group_column")
+            raise broken((), f"must not contain {strange}", show(column), None, "group_column")
     taken: set[str] = set()
     for i, group in enumerate(groups):
         with log.within("groups", i, "name"):
             if not can_name_a_file(group["name"]):
                 raise broken((), FILE_NAME_RULE, show(group["name"]), None, "groups.name")
             if file_name_key(group["name"]) in taken:
-                rule = "must differ by more than upper and lower case"
+                rule = "must not differ from another name only in upper and lower case"
                 raise broken((), rule, show(group["name"]), None, "groups.name")
             taken.add(file_name_key(group["name"]))
         for name, change in group["attributes"].items():
@@ -210,9 +216,11 @@ def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) ->
                     raise broken((), rule, None, near, where)
                 for key in _COMMON:
                     if key in change:
-                        rule = "must be the same for all groups, which are estimated together"
+                        rule = (
+                            "must be the same for all groups, because they are estimated together"
+                        )
                         raise broken(
-                            (key,), rule, None, "Leave it out of this group", f"{where}.{key}"
+                            (key,), rule, None, "Delete this line of the group", f"{where}.{key}"
                         )
     log.refuse()
 

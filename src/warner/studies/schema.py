@@ -121,7 +121,7 @@ class Table:
 
     def _no_single_form(self, table: Mapping[str, Any], path: Path) -> Problem:
         """The problem of a table that has none of the keys of which it needs one, or several."""
-        rule = f"must have exactly one of {', '.join(self.one_of)}"
+        rule = f"must have exactly one of the keys {', '.join(self.one_of)}"
         stated = [key for key in self.one_of if key in table]
         if stated:
             text = message(in_words(path), rule, " and ".join(stated), "Keep one of them")
@@ -239,7 +239,7 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
     key, rule = str(path[-1]), "is not a key of a study file"
     of_study = nearest(key, STUDY.keys) in (None, "attributes")
     if len(path) == 1 and of_study and (name := question_at(key, value)) is not None:
-        remedy = f"A question is written [attributes.{name}]"
+        remedy = f"For a question, write [attributes.{name}]"
         return Problem(path, message(in_words(path), rule, None, remedy))
     owners: dict[str, list[str]] = {}
     tables = (STUDY, ATTRIBUTE, ASK, REPEAT, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES)
@@ -356,30 +356,32 @@ ATTRIBUTE = Table(
         "unit": Key(str, "the unit of a number, which pages show beside it"),
         "only_if": Key(
             dict[str, _LABELS],
-            'with missing = "answer": an earlier question, and its answers after which the survey '
-            'page shows this question; for other people the page sends "no answer", protected '
-            "like any answer",
+            "an earlier question, and those of its answers after which the survey page shows "
+            'this question; for everybody else the page sends "no answer", protected like any '
+            'answer; needs missing = "answer"',
         ),
         **_DOMAIN_KEYS,
         "each": Key(
             Literal["one", "pair"],
-            "of a question with items: whether each person is asked one item or a pair of items, "
-            "drawn by chance; default a pair, or one item if there are only two",
+            "for a question with items: whether each person is asked one item or a pair of "
+            "items, drawn by chance; default: a pair, or one item if there are only two",
         ),
         "split": Key(
             str,
-            "of items that each have a column: the text between question and item in the names of "
-            "the columns, such as '/' in services/bank",
+            "for items that have a column each: the text between the question and the item in "
+            "the name of a column, such as '/' in services/bank",
         ),
         "mechanism": _MECHANISM,
         "epsilon": _EPSILON,
         "design": Key(
             str,
-            "instead of a mechanism and an epsilon: the design by which people randomise their "
-            "answers on paper, such as crosswise:1/4 or forced:1/6,1/6",
+            "the design by which people randomise their answers on paper, such as crosswise:1/4 "
+            "or forced:1/6,1/6; it replaces mechanism and epsilon",
         ),
         "reports": _REPORTS,
-        "keys": Key(_LABELS, "for KeyValue: labels of the keys to which the values belong"),
+        "keys": Key(
+            _LABELS, "for the mechanism KeyValue: the list of keys to which the values belong"
+        ),
         "tags": Key(
             list[str],
             "for utility-optimised mechanisms: names such as home, which are sent in place of "
@@ -387,11 +389,14 @@ ATTRIBUTE = Table(
         ),
         "missing": Key(
             Literal["refuse", "answer", "drop"],
-            "what happens if people gave no answer. refuse: the file is refused (the default); "
-            'answer: "no answer" is a value of its own, randomised like any other; drop: the '
-            "person is left out, which the collector sees",
+            'what happens to people who gave no answer: with "refuse", the default, the file is '
+            'refused; with "answer", "no answer" is a value of its own, randomised like any '
+            'other; with "drop", the person is left out, and the collector sees that',
         ),
-        "empty": Key(list[str], 'spellings of a missing answer; default [""], an empty cell'),
+        "empty": Key(
+            list[str],
+            'what stands in the file where somebody gave no answer; default [""], an empty cell',
+        ),
     },
     "a table [attributes.NAME]",
     is_open=True,
@@ -416,19 +421,25 @@ ASK = Table(
         "each": Key(
             Literal["one", "pair", "all", 2],
             'what each person is asked, drawn by chance: "one" is one question; "pair" is two '
-            "questions that are answered as one; 2 is two questions, each with half of the "
+            "questions that are randomised together; 2 is two questions, each with half of the "
             'epsilon; "all" is every question, as without this table',
         ),
         "blocks": Key(
             list[list[str]],
-            "instead of the key each: lists of questions; each person is asked one of the lists",
+            "lists of questions; each person is asked all questions of one list; it replaces each",
             entries=2,
         ),
-        "epsilon": Key(float, "what a person spends in all, in nats, on the questions drawn"),
+        "epsilon": Key(
+            float,
+            (
+                "the epsilon that a person spends in all, in nats, on the questions that they are "
+                "asked"
+            ),
+        ),
         "hide": Key(
             bool,
-            "whether to hide which question was drawn: fake answers to all other questions are "
-            "sent too, and the variance is multiplied by the number of questions",
+            "whether to hide which question a person was asked: fake answers to all other "
+            "questions are sent too, and the variance is multiplied by the number of questions",
         ),
     },
     "the table [ask]",
@@ -440,27 +451,28 @@ REPEAT = Table(
     {
         "rounds": Key(
             int,
-            "in how many rounds the same people report; an attribute's epsilon is for one round",
+            "in how many rounds the same people report; the epsilon of a question is for one round",
             is_needed=True,
             limits={"ge": 2},
         ),
         "forever": Key(
             float,
-            "the epsilon that all reports on one value may spend, in nats, however many rounds "
-            "there are: devices keep a permanent report of each value",
+            "the largest epsilon, in nats, that all reports on one value may spend, however many "
+            "rounds there are: a device keeps a permanent report of each value",
             is_needed=True,
             limits={"gt": 0},
         ),
         "values": Key(
             int,
-            "how many different values a device may report; each spends the epsilon in forever",
+            "on how many different values a device may report; each value spends the epsilon "
+            "that forever states",
             default=1,
             limits={"ge": 1, "le": 1000},
         ),
         "round": Key(
             int,
-            "the number of this round, from 1: a survey page asks one round, and the study file "
-            "of the next round has the next number",
+            "the number of this round, counted from 1; a survey page asks one round, and the "
+            "study file of the next round has the next number",
             limits={"ge": 1},
         ),
     },
@@ -478,7 +490,8 @@ GROUP = Table(
         **_BUDGETS,
         "attributes": Key(
             GenericAlias(dict, (str, CHANGE)),
-            "for each attribute (or 'a x b' for joint ones): what differs from the study",
+            "for each question, or 'a x b' for questions that are randomised together: what is "
+            "different in this group",
             default={},
         ),
     },
@@ -500,14 +513,16 @@ DESIGN = Table(
     {
         "weights": Key(
             str,
-            "the public column with the weights: for how many people each person stands, in any "
-            "unit, such as thousandths; whole numbers from 1 on",
+            "the public column with the weights, which say for how many people each person "
+            "stands; they are whole numbers from 1 on, in any unit, such as thousandths",
         ),
-        "cluster": Key(str, "the public column with what was drawn first, such as the school"),
+        "cluster": Key(
+            str, "the public column with the clusters: what was drawn first, such as schools"
+        ),
         "strata": Key(
             str,
-            "the public column with the strata: the parts of the population, from each of "
-            "which people were drawn",
+            "the public column with the strata: the parts of the population that people were "
+            "drawn from separately",
         ),
     },
     "the table [design]",
@@ -528,7 +543,7 @@ TOKENS = Table(
         ),
         "wait": Key(
             int,
-            "the most seconds that a report waits on a device before it is sent; default 60",
+            "how many seconds a report waits at most on a device before it is sent; default 60",
             limits={"ge": 0, "le": 86_400},
         ),
     },
@@ -550,15 +565,15 @@ COLLECT = Table(
         ),
         "access": Key(
             Literal["open", "invited", "tokens"],
-            "open: everyone may answer; invited: people with a code; tokens: people who exchange "
-            "a code for a token, from which nobody can find the code",
+            'who may answer: with "open", everyone; with "invited", people with a code; with '
+            '"tokens", people who exchange a code for a token, which does not show the code',
         ),
         "tokens": Key(TOKENS, 'with access = "tokens": where people exchange codes for tokens'),
         "contact": Key(str, "whom people can ask"),
         "origins": Key(
             list[str],
-            "the origins (https:// and host) of other pages that may send reports by script, or "
-            "show the survey in a frame",
+            "other web pages that may send reports by script, or show the survey in a frame; of "
+            "each, https:// and the host",
             entries=1,
         ),
         "link": Key(str, "a web address to go on to after the report was sent"),
@@ -567,13 +582,13 @@ COLLECT = Table(
         ),
         "keep_ids": Key(
             Literal["closed", "always"],
-            "whether the ids by which repeated reports are recognised are deleted when the survey "
-            "is closed, or always kept",
+            "whether the ids that show repeated reports are deleted when the survey closes "
+            '("closed") or kept ("always")',
         ),
         "weak_protection": Key(
             bool,
-            "whether to ask questions with an epsilon above 10 between their most distant answers, "
-            "with a warning on the page",
+            "whether to ask questions whose epsilon between the two most distant answers is "
+            "above 10; the page then shows a warning",
         ),
     },
     "the table [collect]",
@@ -588,7 +603,8 @@ STUDY = Table(
         ),
         "languages": Key(
             list[str],
-            'the languages of the texts, default ["en"]; a text without a language is in the first',
+            'the languages of the texts, default ["en"]; a text without a language is in the '
+            "first of them",
             entries=1,
         ),
         "introduction": _text("what people read above the questions"),
@@ -606,13 +622,17 @@ STUDY = Table(
             GenericAlias(list, JOINT), "attributes that are randomised together", entries=1
         ),
         "ask": Key(ASK, "whether each person is asked all questions, or some drawn by chance"),
-        "repeat": Key(REPEAT, "how often the same people report, and what that may spend"),
+        "repeat": Key(
+            REPEAT,
+            "in how many rounds the same people report, and what epsilon the rounds may spend",
+        ),
         "public": Key(
             GenericAlias(dict, (str, PUBLIC)),
-            "columns of the answers that are sent and stored beside the reports, unprotected",
+            "columns of the answers that are not protected: they are sent and stored beside the "
+            "reports",
         ),
         "design": Key(
-            DESIGN, "how people were drawn: public columns for weights, clusters, strata"
+            DESIGN, "how people were drawn: which public columns hold weights, clusters and strata"
         ),
         "collect": Key(COLLECT, "how answers are collected from people"),
         "group_column": Key(str, "the public column of the answers that names the group"),

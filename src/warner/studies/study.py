@@ -139,8 +139,8 @@ class Study(Hinting):
             self.public = next(iter(self.groups.values())).public
             return
         if "group_column" in stated:
-            rule = "needs a study with groups"
-            log.add(("group_column",), rule, None, "Add [[groups]] tables")
+            rule = "can be used only in a study with groups"
+            log.add(("group_column",), rule, None, "Add tables [[groups]], or delete this line")
         for name, table in self._tables.items():
             with log.within(*self._places[name]):
                 self._mechanisms[name] = self._built(name, table)
@@ -157,8 +157,8 @@ class Study(Hinting):
             spent = add_up(m.of_values().epsilon for m in permanents)
             if spent > self.budget:
                 rule = (
-                    f"is exceeded: all rounds can spend {spent:.6g} together, by people whose "
-                    "answers all change in the same rounds, and change back"
+                    "is exceeded: people whose answers all change in the same rounds, and change "
+                    f"back, can spend {spent:.6g} in all rounds together"
                 )
                 remedy = _of_fewer_rounds(permanents, self.budget)
                 raise broken(("budget",), rule, repr(self.budget), remedy)
@@ -166,7 +166,7 @@ class Study(Hinting):
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > stated.get("delta", 0.0):
             rule = f"{{}}: the deltas of all questions add up to {self.delta:.6g}"
-            remedy = f"Write delta = {self.delta!r} or more next to budget"
+            remedy = f"Write delta = {self.delta!r} or more beside the line with budget"
             if "delta" not in stated:
                 raise broken(("budget",), rule.format("is needed"), None, remedy, "delta")
             raise broken(("delta",), rule.format("is exceeded"), repr(stated["delta"]), remedy)
@@ -195,7 +195,7 @@ class Study(Hinting):
         log.refuse()
         for study in self.groups.values():
             if self.group_column in study.answer_columns:
-                rule = "must not be the column of an attribute"
+                rule = "must not be a column with the answers to a question"
                 raise broken(("group_column",), rule, repr(self.group_column))
 
     @cached_property
@@ -256,7 +256,7 @@ class Study(Hinting):
         columns: set[str] = set()
         for column in self.answer_columns:
             if column in columns:
-                rule = f"two questions must not have their answers in one column, {column!r}"
+                rule = f"two questions must not have their answers in the same column, {column!r}"
                 raise broken(("attributes",), rule, None, "Rename one of them")
             columns.add(column)
 
@@ -312,7 +312,8 @@ class Study(Hinting):
                     return
             self._mechanisms[name] = before
         rule = (
-            "equals the sum of the epsilons as written, but as rounded by a computer they exceed it"
+            "equals the sum of the epsilons as they are written, but their sum is a little larger "
+            "after the computer has rounded them"
         )
         raise broken(("budget",), rule, repr(budget), "Lower one epsilon a little")
 
@@ -430,7 +431,10 @@ class Study(Hinting):
             rule = (
                 "has the table [repeat]: the device of each person must make and keep the reports"
             )
-            remedy = "Use device = study.mechanisms[name].device(); device.report(value)"
+            remedy = (
+                "For each person, keep a device = study.mechanisms[name].device(), and call "
+                "device.report(value) in each round"
+            )
             raise ArgumentError("study", rule, None, remedy)
         return {
             name: Reports(m.header, m.randomize_encoded(batch[name], source), source.simulated)
@@ -622,7 +626,7 @@ class Study(Hinting):
         if refused is not None:
             raise refused
         if stated is not None and stated != study.digest:
-            rule = "was altered: its content does not match its digest"
+            rule = "was altered after it was saved: its content does not match its digest"
             raise StudyError(name, rule)
         return study
 
@@ -685,11 +689,11 @@ def _tables(
         with log.within():
             joint[name] = together(attributes, names, path)
             if name in attributes:
-                rule = "would have the name of an attribute"
-                raise broken(path, rule, repr(name), "Rename the attribute")
+                rule = "has the same name as a single question"
+                raise broken(path, rule, repr(name), "Rename that question (attribute)")
             for attribute, other in taken.items():
-                rule = f"names {attribute!r}, which is in {other} too"
-                raise broken(path, rule, None, "Ask each attribute once")
+                rule = f"lists {attribute!r}, which {other} lists too"
+                raise broken(path, rule, None, "List each attribute only once")
     ordered = dict.fromkeys(table_of.get(attribute, attribute) for attribute in attributes)
     randomized = [name for name in ordered if name in joint or name not in table_of.values()]
     return {name: tables[name] for name in randomized}, joint, places
@@ -703,7 +707,7 @@ def _tables(
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data of a study, with the defaults of the schema."""
     if not isinstance(data, Mapping):
-        remedy = "Read a file by Study.load(path)"
+        remedy = "To read a file, use Study.load(path)"
         raise ArgumentTypeError("study", "must be a dict", kind(data), remedy)
     log = ProblemLog()
     study = STUDY.checked(data, (), log)
@@ -720,7 +724,7 @@ def _check_names(names: list[str], log: ProblemLog) -> None:
     for name in names:
         with log.within("attributes", name):
             if name.casefold() in taken:
-                rule = "names must differ by more than upper and lower case"
+                rule = "two names must not differ only in upper and lower case"
                 other = next(n for n in names if n.casefold() == name.casefold())
                 raise broken((), rule, f"{other} and {name}", "Rename one of them", "attributes")
             taken.add(name.casefold())
@@ -741,8 +745,10 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     ask = data["ask"]
     if not is_drawn(ask):
         if "epsilon" in ask:
-            rule = 'cannot be used with each = "all": every question has an epsilon of its own'
-            remedy = 'Delete epsilon in [ask]. The key "budget" limits the sum'
+            rule = 'cannot be used with each = "all", where every question has its own epsilon'
+            remedy = (
+                'Delete epsilon in [ask]. To limit the sum of all epsilons, use the key "budget"'
+            )
             raise broken(("ask", "epsilon"), rule, None, remedy, "ask.epsilon")
         return
     for key, remedy in _NOT_WITH_ASK.items():
@@ -751,7 +757,10 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     for table in ("attributes", "public"):
         for name in data.get(table, {}):
             if name.casefold() == QUESTIONS:
-                rule = "is the name of all reports of a study with [ask], and cannot be used twice"
+                rule = (
+                    "cannot be a name in a study with [ask], where it stands for all reports "
+                    "together"
+                )
                 raise broken((table, name), rule, None, "Choose another name", f"{table}.{name}")
 
 
@@ -771,12 +780,12 @@ def _of_fewer_rounds(permanents: Sequence[Permanent], budget: float) -> str:
         return ways
     if max(mechanism.of_values().epsilon for mechanism in permanents) <= budget:
         ways += (
-            f". Or write a study for each of the {count} questions, and let each device draw one "
-            "of them when it is installed: forever can then stay"
+            f". Or write a separate study for each of the {count} questions, and let each device "
+            "choose one of these studies by chance when it is installed: then forever can stay"
         )
     return (
-        f'{ways}. Or ask each person one question a round, by [ask] with each = "one" in place of '
-        "[repeat]: each round then spends its epsilon again"
+        f'{ways}. Or ask each person one question in each round: write [ask] with each = "one" '
+        "instead of [repeat]. Then every round spends its epsilon again"
     )
 
 
@@ -784,19 +793,27 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
     """Refuse what does not go with the table [repeat]."""
     stated = data["repeat"]
     if stated.get("round", 1) > stated["rounds"]:
-        rule, got = f"must be one of the {stated['rounds']} rounds", str(stated["round"])
+        rule, got = (
+            f"must be from 1 to {stated['rounds']}, the number of rounds",
+            str(stated["round"]),
+        )
         raise broken(("repeat", "round"), rule, got, None, "repeat.round")
     if is_drawn(data.get("ask")):
-        rule = "cannot be used with [repeat]: all people are asked all questions in each round"
+        rule = (
+            "cannot be used with [repeat], where all people are asked all questions in each round"
+        )
         raise broken(("ask",), rule, None, "Leave [ask] or [repeat] out", "ask")
     if data.get("rows_per_person", 1) > 1:
-        rule = "cannot be used with [repeat], which says what several rounds of a person spend"
+        rule = "cannot be used with [repeat], which already covers several rows of a person"
         remedy = "Leave rows_per_person or [repeat] out"
         raise broken(("rows_per_person",), rule, None, remedy, "rows_per_person")
     for name, table in data["attributes"].items():
         for key in ("reports", "items", "keys", "tags"):
             if key in table:
-                rule = "cannot be used with [repeat]: each round sends one report of one value"
+                rule = (
+                    "cannot be used with [repeat], where each person sends one report of one "
+                    "value in each round"
+                )
                 path = ("attributes", name, key)
                 raise broken(
                     path, rule, None, f'Leave out the key "{key}"', f"attributes.{name}.{key}"
@@ -804,9 +821,9 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
 
 
 _NOT_WITH_ASK = {
-    "joint": 'In [ask] write blocks, such as blocks = [["a", "b"], ["c"]]',
-    "groups": "To compare groups of people declare a public column, [public.NAME]",
-    "group_column": "To compare groups of people declare a public column, [public.NAME]",
+    "joint": 'In [ask], write blocks, such as blocks = [["a", "b"], ["c"]]',
+    "groups": "To compare groups of people, declare a public column: [public.NAME]",
+    "group_column": "To compare groups of people, declare a public column: [public.NAME]",
 }
 
 

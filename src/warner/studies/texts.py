@@ -180,7 +180,7 @@ class Texts:
         >>> from warner import Categorical
         >>> data = {"languages": ["en", "de"], "public": {"site": {"values": ["north", "south"]}}}
         >>> Texts(data, {"site": Categorical(["north", "south"])}).missing()
-        ['no label, so people read the name: site', 'no answers by language: site']
+        ['no label, so people read the name of the question: site', 'no answers by language: site']
         """
         unasked = [name for name, table in self._parts.items() if not table.get("label")]
         untold = [
@@ -268,20 +268,25 @@ def _check_only_if(
         )
         return
     if question.get("missing") != "answer":
-        rule = "needs a protected answer for the people to whom the question does not apply"
-        log.add(key, rule, None, 'Add the line missing = "answer" to this question')
+        rule = (
+            'needs missing = "answer", which protects the people to whom the question does not '
+            "apply"
+        )
+        log.add(key, rule, None, "Add this line to the question")
     if data.get("ask") is not None:
-        log.add(key, "cannot be used where questions are drawn for each person", None)
+        log.add(
+            key, "cannot be used with [ask], where each person is asked only some questions", None
+        )
     ((name, labels),) = stated.items()
     attributes = dict(_tables(data.get("attributes")))
     names = list(attributes)
     if name not in names[: names.index(str(path[1]))]:
-        log.add(key, "must name a question before this one", show(name))
+        log.add(key, "must name a question that comes before this one", show(name))
         return
     values = attributes[name].get("values")
     strange = [x for x in labels if not isinstance(values, list) or x not in values]
     if strange or not labels:
-        rule = f"must list answers that {name} has in its values"
+        rule = f"must list some of the values of {name}"
         log.add(key, rule, show(strange[0]) if strange else None)
 
 
@@ -331,7 +336,7 @@ def _check_languages(languages: list[str], log: ProblemLog) -> None:
                 raise broken(("languages", i), rule, show(tag), remedy, "languages")
             if tag.casefold() in {other.casefold() for other in languages[:i]}:
                 raise broken(
-                    ("languages", i), "must not name one twice", show(tag), None, "languages"
+                    ("languages", i), "must not list a language twice", show(tag), None, "languages"
                 )
 
 
@@ -406,7 +411,7 @@ def _check_answers(
     if not isinstance(table, Mapping):
         return
     if values is None:
-        rule, remedy = "are for a list of values, but this question has no list", "Remove them"
+        rule, remedy = "can be used only for a question with a list of values", "Delete these lines"
         log.add(path, rule, None, remedy)
         return
     _check_keys(table, path, languages, log, spared=1)
@@ -415,7 +420,7 @@ def _check_answers(
             continue
         if isinstance(values, list | tuple) and len(shown) != len(values):
             rule = f"must have one text for each of the {len(values)} values"
-            got, remedy = f"{len(shown)}", "Write them in the order of values"
+            got, remedy = f"{len(shown)}", "Write them in the same order as the values"
             log.add((*path, tag), rule, got, remedy)
         _check_each(shown, (*path, tag), log)
 
@@ -428,7 +433,7 @@ def _check_each(texts: Sequence[str], path: Path, log: ProblemLog) -> None:
         key = look(text)
         first = taken.setdefault(key, i)
         if text.strip() not in ("", TO_DECIDE) and first != i:
-            rule = f"repeats the text number {first + 1}, so nobody could tell the two apart"
+            rule = f"is the same as text number {first + 1}, so people could not tell the two apart"
             log.add((*path, i), rule, show(text), None, in_words((*path, i)))
 
 
@@ -540,7 +545,10 @@ def collect_problems(table: Any) -> list[Problem]:
     origins = table.get("origins")
     for i, origin in enumerate(origins if isinstance(origins, list) else []):
         if isinstance(origin, str) and not _is_origin(origin):
-            rule = "must be an origin: https:// and the host, with a port if there is one"
+            rule = (
+                "must be the beginning of a web address: https:// and the host, with a port if "
+                "there is one"
+            )
             remedy = 'Write "https://app.example.org", without a path or a *'
             log.add(("collect", "origins", i), rule, show(origin), remedy, "collect.origins")
     log.keep(_token_problems(table))
@@ -562,7 +570,10 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
     tokens, access = table.get("tokens"), table.get("access")
     # Without the table the study can be read, so that warner collect keys can print it.
     if access != "tokens" and tokens is not None:
-        rule, remedy = 'needs the line access = "tokens"', "Add the line, or leave this table out"
+        rule, remedy = (
+            'can be used only with access = "tokens" in [collect]',
+            "Add that line, or delete this table",
+        )
         log.add(("collect", "tokens"), rule, None, remedy)
     if not isinstance(tokens, Mapping):
         return log.problems
@@ -573,7 +584,10 @@ def _token_problems(table: Mapping[str, Any]) -> list[Problem]:
         log.add(("collect", "tokens", "issuer"), rule, show(issuer), remedy)
     for i, key in enumerate(keys if isinstance(keys, list) else []):
         if isinstance(key, str) and not _KEY.fullmatch(key):
-            rule, remedy = "must be a public key", "To print the keys, run: warner collect keys"
+            rule, remedy = (
+                "must be a public key",
+                "To print the keys, run: warner collect keys STUDY",
+            )
             log.add(("collect", "tokens", "keys", i), rule, None, remedy, "collect.tokens.keys")
     return log.problems
 

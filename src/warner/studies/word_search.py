@@ -92,7 +92,7 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
     """
     if not isinstance(words, Words):
         raise ArgumentTypeError(
-            "words", "must be Words", kind(words), "For example Words('a-z', 8)"
+            "words", "must be a Words object", kind(words), "For example Words('a-z', 8)"
         )
     if words.left or (words.start, words.stop) != (0, words.longest):
         rule = "must be about whole words, not about parts of words"
@@ -270,14 +270,16 @@ class WordSearch(Tabular):
         """
         if isinstance(tally, Mapping):
             if _NAME not in tally:
-                raise MismatchError("tally", f"must count the question {_NAME!r}", ", ".join(tally))
+                raise MismatchError("tally", f"must be of the question {_NAME!r}", ", ".join(tally))
             tally = tally[_NAME]
         require_tally(tally)
         tally = tally.total()
         domain = self._domain
         if canonical(tally.header) != canonical(self.mechanism.header):
-            rule = f"must count step {len(self.lists) + 1} of this search"
-            raise MismatchError("tally", rule, None, "Count the reports of the study of that step")
+            rule = f"must be of step {len(self.lists) + 1} of this search"
+            raise MismatchError(
+                "tally", rule, None, "Count the reports that were made with the study of this step"
+            )
         data = likelihood_data(tally)
         tested(tally, data)
         law = data.channel.support_law()
@@ -332,10 +334,10 @@ class WordSearch(Tabular):
         last, every = f"{self.people[-1]:,}", f"{sum(self.people):,}"
         simulated = "simulated " * self.simulated
         notes = [
-            f"With {sure} probability, somebody has each of these words, and every interval "
-            "contains the true share.",
-            f"The shares come from the {last} people of the last step; {every} people took part "
-            "in all steps together.",
+            f"With {sure} probability, each of these words is the word of at least one person, "
+            "and every interval contains the true share.",
+            f"The shares come from the {last} people of the last step. In all steps together, "
+            f"{every} people took part.",
         ]
         title = f"Words of {every} {simulated}people" if self.listed else "No word could be found"
         return Table(columns, self.listed, notes, title, self.simulated)
@@ -345,7 +347,7 @@ class WordSearch(Tabular):
         rows = []
         for i, (start, middle, stop) in enumerate(self._plan):
             letters = f"{start + 1} to {stop} of {self.longest}"
-            values = "all there can be" if start == middle else "pieces of earlier steps, joined"
+            values = "all possible pieces" if start == middle else "joined pieces of earlier steps"
             people = f"{self.people[i]:,}" if i < len(self.people) else "to come"
             share = self.shares_of_people[i]
             rows.append(

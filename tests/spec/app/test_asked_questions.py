@@ -95,11 +95,19 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
     [
         ("epsilon = 2.0", "", "attributes.a.epsilon: is missing"),
         ('"one"', "3", "ask.each: must be 'one', 'pair', 'all' or 2; got 3"),
-        ('each = "one"', "", 'must have exactly one of each, blocks. For example each = "one"'),
+        (
+            'each = "one"',
+            "",
+            'must have exactly one of the keys each, blocks. For example each = "one"',
+        ),
         ('each = "one"', 'blocks = [["a", "b"]]', "must have 2 or more entries"),
         ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "but 'c' is in none"),
         ('"one"', '"all"', 'ask.epsilon: cannot be used with each = "all"'),
-        ("[attributes.b]", "epsilon = 3.0\n[attributes.b]", "exceeds the epsilon of [ask], 2.0"),
+        (
+            "[attributes.b]",
+            "epsilon = 3.0\n[attributes.b]",
+            "must be at most the epsilon of [ask], 2.0",
+        ),
         ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: cannot be used with [ask]"),
         (
             "[attributes.b]",
@@ -110,13 +118,13 @@ def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_count
         (
             "[attributes.b]",
             'variant = "oue"\n[attributes.b]',
-            "a.variant: can be used only with a mechanism",
+            'a.variant: can be used only together with the key "mechanism"',
         ),
         ("[ask]", "budget = 1.0\n[ask]", "budget: is exceeded"),
         (
             "attributes.a",
             "attributes.Questions",
-            "is the name of all reports of a study with [ask]",
+            "cannot be a name in a study with [ask]",
         ),
         ("2.0", "-1.0", "ask: epsilon: must be above 0"),
         ("2.0", "inf", "ask: epsilon: must be a finite number"),

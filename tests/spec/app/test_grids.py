@@ -116,7 +116,7 @@ def test_tags_stand_among_cells(here: Path) -> None:
         (("rows = 5", "rows = 5.0"), "attributes.place.grid.rows"),
         (
             ("epsilon", "integers = [0, 1]\nepsilon"),
-            "must have exactly one of values, integers, interval, grid",
+            "must have exactly one of the keys values, integers, interval, grid",
         ),
     ],
 )

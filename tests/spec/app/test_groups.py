@@ -258,7 +258,10 @@ def test_audit_and_plan_show_every_group(here: Path) -> None:
             "groups.South side.attributes.smokes.values: must be the same for all groups",
         ),
         (("epsilon = 0.25", "epsilon = -1"), "groups.South side: attributes.smokes: epsilon"),
-        (('"clinic"', '"smokes"'), "group_column: must not be the column of an attribute"),
+        (
+            ('"clinic"', '"smokes"'),
+            "group_column: must not be a column with the answers to a question",
+        ),
         (('[[groups]]\nname = "North"\n', ""), "groups"),
     ],
 )
@@ -278,7 +281,7 @@ def test_the_example_of_groups_keeps_its_budgets() -> None:
 
 
 def test_a_column_of_groups_without_groups_is_refused() -> None:
-    with pytest.raises(StudyError, match="needs a study with groups"):
+    with pytest.raises(StudyError, match="can be used only in a study with groups"):
         Study.parse(STUDY[: STUDY.index("[[groups]]")])
 
 
@@ -330,7 +333,7 @@ def test_a_group_has_a_name_that_a_file_can_have(name: str) -> None:
 @pytest.mark.parametrize("names", [("ﬁ", "FI"), ("가", "\u1100\u1161"), ("K", "\u212a")])
 def test_groups_whose_files_some_systems_take_for_one_are_refused(names: tuple[str, str]) -> None:
     text = STUDY_GROUP_FILES.replace("North", names[0]).replace("South", names[1])
-    with pytest.raises(StudyError, match="differ by more than upper and lower case"):
+    with pytest.raises(StudyError, match="only in upper and lower case"):
         Study.parse(text)
 
 

@@ -102,10 +102,13 @@ def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) ->
 @pytest.mark.parametrize(
     "change, complaint",
     [
-        (('["a", "b"]', '["a", "z"]'), "joint[1].attributes: must be among the attributes a, c, b"),
+        (
+            ('["a", "b"]', '["a", "z"]'),
+            "joint[1].attributes: must name attributes of the study: a, c, b",
+        ),
         (('["a", "b"]', '["a", "a"]'), "joint[1].attributes: names 'a' twice"),
         (('["a", "b"]', '["a"]'), "joint[1].attributes: must have 2 or more entries"),
-        (('["a", "b"]', '["a", "c"]'), "attributes.c.mechanism: belongs in joint[1]"),
+        (('["a", "b"]', '["a", "c"]'), "attributes.c.mechanism: must be written in joint[1]"),
         (
             ("epsilon = 3.0", "epsilon = 3.0\nvariant = 0.5"),
             "joint a x b.variant: is not an option",

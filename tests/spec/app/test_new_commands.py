@@ -125,7 +125,7 @@ def test_lists_of_names_take_commas_and_v_is_the_version(town: Path) -> None:
     assert shown[0] == shown[1] != ""
     run("tally", "r.parquet", "-o", "t.json")
     swapped = run("randomize", "t.json", "answers.csv", ok=False).stderr
-    assert "is a tally, not a study file" in swapped
+    assert "is a tally, which holds counts of reports, and not a study file" in swapped
     assert run("-V").stdout == run("--version").stdout
     assert "_WARNER_COMPLETE=bash_source" in run("--help").stdout
 

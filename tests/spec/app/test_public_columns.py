@@ -213,8 +213,8 @@ def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
 @pytest.mark.parametrize(
     "old, new, words",
     [
-        ("[public.ward]", "[public.smokes]", "public.smokes: repeats a protected question"),
-        ("[public.ward]", "[public.Smokes]", "repeats a protected question"),
+        ("[public.ward]", "[public.smokes]", "public.smokes: has the name of a protected question"),
+        ("[public.ward]", "[public.Smokes]", "has the name of a protected question"),
         (
             '["north", "south"]',
             '["north", "north"]',
@@ -224,7 +224,7 @@ def test_a_study_of_other_columns_refuses_the_reports(here: Path) -> None:
         (
             'dates = "week"',
             'dates = "week"\nvalues = ["a"]',
-            "exactly one of values, integers, dates",
+            "exactly one of the keys values, integers, dates",
         ),
         ('dates = "week"', 'kinds = "week"', "is not a key of a study file"),
         ("[public.ward]", '[public."ward,age"]', "comma"),

@@ -72,11 +72,11 @@ line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins'
 line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. This key is
 line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
-line 26: attributes.condition: must have exactly one of values, integers, interval, grid, items, words. Is 'value'
+line 26: attributes.condition: must have exactly one of the keys values, integers, interval, grid, items, words. Is 'value'
 line 29: attributes.condition.variant: is not an option of RandomizedResponse
 line 32: public.hospital: values: must have each label only once
 line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
-line 37: public.smokes: repeats a protected question""".splitlines()
+line 37: public.smokes: has the name of a protected question""".splitlines()
 
 
 def test_all_problems_of_a_study_are_told_at_once_by_their_lines(
@@ -279,11 +279,11 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
         ),
         (
             ("[attributes.smokes]", "[attribute.smokes]"),
-            "attribute: is not a key of a study file. A question is written [attributes.smokes].",
+            "attribute: is not a key of a study file. For a question, write [attributes.smokes].",
         ),
         (
             ("[attributes.smokes]", "[smokes]"),
-            "smokes: is not a key of a study file. A question is written [attributes.smokes].",
+            "smokes: is not a key of a study file. For a question, write [attributes.smokes].",
         ),
         (('title = "test"', "title = 3"), "title: must be text in quotes; got 3."),
         (
@@ -303,7 +303,7 @@ def test_a_mistake_in_a_study_is_named_in_plain_words(
 
 def test_a_single_question_without_attributes_is_a_study_too() -> None:
     text = '[smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
-    with pytest.raises(StudyError, match=r"smokes: .* is written \[attributes\.smokes\]\.$"):
+    with pytest.raises(StudyError, match=r"smokes: .* a question, write \[attributes\.smokes\]\.$"):
         Study.parse(text)
     with pytest.raises(StudyError, match="In warner it is called UnaryEncoding variant='oue'"):
         Study.parse(

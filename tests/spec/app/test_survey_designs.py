@@ -228,9 +228,15 @@ def test_a_tally_without_the_columns_of_a_design_is_refused(here: Path) -> None:
     "change, words",
     [
         (('weights = "w"', 'weights = "v"'), "design.weights: must be a public column"),
-        (('weights = "w"', 'weights = "sex"'), "design.weights: must have whole numbers from 1 on"),
+        (
+            ('weights = "w"', 'weights = "sex"'),
+            "design.weights: must name a public column of whole numbers from 1 on",
+        ),
         (("integers = [1, 10000]", "integers = [0, 10000]"), "whole numbers from 1 on"),
-        (('strata = "region"', 'strata = "school"'), "design: must name different public columns"),
+        (
+            ('strata = "region"', 'strata = "school"'),
+            "design: must name another public column for each of weights, cluster and strata",
+        ),
         (('strata = "region"', 'stratum = "region"'), "stratum: is not a key"),
     ],
 )

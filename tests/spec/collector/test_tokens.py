@@ -95,7 +95,7 @@ def test_keys_come_back_from_their_file_and_from_a_study(tmp_path: Path) -> None
     [
         (
             f'[collect.tokens]\nissuer = "{ISSUER}"\nkeys = ["KEY"]\n',
-            'needs the line access = "tokens"',
+            'can be used only with access = "tokens"',
         ),
         ('issuer = "ISSUER/path"\nkeys = ["KEY"]\n', "must be https:// and the issuer's host"),
         (

@@ -138,7 +138,7 @@ def test_mistakes_in_a_study_are_named() -> None:
     for line, match in mistakes.items():
         with pytest.raises(StudyError, match=match):
             Study.parse(STUDY.replace("epsilon = 2.0", line))
-    with pytest.raises(StudyError, match='can be used only with "items"'):
+    with pytest.raises(StudyError, match='can be used only with the key "items"'):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\neach = "one"'))
     with pytest.raises(StudyError, match="must be 2 to 10,000 blocks"):
         Study.parse(STUDY.replace('"b", "c"', '"b"'))
@@ -181,5 +181,5 @@ def test_one_column_for_each_item(tmp_path: Path) -> None:
     answers.write_text(header + "1,0,1,no\n")
     said = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
     assert 'write split = "/" in the study' in said
-    with pytest.raises(StudyError, match='split: can be used only with "items"'):
+    with pytest.raises(StudyError, match='split: can be used only with the key "items"'):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\nsplit = "/"'))

@@ -57,10 +57,10 @@ def test_what_a_person_spends_is_said_of_all_rounds(tmp_path: Path) -> None:
 
 def test_the_budget_is_of_all_rounds_and_values() -> None:
     # Three values of one attribute, two of the other: 5 times 2.0.
-    refused(StudyError, "all rounds can spend 10 together", _study, 9.9)
+    refused(StudyError, "can spend 10 in all rounds together", _study, 9.9)
     # The ways out are named with the numbers that make them fit.
     said = refused(StudyError, r"forever = 1\.98 in \[repeat\]", _study, 9.9)
-    assert "a study for each of the 2 questions" in said and 'each = "one"' in said
+    assert "a separate study for each of the 2 questions" in said and 'each = "one"' in said
     text = TEXT.format(budget=9.9, mechanism="RandomizedResponse", more="")
     assert Study.parse(text.replace("forever = 2.0", "forever = 1.98")).budget == 9.9
 
@@ -91,7 +91,7 @@ def test_what_does_not_go_with_it() -> None:
     last = several.replace("epsilon = 3.0", "epsilon = 0.5").replace(
         "[repeat]", "[repeat]\nround = 53"
     )
-    refused(StudyError, "repeat.round: must be one of the 52 rounds", Study.parse, last)
+    refused(StudyError, "repeat.round: must be from 1 to 52", Study.parse, last)
 
 
 def test_the_ids_and_codes_of_a_round_are_not_those_of_another() -> None:

@@ -38,7 +38,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         (("[attributes.age]", "[attributes.age"), "not valid TOML"),
         (
             ('values = ["no", "yes"]', ""),
-            "attributes.smokes: must have exactly one of values, integers, interval",
+            "attributes.smokes: must have exactly one of the keys values, integers, interval",
         ),
         (('values = ["no", "yes"]', "values = []"), "attributes.smokes"),
         (
@@ -57,7 +57,7 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         ),
         (
             ("RandomizedResponse", "MatrixMechanism"),
-            "attributes.smokes.matrix: is needed by MatrixMechanism",
+            "attributes.smokes.matrix: is missing: MatrixMechanism needs this key",
         ),
         (("epsilon = 1.0", ""), "attributes.smokes.epsilon: is missing"),
         (
@@ -193,7 +193,7 @@ def test_studies_name_sensitive_values_and_tags() -> None:
     ):
         with pytest.raises(warner.errors.StudyError, match=r"attributes\.place"):
             Study.parse(SENSITIVE.replace(old, new))
-    with pytest.raises(warner.errors.StudyError, match="be used with UtilityOptimizedRR"):
+    with pytest.raises(warner.errors.StudyError, match="be used only with UtilityOptimizedRR"):
         Study.parse(
             SENSITIVE.replace("UtilityOptimizedRR", "RandomizedResponse").replace(
                 'sensitive = ["clinic"]\n', ""

@@ -137,11 +137,14 @@ LABEL = '{ en = "Do you smoke?", de = "Rauchen Sie?" }'
         ((LABEL, '{ en = "a", DE = "b" }'), ["line 5: ", "label.DE", "Is 'de' meant?"]),
         ((LABEL, '{ en = "a", de = "b", fr = "c" }'), ["label.fr: ", "Add it to languages"]),
         (('["nein", "ja"]', '["nein"]'), ["line 7: ", "of the 2 values; got 1."]),
-        (('["nein", "ja"]', '["ja", " ja "]'), ["answers.de[2]: repeats the text number 1"]),
+        (('["nein", "ja"]', '["ja", " ja "]'), ["answers.de[2]: is the same as text number 1"]),
         (('["nein", "ja"]', '["ja", ""]'), ["answers.de[2]: must not be empty"]),
         (('{ de = ["nein", "ja"] }', "{}"), ["answers: must have a text in en and de"]),
         (('{ de = ["nein", "ja"] }', '["nein", "ja"]'), ["answers: must be a table"]),
-        (("unit =", 'answers = { de = ["a"] }\nunit ='), ["are for a list of values"]),
+        (
+            ("unit =", 'answers = { de = ["a"] }\nunit ='),
+            ["can be used only for a question with a list"],
+        ),
         (("unit = ", "units = "), ["line 14: ", "Is 'unit' meant?"]),
         (("introduction", "introductoin"), ["Is 'introduction' meant?"]),
         (("unit =", "introduction ="), ["weight.introduction", "above the first table"]),
@@ -149,7 +152,7 @@ LABEL = '{ en = "Do you smoke?", de = "Rauchen Sie?" }'
         (('["en", "de"]', '["en", "German"]'), ["line 1: languages: must be language tags"]),
         (
             ('["en", "de"]', '["en", "en"]'),
-            ["line 1: languages: must not name one twice; got 'en'"],
+            ["line 1: languages: must not list a language twice; got 'en'"],
         ),
         (('["en", "de"]', "[]"), ["line 1: languages: must have 1 or more entries"]),
     ],
@@ -302,11 +305,19 @@ epsilon = 1.0
 @pytest.mark.parametrize(
     ("condition", "missing", "rule"),
     [
-        ('{smokes = ["yes"]}', "", "needs a protected answer"),
-        ('{smokes = ["maybe"]}', 'missing = "answer"', "must list answers that smokes has"),
-        ("{smokes = []}", 'missing = "answer"', "must list answers that smokes has"),
-        ('{packs = ["yes"]}', 'missing = "answer"', "must name a question before this one"),
-        ('{drinks = ["yes"]}', 'missing = "answer"', "must name a question before this one"),
+        ('{smokes = ["yes"]}', "", "needs missing ="),
+        ('{smokes = ["maybe"]}', 'missing = "answer"', "must list some of the values of smokes"),
+        ("{smokes = []}", 'missing = "answer"', "must list some of the values of smokes"),
+        (
+            '{packs = ["yes"]}',
+            'missing = "answer"',
+            "must name a question that comes before this one",
+        ),
+        (
+            '{drinks = ["yes"]}',
+            'missing = "answer"',
+            "must name a question that comes before this one",
+        ),
         ("{}", 'missing = "answer"', "must name one question"),
     ],
 )

@@ -113,7 +113,7 @@ def test_the_smallest_share_falls_with_people_and_budget() -> None:
 
 def test_mistakes_are_said() -> None:
     words = Words("a-z", 8)
-    refused(ArgumentTypeError, "must be Words", find, "a-z", 1.0)
+    refused(ArgumentTypeError, "must be a Words object", find, "a-z", 1.0)
     refused(ArgumentError, "must be about whole words", find, Words("a-z", 8, stop=4), 1.0)
     refused(
         ArgumentError,
@@ -141,11 +141,11 @@ def test_mistakes_are_said() -> None:
     other = find(words, 2.0).mechanism
     refused(
         MismatchError,
-        "must count step 1 of this search",
+        "must be of step 1 of this search",
         search.next,
         other.tally(other.randomize(["a"])),
     )
-    refused(MismatchError, "must count the question 'word'", search.next, {"drink": None})
+    refused(MismatchError, "must be of the question 'word'", search.next, {"drink": None})
     done = finished(find(Words("a-b", 2), 1.0), ["a", "b"] * 500)
     refused(ArgumentError, "is finished", lambda: done.study)
     refused(ArgumentError, "WordSearch.to_json", WordSearch.from_json, {"format": "warner-words"})
