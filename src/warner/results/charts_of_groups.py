@@ -372,8 +372,8 @@ def legend_of_forest(differences: Any, largest_first: bool = True) -> list[str]:
         f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
         "differences.",
         order,
-        f"Filled dots: p < {1 - differences.level:.3g} after Holm's correction for the number of "
-        "comparisons of one question. Hollow dots: p is not below it.",
+        f"Filled dots: p is below {1 - differences.level:.3g} after Holm's correction for the "
+        "number of comparisons of one question. Hollow dots: all others.",
     ]
     if any("low_if_kept" in row for row in rows):
         legend.append("Thick lines: the interval if nobody changed the answer.")
