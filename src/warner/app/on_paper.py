@@ -70,7 +70,8 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             "With --design and a table with a row for each person: leave out people without an "
             "answer, such as NA. The command says how many they are."
         )
-        return design(counts(missing(command)))
+        with_all: Callable[..., Any] = design(counts(missing(command)))
+        return with_all
 
     return with_options
 

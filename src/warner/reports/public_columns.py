@@ -296,8 +296,8 @@ def _domain_of_both(one: Domain | None, other: Domain | None) -> Domain | None:
     return Categorical(_in_order(labels)) if is_clear and alike(map(str, labels)) is None else None
 
 
-def _in_order(labels: Sequence[Value]) -> list[Value]:
-    """Labels of one type in order: texts in that of the alphabet, numbers inside by their size.
+def _in_order(labels: Sequence[Any]) -> list[Any]:
+    """Labels of one type in order: texts by the alphabet, and numbers inside them by their size.
 
     >>> _in_order(["week 10", "week 9"])
     ['week 9', 'week 10']

@@ -97,7 +97,8 @@ class RoughPosterior:
 
     def _drawn(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draws (count, K) of distributions, and the straight ones, which only sum to 1."""
-        bent, straight = [], []
+        bent: list[np.ndarray] = []
+        straight: list[np.ndarray] = []
         for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
                 normal = rng.standard_normal((model.phi.size, some))
