@@ -476,7 +476,7 @@ class Proposal:
         """What the picture of the widths shows of a question."""
         rows = self.width_rows()
         if not rows:
-            rule = "has nothing to show: reports of this question tell nothing about any share"
+            rule = "has nothing to show, because reports of this question tell nothing about shares"
             raise ArgumentError("plot", rule, question)
         about = (
             f"width of the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "

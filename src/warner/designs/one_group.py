@@ -112,7 +112,8 @@ class ForcedResponse(PaperDesign):
             answers is not None and (yes is not None or no is not None)
         ):
             rule = "needs either the two arguments yes and no, or answers={answer: chance}"
-            raise ArgumentError("ForcedResponse", rule, None, "Write ForcedResponse('1/6', '1/6')")
+            remedy = "For example ForcedResponse('1/6', '1/6')"
+            raise ArgumentError("ForcedResponse", rule, None, remedy)
         self._named = answers is None
         if answers is None:
             domain = two_answers(domain)

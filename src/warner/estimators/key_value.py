@@ -105,7 +105,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> KeyMoments:
     # added.
     groups, _, values = groups_of(data, name)
     if values.points is None or values.dimension != 1:
-        rule = "must be numbers, or they have no mean"
+        rule = "must be numbers, because only numbers have a mean"
         remedy = "Use Interval or Integers"
         raise ArgumentTypeError("values", rule, type(values).__name__, remedy)
     points = values.points[:, 0]
@@ -255,9 +255,9 @@ class PerKey(Estimator):
     references = ("P3", "gu2020")
 
     summary: ClassVar[str] = (
-        "first the frequency of every key is estimated (by inversion and projection, unless "
-        "another method is named), then the values of every key by the method named. Together, "
-        "these need not be the best fit to the reports"
+        "first the frequency of every key is estimated, by inversion and projection unless "
+        "frequencies=... names another method; then the values of every key, by the method that "
+        "is named. Together they need not be the best fit to the reports"
     )
 
     method: Estimator = field(default_factory=LogSpline)

@@ -106,7 +106,7 @@ def add_mechanism(cls: type[Mechanism]) -> None:
     name = cls.__name__
     if inspect.isabstract(cls):
         lacking = ", ".join(sorted(cls.__abstractmethods__))
-        raise ArgumentTypeError(name, f"must define the methods and attributes {lacking}")
+        raise ArgumentTypeError(name, f"must define {lacking}")
     version: object = cls.version
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         rule, remedy = "must have a version: an integer, 1 or larger", "Write version = 1"

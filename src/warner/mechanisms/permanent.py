@@ -24,7 +24,7 @@ from warner._core.errors import (
 )
 from warner._core.exact import ONE, exp, power_below
 from warner._core.sampling import Source, uniform_subsets
-from warner._core.text import canonical
+from warner._core.text import AS_WRITTEN, canonical
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
@@ -404,7 +404,8 @@ class Permanent(Mechanism):
         elif isinstance(memo, _Whole):
             degrading = _Degrading(memo, keep)
         else:
-            raise MismatchError("header", "names a mechanism whose reports cannot be permanent")
+            rule = "names a mechanism whose reports cannot be permanent"
+            raise MismatchError("header", rule, None, AS_WRITTEN)
         made = cls.__new__(cls)
         made._complete(degrading, parameters["values"], epsilon)
         return made
@@ -507,7 +508,7 @@ class MemoDevice:
             rule = "is missing: without the state, the device would draw new permanent reports"
             remedy = (
                 "If the state is lost, make a new device with permanent.device(). The new "
-                f"device has another key, and spends forever = {mechanism.forever:g} once more"
+                f"device has another key, and spends its epsilon ({mechanism.forever:g}) anew"
             )
             raise ArgumentError("state", rule, None, remedy)
         self._key = secrets.token_bytes(_KEY_BYTES) if key is None else key

@@ -71,7 +71,8 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         outside = error.position
     if outside is not None:  # outside the handler: one error is shown, not two
         rule = f"value {outside} is not one of the {domain.size} values"
-        raise ArgumentError("sensitive", rule, repr(values[outside]))
+        remedy = "Name only values that the question has"
+        raise ArgumentError("sensitive", rule, repr(values[outside]), remedy)
     if len(np.unique(index)) < len(index):
         again = next(i for i in range(1, len(index)) if index[i] in index[:i])
         rule = "must not name a value twice, or two values of one bin"

@@ -572,7 +572,7 @@ def conditional(estimate: Solution, key: Any) -> Conditional:
     if index < 0:
         labels = ", ".join(show(value) for value in keys.labels[:6])
         more = ", ..." if keys.size > 6 else ""
-        raise ArgumentError("key", f"must be one of {labels}{more}", show(key))
+        raise ArgumentError("key", f"must be one of the keys {labels}{more}", show(key))
     return Conditional(estimate, key, index)
 
 

@@ -597,11 +597,12 @@ def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:
         rule = "must be a tally by public columns, or a dict {public values: tally}"
         raise ArgumentTypeError("groups", rule, kind(groups))
     if not groups:
-        raise EmptyError("groups", "must not be empty")
+        raise EmptyError("groups", "must not be empty", None, "Pass at least one group")
     keys = tuple(key if isinstance(key, tuple) else (key,) for key in groups)
     if len({len(key) for key in keys}) > 1 or not keys[0]:
         rule = "must have keys with exactly one value for each public column"
-        raise ArgumentError("groups", rule, "keys of several lengths")
+        remedy = "For example {('north', 'f'): tally} for the columns region and sex"
+        raise ArgumentError("groups", rule, "keys of several lengths", remedy)
     tallies = list(groups.values())
     for tally in tallies:
         if isinstance(tally, Tally) and tally.columns:

@@ -65,8 +65,8 @@ if TYPE_CHECKING:
 
 
 SHRUNK = (
-    "* This share was moved towards the others, out of the interval that the reports of this "
-    "answer alone would give."
+    "* This share was moved towards the others. It lies outside the interval that the reports of "
+    "this answer alone would give."
 )
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (

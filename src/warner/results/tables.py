@@ -55,7 +55,10 @@ _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
     "score": "Each interval holds for one answer, even if you chose it because its share is large.",
-    "wald": "Each interval is around the unbiased estimate, and holds for one answer, not for all.",
+    "wald": (
+        "Each interval is around the unbiased estimate. It holds for one answer, not for all at "
+        "once."
+    ),
     "likelihood": (
         "Each interval consists of the shares that a likelihood-ratio test does not reject."
     ),
@@ -72,8 +75,8 @@ INTERVALS = {
         "you look while reports come in."
     ),
     "bootstrap": (
-        "Each interval is from the bootstrap (repeated simulation), and holds for one answer, not "
-        "for all."
+        "Each interval comes from repeated simulation (the bootstrap). It holds for one answer, "
+        "not for all at once."
     ),
     "posterior": (
         "Each interval comes from a model in which shares change smoothly, with peaks at round "

@@ -298,7 +298,7 @@ def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
         ({"difference": 0.1, "groups": 1}, "groups: must be from 2"),
         ({"difference": 0.1, "power": 1.0}, "power: must be above 0 and below 1"),
         ({"difference": 0.1, "power": 0.01}, "power: must be above"),
-        ({"difference": 0.1, "error": 0.1}, "error: cannot be used with the argument difference"),
+        ({"difference": 0.1, "error": 0.1}, "error: cannot be used together with difference"),
         ({"difference": 0.1, "loss": "w1"}, "difference: needs the loss"),
     ],
 )

@@ -129,12 +129,14 @@ def test_groups_in_the_wrong_order_are_noticed() -> None:
     cheating = designs.Cheating("1/4", "3/4")
     refused(
         MismatchError,
-        "order of the design",
+        "order that the design states",
         cheating.estimate,
         [{"yes": 752, "no": 248}, {"yes": 410, "no": 590}],
     )
     doubtful = cheating.estimate([{"yes": 480, "no": 520}, {"yes": 370, "no": 630}])
-    assert "almost no" not in doubtful.doubt and "order of the design" in str(doubtful.table())
+    assert "almost no" not in doubtful.doubt and "order that the design states" in str(
+        doubtful.table()
+    )
 
 
 def test_tallies_of_the_cards_are_counts_too() -> None:

@@ -239,7 +239,7 @@ def test_a_lost_state_is_named_and_a_new_device_spends_again() -> None:
     device = SEVEN_THREE.device()
     device.report("a")
     text = refused(ArgumentError, "state: is missing", SEVEN_THREE.device, device.key)
-    assert "spends forever = 1.94591 once more" in text
+    assert "spends its epsilon (1.94591) anew" in text
     other = SEVEN_THREE.device()
     assert other.key != device.key and other.state != device.state
 

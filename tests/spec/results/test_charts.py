@@ -544,9 +544,9 @@ def test_a_choice_of_the_largest_differences_is_said_not_to_be_accounted_for() -
     differences = warner.compare_groups(warner.estimate(tallies[0]), warner.estimate(tallies[1]))
     panel = _panel_of(differences.plot(top=5))
     assert "the 5 largest of 30 differences" in " ".join(panel_title := _captions(differences, 5))
-    assert "do not allow for" in " ".join(panel_title)
+    assert "the intervals are made as if" in " ".join(panel_title)
     assert len(_data(panel["layer"][1], panel)) == 5
-    assert "do not allow for" not in " ".join(_captions(differences, None))
+    assert "the intervals are made as if" not in " ".join(_captions(differences, None))
 
 
 def _captions(differences: Any, top: int | None) -> list[str]:

@@ -170,7 +170,7 @@ def test_bad_groups_are_refused() -> None:
     other = RandomizedResponse(Integers(0, 4), 1.0)
     cases: list[tuple[Any, type[Exception], str]] = [
         ({}, EmptyError, "must not be empty"),
-        (drawn(8, [0, 0]), EmptyError, "has no reports"),
+        (drawn(8, [0, 0]), EmptyError, "have no reports"),
         ({"a": 3}, ArgumentTypeError, "must be a tally"),
         ({**groups, ("z", 1): groups["a",]}, ArgumentError, "several lengths"),
         ({**groups, ("z",): drawn(1, [5], other)["a",]}, MismatchError, "the same values"),

@@ -797,7 +797,7 @@ def test_what_has_no_such_interval_says_so() -> None:
         "anytime:1e3",
         "anytime:\N{ARABIC-INDIC DIGIT TWO}",
     ):
-        refused(ArgumentError, "the planned number of reports", result.interval, kind=kind)
+        refused(ArgumentError, "the number of reports that you plan", result.interval, kind=kind)
     with pytest.raises(ArgumentError, match="target of anytime intervals"):
         result.mean().interval(kind=KIND, target="respondents")
 

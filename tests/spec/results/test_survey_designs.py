@@ -335,7 +335,7 @@ LONELY = np.repeat(["n", "s"], [110, 10])
             {"weights": "sex"},
             "'sex': must hold positive numbers.*'f' and other entries for 120 of 120",
         ),
-        (_with(school=np.ones(120, int)), {"cluster": "school"}, "at least 2 clusters: .*1 in"),
+        (_with(school=np.ones(120, int)), {"cluster": "school"}, "at least 2 clusters, .*1 in"),
         (
             _with(region=LONELY),
             {"cluster": "school", "strata": "region"},
@@ -347,7 +347,11 @@ LONELY = np.repeat(["n", "s"], [110, 10])
             "'school': each cluster must belong to only one stratum of 'region'; got 0 in several",
         ),
         (_with(), {"cluster": "school", "by": "age"}, "by: must be different names among"),
-        (_with(), {"cluster": "school", "pool": "partial"}, "pool: needs groups without"),
+        (
+            _with(),
+            {"cluster": "school", "pool": "partial"},
+            "pool: needs people who were drawn one by one",
+        ),
         (_with(), {"cluster": "school", "values": ["never", "often"]}, "values: cannot be used"),
         (_with(), {"by": "sex"}, "by: can be used only with a survey design"),
     ],

@@ -396,7 +396,7 @@ class EmpiricalBayes(Estimator):
     summary: ClassVar[str] = (
         "the shares are moved closer to each other, as far as the reports suggest, because noise "
         "makes shares look more different than they are. The table as a whole is then more "
-        "accurate; Inversion() leaves each share as it is, without bias (right on average)"
+        "accurate. For shares that are right on average (unbiased), use Inversion()"
     )
 
     loss: str = "squared"
