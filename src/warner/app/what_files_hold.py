@@ -22,7 +22,6 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
-from warner.app.new_study.text import listed
 from warner.app.terminal import plural, say
 from warner.domains import Categorical, Domain
 from warner.io import data_sets, formats
@@ -113,6 +112,8 @@ def write_tallies(tallies: Mapping[str, Tally], path: str, group: str | None = N
 
 def _of_questions(tallies: Mapping[str, Tally]) -> str:
     """The questions of a tally file of several, with the number of reports where they differ."""
+    from warner.app.new_study.text import listed
+
     if len(tallies) < 2:
         return ""
     if len({tally.n for tally in tallies.values()}) == 1:

@@ -31,7 +31,6 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
-from warner.app.new_study.text import listed
 from warner.app.on_paper import COUNTS_BY_GROUP, OnPaper, group_option, paper_options
 from warner.app.requested import (
     Wanted,
@@ -1047,7 +1046,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
             if len(groups_of_one) > 1 and request.reference in (None, *groups_of_one):
                 yield one
             else:
-                say(f"Not compared: {one.title} has {listed(sorted(groups_of_one))} only")
+                say(f"Not compared: {one.title} has {', '.join(sorted(groups_of_one))} only")
 
 
 def _compare_groups(request: EstimateRequest) -> None:
@@ -1075,8 +1074,8 @@ def _compare_groups(request: EstimateRequest) -> None:
         raise EmptyError("--within", "leaves no groups to compare", got)
     results = {title: compared(one.groups, one.attributes) for title, one in tables.items()}
     shown: dict[str, Differences] = dict(results)
-    asked = [(title, one.groups, one.attributes) for title, one in tables.items()]
-    for title, noun, names in _of_two_answers(asked, results):
+    compared_groups = [(title, one.groups, one.attributes) for title, one in tables.items()]
+    for title, noun, names in _of_two_answers(compared_groups, results):
         results |= corrected_together({name: results[name] for name in names})
         shown = {name: result for name, result in shown.items() if name not in names}
         rows_of = {name.removeprefix(f"{title}: "): results[name] for name in names}

@@ -181,7 +181,7 @@ def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(
     assert Path("counts.csv").read_text() == "region,age,weight,undeclared\n"
     tally, estimate, regress = re.findall(r"warner [a-z]+ [^_]*?(?= warner| The designs)", office)
     assert regress.endswith("--design undeclared=crosswise:46/365 --weights weight")
-    rows = [f"{'NS'[i % 2]}orth,{18 + i % 70},{1 + i % 3},same" for i in range(400)]
+    rows = [f"{'NS'[i % 5 % 2]}orth,{18 + i % 70},{1 + i % 3},same" for i in range(400)]
     rows = [row.replace("Sorth", "South") for row in rows]
     rows[::4] = [row.replace("same", "different") for row in rows[::4]]
     with Path("counts.csv").open("a") as file:
