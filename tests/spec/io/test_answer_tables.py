@@ -72,6 +72,7 @@ WRITERS: dict[str, Callable[[pandas.DataFrame, str], object]] = {
 }
 
 
+@pytest.mark.crossed(16)
 @pytest.mark.parametrize("how", WRITERS)
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.feather", "a.xlsx", "a.csv", "a"])
 def test_a_table_is_known_by_its_content(how: str, name: str) -> None:

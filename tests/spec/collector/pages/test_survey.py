@@ -307,6 +307,7 @@ def _any(name: str) -> Mechanism:
     raise AssertionError(f"{name} takes none of the domains")
 
 
+@pytest.mark.crossed(60)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_mechanism_has_a_sentence(name: str, language: str) -> None:
@@ -354,6 +355,7 @@ LINE = '[attributes.{}]\nintegers = [0, 1000]\nmechanism = "Geometric"\nepsilon 
 YES = "[collect]\nweak_protection = true\n"
 
 
+@pytest.mark.crossed(30)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     ("text", "promised"),
