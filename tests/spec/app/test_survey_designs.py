@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -44,23 +45,33 @@ epsilon = 8.0
 BY = ["--weights", "w", "--cluster", "school", "--strata", "region"]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def surveyed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the study, reports of 240 pupils of 24 schools, and their tally."""
+    folder = tmp_path_factory.mktemp("surveyed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("s.toml").write_text(STUDY)
+        rng = np.random.default_rng(8)
+        with Path("a.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["smokes", "units", "w", "school", "region", "sex"])
+            for i in range(240):
+                school = i // 10
+                smokes = "yes" if rng.random() < (0.2, 0.7)[school % 2] else "no"
+                place = "north" if school < 12 else "south"
+                weight = 1000 if i % 3 else 2500
+                writer.writerow([smokes, (school + i) % 6, weight, school + 1, place, "fm"[i % 2]])
+        run("randomize", "s.toml", "a.csv", "-o", "r.parquet")
+        run("tally", "r.parquet", "--study", "s.toml", "--by", "sex", "-o", "t.json")
+    return folder
+
+
+@pytest.fixture
+def here(surveyed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder for one test, as the current one."""
+    shutil.copytree(surveyed, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    Path("s.toml").write_text(STUDY)
-    rng = np.random.default_rng(8)
-    with Path("a.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["smokes", "units", "w", "school", "region", "sex"])
-        for i in range(240):
-            school = i // 10
-            smokes = "yes" if rng.random() < (0.2, 0.7)[school % 2] else "no"
-            place = "north" if school < 12 else "south"
-            weight = 1000 if i % 3 else 2500
-            writer.writerow([smokes, (school + i) % 6, weight, school + 1, place, "fm"[i % 2]])
-    run("randomize", "s.toml", "a.csv", "-o", "r.parquet")
-    run("tally", "r.parquet", "--study", "s.toml", "--by", "sex", "-o", "t.json")
     return tmp_path
 
 
