@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,18 +18,27 @@ from warner import Categorical, io
 PUBLIC = '[public.ward]\nvalues = ["north", "south"]\n[public.visits]\nintegers = [0, 9]\n'
 
 
-@pytest.fixture
-def town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def town_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study with public columns, answers of 400 people, and their reports."""
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("town")
     rng = np.random.default_rng(3)
-    Path("study.toml").write_text(STUDY + PUBLIC)
+    (folder / "study.toml").write_text(STUDY + PUBLIC)
     wards, visits = rng.choice(["north", "south"], 400), rng.integers(0, 10, 400)
     ages = rng.integers(0, 10, 400)
     answers = zip(wards, visits, rng.choice(["no", "yes"], 400), ages, strict=True)
     lines = [",".join(map(str, row)) for row in answers]
-    Path("answers.csv").write_text("\n".join(["ward,visits,smokes,age", *lines]) + "\n")
-    run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
+    (folder / "answers.csv").write_text("\n".join(["ward,visits,smokes,age", *lines]) + "\n")
+    study, answers_file = str(folder / "study.toml"), str(folder / "answers.csv")
+    run("randomize", study, answers_file, "-o", str(folder / "r.parquet"))
+    return folder
+
+
+@pytest.fixture
+def town(town_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder for one test, as the current one."""
+    shutil.copytree(town_once, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
