@@ -161,10 +161,10 @@ def test_points_close_together_stay_apart() -> None:
     mechanism, rng = Gaussian(points, 2.0, 1e-3), np.random.default_rng(0)
     law = mechanism.channel().dense()
     assert np.abs(law[:, 0] - law[:, 1]).sum() > 0
-    values = [points.labels[i] for i in rng.choice(3, 30_000, p=[0.5, 0.2, 0.3])]
+    values = [points.labels[i] for i in rng.choice(3, 100_000, p=[0.5, 0.2, 0.3])]
     tally = mechanism.tally(mechanism.randomize(values, rng))
     x, y = warner.estimate(tally, warner.estimators.SampleMean()).mean()
-    sd = mechanism.sigma / math.sqrt(30_000)
+    sd = mechanism.sigma / math.sqrt(100_000)
     assert abs(x - 0.302) < 6.5 * sd and abs(y - 0.3) < 6.5 * sd
     fit = warner.estimate(tally, warner.MaximumLikelihood(gap=1e-6))
     assert fit.gap is not None
