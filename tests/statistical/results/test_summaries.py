@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import beta, expon, gamma
 
 import warner
+from tests.statistical.results._estimates import _estimated
 from warner import (
     Integers,
     Interval,
@@ -21,12 +22,11 @@ from warner import (
     RandomizedResponse,
     SquareWave,
     SubsetSelection,
-    estimate,
 )
 from warner._core.projective_space import ProjectiveBlocks
 from warner._core.sampling import Source
 from warner.channels.geometry import ProjectiveBlocksChannel
-from warner.domains import Optional
+from warner.domains import Domain, Optional
 from warner.estimators.base import Fit, LikelihoodData, PosteriorFit, certify
 from warner.mechanisms import Mechanism, WithNonresponse
 from warner.reports.tally_kinds import Counted, Histogram
@@ -40,14 +40,40 @@ from warner.results.summaries import variance_of_shares
 PROJECTED = warner.Inversion("project")
 
 
+TARGETS = ("population", "respondents")
 SIX = np.array([0.1, 0.15, 0.25, 0.25, 0.15, 0.1])
 
 
-ASKED: list[Callable[[warner.Estimate], float]] = [
-    lambda e: e.mean(),  # type: ignore[dict-item, return-value, list-item]
-    lambda e: e.variance(),  # type: ignore[dict-item, return-value, list-item]
-    lambda e: e.quantile(0.45),
-    lambda e: e.range(1, 3),
+Ask = Callable[[warner.Estimate], Any]
+Truth = Callable[[np.ndarray, Domain], float]
+
+
+def _variance(shares: np.ndarray, domain: Domain) -> float:
+    """The variance of numbers of which those of a bin are spread evenly in it."""
+    assert domain.points is not None
+    points = domain.points[:, 0]
+    width = (domain.high - domain.low) / domain.size if isinstance(domain, Interval) else 0.0
+    return float(shares @ points**2 - (shares @ points) ** 2 + width**2 / 12)
+
+
+def _quantile(probability: float) -> Truth:
+    def of(shares: np.ndarray, domain: Domain) -> float:
+        below = np.append(0.0, shares.cumsum())
+        if isinstance(domain, Interval):
+            return float(
+                np.interp(probability, below, np.linspace(domain.low, domain.high, len(below)))
+            )
+        return float(np.searchsorted(below[1:], probability))
+
+    return of
+
+
+# What is asked of an estimate, and the same of true shares, by hand.
+ASKED: list[tuple[Ask, Truth]] = [
+    (lambda e: e.mean(), lambda shares, domain: float(shares @ domain.points[:, 0])),  # type: ignore[index]
+    (lambda e: e.variance(), _variance),
+    (lambda e: e.quantile(0.45), _quantile(0.45)),
+    (lambda e: e.range(1, 3), lambda shares, _: float(shares[1:3].sum())),
 ]
 
 
@@ -68,37 +94,35 @@ class Remembered(warner.estimators.Estimator):
 def _covered(
     mechanism: warner.mechanisms.Mechanism,
     runs: int,
-    target: str,
     interval: Callable[[warner.Estimate, float, np.random.Generator], np.ndarray],
     people: int = 2000,
     theta: np.ndarray = SIX,
     method: warner.estimators.Estimator = PROJECTED,
-    asked: list[Callable[[warner.Estimate], float]] = ASKED,
-) -> np.ndarray:
-    """How often intervals hold the truth, over whole runs from people to interval, for each that is
-    asked.
+    asked: list[tuple[Ask, Truth]] = ASKED,
+) -> dict[str, np.ndarray]:
+    """How often intervals hold the truth of each target, over whole runs from people to interval,
+    for each that is asked.
 
     The truth is the same summary of the true shares; people of a bin are spread evenly in it. All
     intervals of a run are made of the same replicates.
     """
     domain, rng = mechanism.domain, np.random.default_rng(12)
-    hits = np.zeros(len(asked))
+    hits = {target: np.zeros(len(asked)) for target in TARGETS}
     for run in range(runs):
         index = rng.choice(domain.size, people, p=theta)
         values = np.asarray(domain.decode(index))
         if isinstance(domain, warner.Interval):
             values = values + (rng.random(people) - 0.5) * (domain.high - domain.low) / domain.size
-        result = warner.estimate(
-            mechanism.tally(mechanism.randomize(values, rng)), Remembered(method)
-        )
-        shares = (
-            theta if target == "population" else np.bincount(index, minlength=domain.size) / people
-        )
-        true = warner.Estimate(Fit(shares.copy(), result.status), result.data, result.estimator)
-        for i, ask in enumerate(asked):
+        result = _estimated(mechanism.tally(mechanism.randomize(values, rng)), Remembered(method))
+        truths = {
+            "population": theta,
+            "respondents": np.bincount(index, minlength=domain.size) / people,
+        }
+        for i, (ask, truth) in enumerate(asked):
             low, high = interval(result, ask(result), np.random.default_rng([12, run]))
-            hits[i] += low - 1e-12 <= ask(true) <= high + 1e-12
-    return hits / runs
+            for target, shares in truths.items():
+                hits[target][i] += low - 1e-12 <= truth(shares, domain) <= high + 1e-12
+    return {target: count / runs for target, count in hits.items()}
 
 
 def _asked(
@@ -125,15 +149,16 @@ def test_intervals_of_summaries_cover_what_they_say(name: str, target: str) -> N
     the population less often. Integers differ from bins in their quantiles alone.
     """
     if name == "Integers":
-        found = _covered(RR[name], 100, target, _asked(target, 60), asked=ASKED[2:3])
+        found = _covered(RR[name], 100, _asked(target, 60), asked=ASKED[2:3])[target]
         assert found[0] > 0.94 - 6 * 0.024
         return
-    found = _covered(RR[name], 100, target, _asked(target, 60))
-    assert (np.abs(found - 0.94) < 6 * 0.024).all()
-    other = "respondents" if target == "population" else "population"
-    wrong = _covered(RR[name], 100, target, _asked(other, 60), asked=ASKED[:1])[0]
+    found = _covered(RR[name], 100, _asked(target, 60))
+    assert (np.abs(found[target] - 0.94) < 6 * 0.024).all()
     # Respondents' intervals are about half as wide as the population's here.
-    assert (wrong < 0.94 - 6 * 0.024) if other == "respondents" else (wrong > 0.975)
+    if target == "respondents":
+        assert found["population"][0] < 0.94 - 6 * 0.024
+    else:
+        assert found["respondents"][0] > 0.975
 
 
 def test_intervals_of_summaries_cover_by_maximum_likelihood_of_a_numeric_mechanism() -> None:
@@ -153,11 +178,10 @@ def test_intervals_of_summaries_cover_by_maximum_likelihood_of_a_numeric_mechani
     right = _covered(
         mechanism,
         60,
-        "population",
         remembered,
         20_000,
         method=warner.MaximumLikelihood(),
-    )
+    )["population"]
     assert (right > 0.93 - 6 * 0.033).all() and right[[0, 1, 3]].mean() < 0.999
     low, high = np.array(seen[:: len(ASKED)]).T
     assert domain.points is not None
@@ -171,7 +195,7 @@ def test_an_interval_of_a_quantile_that_may_jump_is_not_reflected() -> None:
     """
     theta = np.array([0.25, 0.26, 0.24, 0.15, 0.1])
     mechanism = warner.RandomizedResponse(warner.Integers(0, 4), 3.0)
-    asked: list[Callable[[warner.Estimate], float]] = [lambda e: e.quantile(0.5)]
+    asked: list[tuple[Ask, Truth]] = [(lambda e: e.quantile(0.5), _quantile(0.5))]
 
     def reflected(result: warner.Estimate, _: float, rng: np.random.Generator) -> np.ndarray:
         return result.interval(
@@ -182,16 +206,11 @@ def test_an_interval_of_a_quantile_that_may_jump_is_not_reflected() -> None:
         )[0]
 
     # 150 runs, sd 0.0194.
-    assert (
-        _covered(mechanism, 150, "population", _asked("population", 60), theta=theta, asked=asked)[
-            0
-        ]
-        > 0.94 - 6 * 0.0194
+    right, wrong = (
+        _covered(mechanism, 150, interval, theta=theta, asked=asked)["population"][0]
+        for interval in (_asked("population", 60), reflected)
     )
-    assert (
-        _covered(mechanism, 150, "population", reflected, theta=theta, asked=asked)[0]
-        < 0.94 - 6 * 0.0194
-    )
+    assert wrong < 0.94 - 6 * 0.0194 < right
 
 
 def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
@@ -203,12 +222,11 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
     hits = np.zeros(3)
     for _ in range(60):
         counts = rng.multinomial(n, SIX)
-        plain = warner.estimate(
+        plain = _estimated(
             warner.Tally(open_.header, Counted.together(Histogram(), counts, n)),
             warner.Inversion("project"),
         )
-        true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.data, plain.estimator)
-        for j, (weight, ask) in enumerate(((1, ASKED[0]), (1, ASKED[2]), (10, ASKED[0]))):
+        for j, (weight, (ask, truth)) in enumerate(((1, ASKED[0]), (1, ASKED[2]), (10, ASKED[0]))):
             fit = Fit(
                 plain.probabilities.copy(),
                 plain.status,
@@ -218,7 +236,7 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
             )  # type: ignore[misc]
             number = ask(warner.Estimate(fit, plain.data, plain.estimator))
             low, high = number.interval(kind="posterior", rng=rng)  # type: ignore[attr-defined]
-            hits[j] += low <= ask(true) <= high
+            hits[j] += low <= truth(SIX, domain) <= high
     mean, median, confident = hits / 60
     assert mean > 0.95 - 6 * 0.028 and median > 0.95 - 6 * 0.028
     assert confident < 0.95 - 6 * 0.028
@@ -275,7 +293,7 @@ def test_intervals_hold_the_variance_and_outer_quantiles_of_a_smooth_shape() -> 
     quantiles = dict(zip((0.1, 0.9), beta(2, 5).ppf([0.1, 0.9]), strict=True))
     for _ in range(20):
         reports = mechanism.randomize(rng.beta(2, 5, 2000), rng)
-        result = estimate(mechanism.tally(reports), LogSpline())
+        result = _estimated(mechanism.tally(reports), LogSpline())
         number = result.variance()
         points.append((float(number), float(variance_of_shares(result))))
         for i, kind in enumerate((None, "posterior")):
@@ -333,7 +351,7 @@ def test_means_and_shares_of_those_who_answered() -> None:
     for _ in range(SURVEYS):
         index = rng.choice(7, N, p=theta)
         tally = mechanism.count(mechanism.randomize_index(index, Source(rng)))
-        given = estimate(tally, Inversion()).answered()
+        given = _estimated(tally, Inversion()).answered()
         means.append(float(given.mean()))
         bounds.append(given.mean().interval())
         shares.append(given.interval())
