@@ -34,7 +34,8 @@ def test_simulated_tallies_have_the_law_of_real_ones(name: str) -> None:
     mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 1.5)
     channel, rng = mechanism.channel(), np.random.default_rng(1)
     theta = rng.dirichlet(np.ones(size))
-    drawn = np.stack([channel.invert(channel.simulate(theta, n, rng)) for _ in range(runs)])
+    tallies = [channel.simulate(theta, n, rng) for _ in range(runs)]
+    drawn = channel.invert(np.stack(tallies, axis=1)).T
     variance = channel.variance(theta) / n
     assert (np.abs(drawn.mean(axis=0) - theta) < 6.5 * np.sqrt(variance / runs)).all()
     ratio = ((drawn - theta) ** 2).mean(axis=0) / variance
@@ -294,7 +295,7 @@ def _worst(channels: list[Channel], target: str, independent_rows: bool = False)
             else channel.simulate_from_values(people, rng)
         )
 
-    found = np.stack([channel.invert(draw()) for _ in range(RUNS)])
+    found = channel.invert(np.stack([draw() for _ in range(RUNS)], axis=1)).T
     variance = (
         channel.variance(truth) - (0 if target == "population" else truth * (1 - truth))
     ) / PEOPLE
