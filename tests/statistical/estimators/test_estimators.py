@@ -130,7 +130,7 @@ def test_dependence_is_an_error_of_independence_only() -> None:
 
 @pytest.mark.parametrize("name", SEEING)
 def test_error_of_the_inversion_is_its_variance(name: str) -> None:
-    size, n, runs = 6, 4000, 100
+    size, n, runs = 6, 1000, 100
     mechanism = MECHANISMS[name](warner.Integers(0, size - 1), 1.5)
     rng = np.random.default_rng(5)
     theta = rng.dirichlet(np.ones(size))
