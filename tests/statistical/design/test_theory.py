@@ -166,7 +166,8 @@ def test_merged_values_have_the_error_of_reduction(labels: list[int]) -> None:
     domain, n, rng = Integers(0, 5), 1000, np.random.default_rng(3)
     channel = RandomizedResponse(domain, 1.0).channel()
     even = np.full(6, 1 / 6)
-    runs = np.stack([channel.invert(channel.simulate(even, n, rng)) for _ in range(4000)])
+    tallies = np.stack([channel.simulate(even, n, rng) for _ in range(4000)], axis=1)
+    runs = channel.invert(tallies).T
     component = np.eye(len(set(labels)))[labels]
     merged = runs @ component / component.sum(axis=0) @ component.T
     simulated = ((merged - even) ** 2).mean()
