@@ -20,8 +20,8 @@ from warner.domains.items import SPELLED, UNKNOWN
 EMPTY = "an empty cell"
 _MISSING = ("no answer", EMPTY)
 _POLICIES = (
-    'In the study, missing = "answer" makes "no answer" a protected answer of its own, and '
-    'missing = "drop" leaves the person out'
+    'To keep people who gave no answer, write missing = "answer" in the study: "no answer" is '
+    'then a protected answer of its own. With missing = "drop", they are left out'
 )
 _NUMBERS = "Write only the number, such as 12, without a unit or a word"
 _WHOLE = "Write only digits, such as 12, without a fraction, a unit or a word"

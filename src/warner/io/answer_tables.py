@@ -60,7 +60,7 @@ def _table(
 
 
 def _too_large(shown: str) -> FileError:
-    rule = f"holds more than {_MOST_BYTES >> 20} MiB"
+    rule = f"is too large, with more than {_MOST_BYTES >> 20} MiB"
     return FileError(shown, rule, None, "Save it as CSV or Parquet, which can be read in pieces")
 
 
@@ -146,7 +146,7 @@ def _people(whole: dict[str, Any], shown: str) -> list[dict[str, Any]]:
         return [whole]
     rows = {tuple(c) if isinstance(c, dict) else range(len(c)) for c in whole.values()}
     if len(rows) > 1:
-        raise FileError(shown, "has columns whose rows differ in number or in name", None, AGAIN)
+        raise FileError(shown, "has columns with different numbers or names of rows", None, AGAIN)
     columns = [list(c.values()) if isinstance(c, dict) else c for c in whole.values()]
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]
 

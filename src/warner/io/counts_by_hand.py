@@ -87,7 +87,8 @@ class CountsByHand:
         for number, cells in lines:
             where = f"{path}: line {number}"
             if len(cells) < len(names):
-                raise FileError(where, "has too few cells")
+                remedy = "Write a cell for each column of the first line"
+                raise FileError(where, "has too few cells", None, remedy)
             of = dict(zip(lower, (cell.strip() for cell in cells), strict=False))
             key = tuple(of[name.lower()] for name in self.by)
             count = _people(where, COUNT, of[COUNT])
@@ -182,8 +183,8 @@ class CountsByHand:
         # A design for paper has a text, such as crosswise:1/4.
         of_study = getattr(mechanism, "text", type(mechanism).__name__)
         if line.design not in ("", of_study):
-            rule = f"was counted from a sheet with {line.design}, and not with {of_study}"
-            remedy = "Give the study from which the sheet was printed"
+            rule = f"was counted from a sheet with {line.design}, but the design here is {of_study}"
+            remedy = "Give the design or the study of the printed sheet"
             raise FileError(self._where(line), rule, None, remedy)
         try:
             return mechanism.report_code(line.word)
@@ -256,7 +257,8 @@ def as_long(
     for number, cells in lines:
         where = f"{path}: line {number}"
         if len(cells) < len(names):
-            raise FileError(where, "has too few cells")
+            remedy = "Write a cell for each column of the first line"
+            raise FileError(where, "has too few cells", None, remedy)
         key = [cells[i] for i in others]
         counts = {names[p].strip(): _people(where, names[p], cells[p].strip()) for p in of_word}
         if totals:
@@ -426,8 +428,11 @@ def _of_people(
             rule = f"has no column {show(column)}"
             raise FileError(path, rule, None, meant(column, names) or "Look at its first line")
     if name in by:
-        rule = f"column {show(name)} holds what people said, and cannot be a public column too"
-        raise FileError(path, rule, None, "Name a column that is not secret")
+        rule = (
+            f"column {show(name)} holds what people said, which is secret, so it cannot be a "
+            "public column"
+        )
+        raise FileError(path, rule, None, "Name another column")
     codes: dict[str, list[int | None]] = {}
     for i, column in enumerate(names):
         if column not in by and name in (None, column):
@@ -525,7 +530,7 @@ def read_said_in_groups(
         if len(likely) != 1:
             rule = f"must have one column with what people said, {' or '.join(by_look.values())}"
             listed = ", ".join(show(names[i]) for i in likely)
-            named = f"Choose one: --design {names[likely[0]]}=DESIGN" if likely else None
+            named = f"Choose a column: --design {names[likely[0]]}=DESIGN" if likely else None
             raise FileError(path, rule, listed or None, named)
         said, of = likely[0], names.index(group)
         rows = [(number, cells[said], 1, cells[of]) for number, cells in lines]
@@ -533,10 +538,12 @@ def read_said_in_groups(
         hand = CountsByHand(path, *counted)
         if hand.by != (group,):
             rule = (
-                f"must have only the columns {group}, value and count, or {group} and one for each "
-                "word"
+                f"must have only the columns {group}, value and count, or {group} and one column "
+                "for each word"
             )
-            remedy = "Remove the other columns, and add up rows that are then alike"
+            remedy = (
+                "Remove the other columns, and add up the counts of rows that are then the same"
+            )
             raise FileError(path, rule, f"also {', '.join(hand.by)}", remedy)
         rows = [(line.number, line.word, line.people, line.key[0]) for line in hand._lines]
     groups = _numbers_of_groups(path, group, entries, [key for *_, key in rows])
@@ -573,7 +580,8 @@ def _numbers_of_groups(
     numbers = {key: number_of.get(look(key.removesuffix(".0"))) for key in keys}
     if others := list(numbers.values()).count(None):
         rule = (
-            f"must have {' or '.join(map(show, entries))}, to name the first and the second group"
+            f"must have only the entries {' or '.join(map(show, entries))}, which name the first "
+            "and the second group"
         )
         got = "1 other entry" if others == 1 else f"{others:,} other entries"
         remedy = f"Say which group is which: --group {group}=FIRST,SECOND"
@@ -715,7 +723,7 @@ def _refuse_gaps(
         rule = f"has {'no count' if not lines_of[i, code] else 'several counts'} of {word!r}"
         if groups is not None:
             rule += f" where {_in_words(public, groups.keys[i])}"
-        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add these counts"
+        remedy = "Write 0 if nobody said it" if not lines_of[i, code] else "Add them up"
         raise FileError(path, rule, None, remedy)
 
 

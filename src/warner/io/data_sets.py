@@ -358,8 +358,11 @@ def local_name(path: str) -> Iterator[str]:
 def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
     if ending(address) == ParquetFormat.suffix and all(ParquetFormat().read_ends(address)):
-        rule = "is a report file of warner, which DuckDB cannot fetch whole"
-        remedy = "Install the fsspec package for this kind of address (for s3://: pip install s3fs)"
+        rule = "is a report file of warner, which must be fetched whole, and DuckDB cannot do that"
+        remedy = (
+            "Install the package of fsspec for this kind of address, for s3:// with: pip install "
+            "s3fs"
+        )
         raise FileError(address, rule, None, remedy)
 
 
@@ -379,7 +382,7 @@ def _copied(system: Any, address: str) -> Iterator[str]:
             size, _ = state_of(address)
             system.get_file(system._strip_protocol(address), copy)
         if size and os.path.getsize(copy) != size:
-            rule = "the downloaded copy does not have the size of the file at its address"
+            rule = "the downloaded copy has another size than the file at its address"
             remedy = "Run the command again"
             raise FileError(copy, rule, None, remedy)
         yield copy

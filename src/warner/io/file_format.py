@@ -219,7 +219,7 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     remedy = f"Needed: {', '.join(names)}"
     if spelt:
         ours = ", ".join(alike[name.strip().casefold()] for name in spelt)
-        remedy += f". The file has {ours}, which differs in capital letters or spaces"
+        remedy += f". The file has {ours}, which differs only in capital letters or spaces"
     elif marks:
         remedy += f'. If each item has its own column, write split = "{marks[0]}" in the study'
     elif len(missing) == len(names):
@@ -242,5 +242,5 @@ def refuse_repeated(names: list[str], columns: list[str]) -> None:
     """Refuse a file of answers in which one of the columns ``names`` occurs twice."""
     for name in names:
         if columns.count(name) > 1:
-            remedy = "Keep the column that holds the answers"
+            remedy = "Keep only the column that holds the answers"
             raise FileError(f"column {name!r}", "occurs twice in the file", None, remedy)

@@ -84,7 +84,7 @@ def require_content(path: str, suffix: str) -> None:
     with open(path, "rb") as file:
         begin = file.read(_BEGIN)
     is_parquet = begin.startswith(_PARQUET)
-    rename = "Rename it: its ending must say what it is"
+    rename = "Rename the file: the ending of its name must say what it is"
     if not begin:
         raise FileError(path, "is empty", None, "Copy it here again, or remove it")
     for first, how in _PACKED.items():

@@ -143,7 +143,9 @@ def is_report_file(path: str) -> bool:
 
 
 _NO_REPORTS = {
-    ".toml": "Give a study with --study, as in: warner tally reports.parquet --study study.toml",
+    ".toml": (
+        "Give the study file with --study, as in: warner tally reports.parquet --study study.toml"
+    ),
     ".json": f"To add up tallies, use 'warner merge'. {RANDOMISE_FIRST}",
 }
 
@@ -151,7 +153,7 @@ _NO_REPORTS = {
 def report_format(path: str) -> FileFormat:
     """The format of a file of reports."""
     if is_remote(path):
-        rule = "is an address, but this needs a report file of warner on this machine"
+        rule = "is a web address, but here only a report file of warner on this machine can be read"
         remedy = (
             "Use 'warner tally' to count the file, with --study if another program wrote the file"
         )

@@ -191,7 +191,7 @@ def records_in(
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
-    rule = f"must hold whole reports of {width} bytes in each row"
+    rule = f"must hold whole reports, of {width} bytes each, in every row"
     if column.null_count:
         remedy = "Leave out the empty rows, or find out why their reports are missing"
         raise ReportError(name, rule, f"{column.null_count:,} empty rows", remedy)
@@ -604,7 +604,10 @@ class FrameSource:
         for name, where in self._columns.items():
             columns[name], many = where.read(rows, rows_before if self._names_rows else None)
             if first is not None and not np.array_equal(first, many):
-                rule = "must have the same number of reports of every question (attribute) in a row"
+                rule = (
+                    "must have, in each row, the same number of reports on every question "
+                    "(attribute)"
+                )
                 raise ReportError("reports", rule)
             first = many
         if not by or first is None:
@@ -729,8 +732,8 @@ class FrameOfReports:
                 same = "".join(f", the same {name}" for name in groups)
                 text = (
                     f"No two of {len(rows):,} rows of this data frame have the same reports{same}. "
-                    "Among so many people some do. Were duplicates dropped? Then shares are wrong. "
-                    "Count the data frame as it was before."
+                    "Among so many people, some reports should be the same. Were duplicates "
+                    "dropped? Then the shares are wrong: count the data frame as it was before."
                 )
                 return warn(text, FrameWarning)
 

@@ -492,7 +492,10 @@ def contents_of(
         if any(isinstance(label, str) and unreadable(label) for label in labels[name]):
             rule = "has values with characters that a screen cannot show"
             raise ArgumentError(
-                f"column {name!r}", rule, None, f"To state its values, add --values {name}=A,B,C"
+                f"column {name!r}",
+                rule,
+                None,
+                f"To state the values yourself, add --values {name}=A,B,C",
             )
         ends = limits[name]
         # Numbers of Parquet's decimal type are written as floats.
@@ -757,7 +760,7 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
     if present is None:
         rule, remedy = (
             "has values that are not text",
-            f"To state its values, add --values {name}=A,B,C",
+            f"To state the values yourself, add --values {name}=A,B,C",
         )
         raise ArgumentError(f"column {name!r}", rule, None, remedy)
     labels: list[str | bool] = present.unique().to_pylist()

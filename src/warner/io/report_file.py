@@ -205,7 +205,7 @@ class ReportFile:
     def _wrong_columns(self, width: int, stored: Mapping[str, str]) -> FileError:
         """Make the error for a file with other columns than its header states."""
         first = ", ".join(map(repr, islice(stored, 4))) + ", ..." * (len(stored) > 4)
-        rule = f"must have the {width} columns of its header, in that order"
+        rule = f"must have the {width} columns that its beginning states, in that order"
         got = f"{len(stored)} ({first})"
         return FileError(self.path, rule, got, AS_WRITTEN)
 
@@ -272,7 +272,10 @@ class ReportFile:
                 first = sizes if first is None else first
                 whole = (sizes[:-1] == size).all() and sizes[-1] <= size
                 if is_over or not whole or not np.array_equal(sizes, first):
-                    rule = f"must have {size:,} reports in each row, and no more in the last row"
+                    rule = (
+                        f"must have {size:,} reports in each row, and at most as many in the last "
+                        "row"
+                    )
                     raise FileError(self.path, rule, None, AS_WRITTEN)
                 columns |= to_file(attribute, mechanism.schema, reports)
             is_over = first is not None and bool(first[-1] < size)
@@ -318,7 +321,7 @@ def open_reports(path: str) -> ReportFile:
     form = report_format(path)
     first, last = form.read_ends(path)
     head = _parsed(path, first, "has a header that was altered")
-    end = _parsed(path, last, "has no complete end")
+    end = _parsed(path, last, "is not complete: its end is missing or damaged")
     if (
         not isinstance(head, dict)
         or head.get("format") != "warner-reports"
@@ -332,11 +335,12 @@ def open_reports(path: str) -> ReportFile:
         remedy = f"{RANDOMISE_FIRST}. {other}"
         raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
-        rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))
+        rule = f"has a format that this warner cannot read: schema must be at most {SCHEMA}"
+        got = repr(head.get("schema"))
         raise FileError(path, rule, got, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
         remedy = f"{AS_WRITTEN}. To count a file of another program, use 'warner tally --study'"
-        raise FileError(path, "has no complete end", None, remedy)
+        raise FileError(path, "is not complete: its end is missing or damaged", None, remedy)
     if not form.is_intact(path, end):
         rule = "was changed after warner wrote it"
         raise FileError(path, rule, None, "Use the file as warner wrote it")
@@ -497,8 +501,8 @@ def tally_file(
     if file.known is None:
         _require_affordable(file)
     if ways is not None and keep_reports:
-        rule = "cannot be used with tables of several attributes"
-        remedy = "Leave out keep_reports, or leave out the argument ways (--ways)"
+        rule = "cannot be used together with ways, which counts several questions together"
+        remedy = "Leave out keep_reports or ways (--ways)"
         raise ArgumentError("keep_reports", rule, None, remedy)
     mechanisms = together(file.mechanisms, ways)
     options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports, "progress": progress}

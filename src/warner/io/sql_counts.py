@@ -51,7 +51,9 @@ _DELIMITERS = ",;\t|"
 _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
 _AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
-_WHOLE_RESULT = "Export the whole result of the statement; bq prints 100 rows without --max_rows"
+_WHOLE_RESULT = (
+    "Export the whole result of the statement. Without --max_rows, bq prints only 100 rows"
+)
 _OF_THE_STUDY = "Use the study file that the statement was made from"
 _BEFORE = 50  # lines that a command line may print before the names
 _BEGIN = 2**10
@@ -96,7 +98,7 @@ class CountsTable:
             same = row[1:4] + row[5:]
             if same in seen:
                 raise self._wrong(
-                    row, "repeats an earlier count", "Export the result again, only once"
+                    row, "repeats an earlier count", "Export the result again, and only once"
                 )
             seen.add(same)
             self._rows.setdefault((row.attribute, row.part), []).append(row)
@@ -112,13 +114,15 @@ class CountsTable:
         """
         marks = {name: rows[0] for (a, name), rows in self._rows.items() if _is_mark(a, name)}
         if not marks:
-            rule = "does not say of which study it is"
+            rule = "does not say to which study it belongs"
             remedy = f"{_WHOLE_RESULT}. Use a statement that this version of 'warner sql' prints"
             raise FileError(self.path, rule, None, remedy)
         expected = {mark_of(study, simulated): simulated for simulated in (False, True)}
         for mark, row in marks.items():
             if mark not in expected or len(marks) > 1:
-                rule = "belongs to another study, or another version of it, or was altered"
+                rule = (
+                    "belongs to another study, or to another version of this study, or was altered"
+                )
                 raise self._wrong(row, rule, _OF_THE_STUDY)
         return expected[next(iter(marks))]
 
@@ -163,7 +167,10 @@ class CountsTable:
                 rule = f"counts {show(name)} of {show(attribute)}, which the study does not have"
                 raise self._wrong(rows[0], rule, _OF_THE_STUDY)
         if not sum(row.reports for rows in self._rows.values() for row in rows):
-            rule, remedy = "holds no reports: the table has no rows", "Was it the right table?"
+            rule, remedy = (
+                "holds no reports: the table has no rows",
+                "Check that the statement counts the right table",
+            )
             raise EmptyError(self.path, rule, None, remedy)
         everything = self._part(EVERYTHING, ROWS)
         groups, group_of = self._groups(
@@ -250,7 +257,9 @@ class CountsTable:
             some, all_rows = int(counted.sum()), int(sizes.sum())
             rule = f"counts {some:,} reports, but the table has {all_rows:,} rows"
             if some == all_rows:
-                rule = f"counts {some:,} reports, but in some groups more or fewer than the rows"
+                rule = (
+                    f"counts {some:,} reports, but some groups have more or fewer reports than rows"
+                )
             where = f"{self.path}: {attribute}: {name}"
             raise FileError(where, rule, None, _WHOLE_RESULT)
 
@@ -332,7 +341,7 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
     if path != "-" and _begin(path).startswith(_EXCEL):
         excel = as_long(path, *table_cells(path), words)
         if excel is None:
-            rule = "has no columns value and count, and no column for each word"
+            rule = "must have the columns value and count, or a column for each word"
             raise FileError(path, rule, None, "Name the columns in the first line")
         return CountsByHand(path, *excel)
     text = _text(path)

@@ -158,7 +158,7 @@ class DbtMacro:
     def __post_init__(self) -> None:
         if not _PLAIN.fullmatch(self.name):
             raise ArgumentError(
-                "macro", "must consist of letters, digits and the sign _", show(self.name)
+                "macro", "must have only letters, digits and underscores", show(self.name)
             )
 
     def of(self, statement: str) -> str:
@@ -395,7 +395,7 @@ class _Writer:
             (selects, dialect.most_selects, "SELECTs"),
         ):
             if got > most:
-                rule = f"would have {got:,} {unit}, and {dialect.name} takes {most:,}"
+                rule = f"would have {got:,} {unit}, but {dialect.name} takes at most {most:,}"
                 remedy = "Export the reports as Parquet, and count the files with 'warner tally'"
                 raise ArgumentError("statement", rule, None, remedy)
 

@@ -69,7 +69,7 @@ def check_name(name: Any) -> str:
         rule = "must be text"
         raise ArgumentTypeError("name of a public column", rule, kind(name))
     if not name.strip() or name != name.strip() or "," in name:
-        rule = "must not be empty, begin or end with a space, or hold a comma"
+        rule = "must not be empty, begin or end with a space, or contain a comma"
         raise ArgumentError("name of a public column", rule, show(name))
     return legible("name of a public column", name)
 
@@ -224,13 +224,13 @@ def secret_column(where: str, name: str, public: Iterable[str]) -> ArgumentError
     """The error of a question that is named where public columns are.
 
     >>> str(secret_column("by", "smokes", ["ward"]))[:72]
-    'by: must be public columns, but the answers to this question are secret;'
+    'by: must name public columns only, and the answers to this question are secret;'
     """
     columns = ", ".join(public)
     there = f"The public columns are: {columns}. " if columns else ""
     joint = f"warner tally --ways 2, and warner estimate --joint {name},OTHER"
     remedy = f"{there}To learn how answers to two questions go together, run: {joint}"
-    rule = "must be public columns, but the answers to this question are secret"
+    rule = "must name public columns only, and the answers to this question are secret"
     return ArgumentError(where, rule, show(name), remedy)
 
 
@@ -324,9 +324,9 @@ def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GRO
         return ""
     groups = f"{len(all_sizes):,} group{'s' if len(all_sizes) > 1 else ''}"
     return (
-        f"{few:,} of {groups} {'has' if few == 1 else 'have'} fewer than {smallest:,} reports, the "
-        f"smallest {all_sizes.min():,}. Public columns are not protected, so somebody in a small "
-        "group may be recognised. Group by fewer or coarser columns."
+        f"{few:,} of {groups} {'has' if few == 1 else 'have'} fewer than {smallest:,} reports, and "
+        f"the smallest has {all_sizes.min():,}. Public columns are not protected, so somebody in a "
+        "small group may be recognised. Group by fewer or coarser columns."
     )
 
 
@@ -340,8 +340,8 @@ def about_alike_groups(columns: Iterable[str], keys: Sequence[Key]) -> str:
         values = [key[i] for key in keys]
         if pair := alike(value for value in values if isinstance(value, str)):
             return (
-                f"Public column {name!r} has both {pair}. Are they one group? They are counted as "
-                "two. Write the same name in all rows, and count again."
+                f"Public column {name!r} has both {pair}. They are counted as two groups. If they "
+                "are one group, write the same name in all rows, and count again."
             )
     return ""
 

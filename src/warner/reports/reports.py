@@ -81,7 +81,10 @@ class Reports(Hinting):
         index: Any = None,
     ) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
-            rule, remedy = "need a header and columns", "Use mechanism.reports(outputs)"
+            rule, remedy = (
+                "must be made from a header and columns",
+                "Use mechanism.reports(outputs)",
+            )
             wrong = columns if isinstance(header, Mapping) else header
             raise ArgumentTypeError("reports", rule, kind(wrong), remedy)
         if type(simulated) is not bool:
@@ -290,7 +293,10 @@ class Reports(Hinting):
             FileError: a file that is there already.
             ArgumentError: a name that ends as another format does, such as ``.parquet``.
         """
-        other = "Name it .warner, or write Parquet or CSV by warner.io.write_reports(reports, path)"
+        other = (
+            "Let the name end in .warner, or write Parquet or CSV with "
+            "warner.io.write_reports(reports, path)"
+        )
         require_ending(path, ".warner", remedy=other)
         write_whole(path, self.to_bytes(keep_order), replace=False)
 

@@ -634,7 +634,7 @@ def distinct(packed: np.ndarray, rows: Rows, kind: DistinctReports) -> Counted:
 
 
 def refuse_reports(
-    wrong: np.ndarray, rule: str, remedy: str = "Were they made by this mechanism?"
+    wrong: np.ndarray, rule: str, remedy: str = "Were the reports made by this mechanism?"
 ) -> None:
     """Refuse reports of which any is wrong, with a message of the first such row and the rule.
 

@@ -218,7 +218,10 @@ class _SourceTable:
     source: ReportSource
 
     def reports(self, mechanisms: Mapping[str, Counted], columns: Mapping[str, ColumnNames]) -> Any:
-        rule, remedy = "must be in memory to be listed", "Count them with mechanism.tally(source)"
+        rule, remedy = (
+            "must be in memory to be listed one by one",
+            "Count them with mechanism.tally(source)",
+        )
         raise ArgumentTypeError("reports", rule, f"a {type(self.source).__name__}", remedy)
 
     def tally(

@@ -258,9 +258,9 @@ class Tally(Hinting):
                 raise ArgumentError("counts", rule, None, remedy)
         total = sum(people.values())
         if not total:
-            raise EmptyError("counts", "must be of at least one person")
+            raise EmptyError("counts", "must count at least one person")
         if total > _MOST_PEOPLE:
-            raise ArgumentError("counts", f"must be of at most {_MOST_PEOPLE} people", str(total))
+            raise ArgumentError("counts", f"must count at most {_MOST_PEOPLE} people", str(total))
         codes = np.arange(len(people))
         repeats = np.array([people[code] for code in range(len(people))], dtype=np.int64)
         tally: Tally = mechanism.count(mechanism.schema.parse(codes), repeats=repeats)
@@ -347,7 +347,10 @@ class Tally(Hinting):
         for tally in tallies[1:]:
             if not first._adds_to(tally):
                 got = f"{first.kind} and {tally.kind}"
-                rule, remedy = "must be of one kind to become groups", "Count all in the same way"
+                rule, remedy = (
+                    "must be of the same kind to become groups",
+                    "Count all reports in the same way",
+                )
                 raise MismatchError("tallies", rule, got, remedy)
         require_same_origin([t.simulated for t in tallies], "tallies")
         if first.rows is None:
@@ -367,7 +370,8 @@ class Tally(Hinting):
         if key not in self:
             columns = ", ".join(self.columns) or "no public columns"
             text = (
-                f"There is no group {show(key)}. The groups are by {columns}; list(tally) has them"
+                f"There is no group {show(key)}. The groups are by {columns}. To see the groups, "
+                "use list(tally)"
             )
             raise KeyError(text)
         i = self._place[key if isinstance(key, tuple) else (key,)]
@@ -617,7 +621,10 @@ class Tally(Hinting):
             self, other = _of_one_kind([self, other])
         if not self._adds_to(other):
             got = f"{self.kind} and {other.kind}"
-            rule, remedy = "must be of one kind to be added", "Count both in the same way"
+            rule, remedy = (
+                "must be of the same kind to be added",
+                "Count the reports of both in the same way",
+            )
             raise MismatchError("tallies", rule, got, remedy)
         most = max(self.reports_per_person, other.reports_per_person)
         trusted = self.is_trusted and other.is_trusted
@@ -969,7 +976,7 @@ class Tally(Hinting):
         tallies = load_tallies(path)
         if len(tallies) != 1:
             rule = f"holds {len(tallies)} tallies, not one ({', '.join(tallies)})"
-            remedy = "Use warner.reports.tally.load_tallies"
+            remedy = "Use warner.reports.tally.load_tallies to read all of them"
             raise FileError(str(path), rule, None, remedy)
         return next(iter(tallies.values()))
 
@@ -1112,7 +1119,10 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         remedy = f"{RANDOMISE_FIRST}. To make a tally of reports, use 'warner tally'"
         raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
-        rule, got = f"schema must be {SCHEMA}", repr(data.get("schema"))
+        rule, got = (
+            f"has a format that this warner cannot read: schema must be {SCHEMA}",
+            repr(data.get("schema")),
+        )
         raise FileError(name, rule, got, f"{_COUNT_AGAIN}, or use the version that wrote the file")
     if not data["attributes"]:
         raise EmptyError(name, "holds no tally")
@@ -1201,4 +1211,4 @@ def require_same(
                     "estimate both tallies"
                 )
             raise MismatchError(name, rule, None, remedy)
-    raise MismatchError(name, "do not belong together: headers differ")
+    raise MismatchError(name, "do not belong together: their mechanisms or values differ")

@@ -275,7 +275,8 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
         rule = "must not be added twice"
         got = "a tally and itself" if ours == theirs else "two sums that both hold the same tally"
         remedy = (
-            "Leave one out. If they count different people, add tally.of_others() for one of them"
+            "Leave one of them out. If they count different people, add tally.of_others() for one "
+            "of them"
         )
         raise ArgumentError("tallies", rule, got, remedy)
     # A stream of a million tallies is not slowed down by the memory of all of them.
@@ -301,7 +302,7 @@ def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
             raise _same_people(keys, rule, "one tally", first, i)
     for twins in twins_among(tallies):
         if twins.chance < _NO_CHANCE:
-            rule = "must be of different people, whose counts would not all be equal"
+            rule = "must be of different people, but all their counts are equal"
             raise _same_people(keys, rule, "equal counts", twins.first, twins.second)
     warn_of_equal(tallies)
 
@@ -385,5 +386,8 @@ def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: 
     """The error of two groups with the same reports."""
     names = [show(k[0] if isinstance(k, tuple) and len(k) == 1 else k) for k in keys]
     got = f"{what} in {names[first]} and {names[second]}"
-    remedy = "Count each group's own reports; if the people differ, pass tally.of_others()"
+    remedy = (
+        "Count the reports of each group alone. If the groups have different people, pass "
+        "tally.of_others()"
+    )
     return ArgumentError("groups", rule, got, remedy)

@@ -306,7 +306,10 @@ def test_without_fsspec_duckdb_reads_by_itself(
         PLAN.mechanisms["setting"].randomize(["a"]), "lake/ward=north/a.parquet", "setting"
     )
     done = _tally(f"{root}/lake", ok=False)
-    assert "is a report file of warner, which DuckDB cannot fetch whole" in done.stderr
+    assert (
+        "is a report file of warner, which must be fetched whole, and DuckDB cannot do that"
+        in done.stderr
+    )
 
 
 def test_where_nothing_reads_an_address_both_remedies_are_named(store: Store) -> None:

@@ -203,7 +203,9 @@ def test_the_extended_crosswise_design_reads_counts_and_leaves_people_out(
     shown = run("estimate", "p.csv", *design, "--drop-missing")
     assert "1 of 37 people have no answer and are left out (2: 1)" in shown.stderr
     other = run("estimate", "p.csv", *design[:3], "card=1,3", "--drop-missing", ok=False).output
-    assert "must have '1' or '3', to name the first and the second group" in other
+    assert (
+        "must have only the entries '1' or '3', which name the first and the second group" in other
+    )
 
 
 def test_the_extended_crosswise_design_is_planned_as_one_card() -> None:

@@ -112,7 +112,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("merge", "study.toml"), "is a study file"),
         (("merge", "r.parquet"), "To count reports, run: warner tally"),
         (("report", "study.toml", "-o", "x.html"), "is a study file"),
-        (("tally", "study.toml"), "Give a study with --study"),
+        (("tally", "study.toml"), "Give the study file with --study"),
         (("tally", "r.parquet", "--by", "Ward"), "Is 'ward' meant?"),
         (("estimate", "r.parquet", "--only", "Smokes"), "Is 'smokes' meant?"),
         (("estimate", "r.parquet", "--json", "x"), "--json: takes no file; got x. Write -o x."),

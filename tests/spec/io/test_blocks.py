@@ -147,7 +147,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
         "short": (FileError, "8 reports in each row"),
         "long": (FileError, "8 reports in each row"),
         "gap": (ReportError, "empty rows"),
-        "cut": (ReportError, "reports of 3 bytes"),
+        "cut": (ReportError, "reports, of 3 bytes each"),
         "padded": (ReportError, "a"),
         "number": (FileError, "must have 21 reports"),
     }
@@ -170,7 +170,7 @@ def test_blocks_that_warner_did_not_write_are_refused(tmp_path: Path) -> None:
         with pytest.raises(FileError, match="reports in one row"):
             open_reports(path)
     path = _sealed(tmp_path / "columns.parquet", [whole], 8, attributes={"b": BITS.header})
-    with pytest.raises(FileError, match="columns of its header"):
+    with pytest.raises(FileError, match="columns that its beginning states"):
         tally_file(path)
 
 

@@ -210,7 +210,7 @@ def _without(rows: list[list[str]], part: str) -> list[list[str]]:
         (lambda rows: _without(rows, "bits_1"), "lacks the counts of 'bits_1'"),
         (lambda rows: _without(rows, "rows"), "lacks the counts of 'rows'"),
         (lambda rows: [r for r in rows if not r[1].startswith("check")], "lacks the counts of 'check"),
-        (lambda rows: _without(rows, "study"), "does not say of which study it is"),
+        (lambda rows: _without(rows, "study"), "does not say to which study it belongs"),
         (lambda rows: [*rows, rows[3]], "repeats an earlier count"),
         (lambda rows: [*rows, ["colour", "report", "0", "1"]], "line .* which the study does not have"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "1.5"]], "reports must be a whole number"),
@@ -268,8 +268,8 @@ def test_a_study_of_many_bits_is_a_short_statement() -> None:
         assert len(_statement(mechanisms, "reports", dialect)) < 140_000, dialect
     many = {f"attribute {i}": mechanism for i in range(80)}
     for dialect, words in (
-        ("snowflake", "1,[0-9,]+ characters, and Snowflake takes 1,000,000"),
-        ("sqlite", "1,362 SELECTs, and SQLite takes 500"),
+        ("snowflake", "1,[0-9,]+ characters, but Snowflake takes at most 1,000,000"),
+        ("sqlite", "1,362 SELECTs, but SQLite takes at most 500"),
     ):
         with pytest.raises(ArgumentError, match=words):
             _statement(many, "reports", dialect)

@@ -74,7 +74,8 @@ def test_counts_of_another_study_are_refused(other: str) -> None:
     column = ("--column", "drinks=smokes_report") if "drinks" in other else ()
     said = _tally(_counts("c.csv", REPORTS, None, other, *column), ok=False)
     assert (
-        "c.csv: line 2: belongs to another study, or another version of it, or was altered" in said
+        "c.csv: line 2: belongs to another study, or to another version of this study, or was "
+        "altered" in said
     )
     assert "Use the study file that the statement was made from." in said
 
@@ -93,7 +94,7 @@ def _replaced(old: str, new: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     "change, words",
     [
-        (lambda t: "\n".join(x for x in t.splitlines() if "study" not in x), "does not say of which study it is"),
+        (lambda t: "\n".join(x for x in t.splitlines() if "study" not in x), "does not say to which study it belongs"),
         (_replaced("study ", "study 0"), "was altered"),
         (_replaced("simulated study ", "study "), "was altered"),
         (lambda t: t + t.splitlines()[1].replace("simulated study ", "study ") + "\n", "was altered"),

@@ -160,8 +160,8 @@ def test_reports_load_what_they_saved_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "save, name, remedy",
     [
-        ("reports", "r.parquet", r"write Parquet or CSV by warner\.io\.write_reports"),
-        ("reports", "r.CSV", "Name it .warner"),
+        ("reports", "r.parquet", r"write Parquet or CSV with warner\.io\.write_reports"),
+        ("reports", "r.CSV", "Let the name end in .warner"),
         ("reports", "r.xlsx", "people would expect a spreadsheet"),
         ("tally", "t.csv", "name it .json"),
         ("tally", "t.parquet", "people would expect a Parquet or Arrow table"),

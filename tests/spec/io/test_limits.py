@@ -86,7 +86,7 @@ LARGE = {
     "wide": (
         warner.UnaryEncoding(Integers(0, 2**24 - 1), 1.0),
         {"a_bits_0": [0]},
-        "2097152 columns of its header",
+        "2097152 columns that its beginning states",
     ),
 }
 

@@ -163,7 +163,7 @@ def test_columns_must_be_those_of_the_header(name: str, tmp_path: Path) -> None:
         {"ward": ["north", "south"], "more": ["a", "b"], "a_report": [0, 1]},
         {"a_report": [0, 1]},
     ):
-        with pytest.raises(FileError, match="columns of its header"):
+        with pytest.raises(FileError, match="columns that its beginning states"):
             io.tally_file(_sealed(tmp_path / name, WARD, columns, 2), ["ward"])
     if name.endswith(".parquet"):
         columns = {"ward": [0, 1], "a_report": [0, 1]}

@@ -122,7 +122,7 @@ def test_reports_without_duplicates_are_noticed() -> None:
         (own.drop_duplicates(), None, "the same reports, the same region, the same month"),
         (frame.drop_duplicates([*frame.columns[:2], "region"]), "region", "the same region"),
     ):
-        said += ". Among so many people some do. Were duplicates dropped"
+        said += ". Among so many people, some reports should be the same. Were duplicates dropped"
         with pytest.warns(FrameWarning, match=said):
             assert TWO.tally(without, by).n == len(without) < 3000
     # All warnings are errors: people with a number, few people, and a frame as it was.

@@ -282,7 +282,9 @@ def test_groups_of_few_people_warn_in_python_as_on_the_command_line(tmp_path: Pa
     coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     wards = ["north"] * 30 + ["south"]
     reports = coin.randomize(["no"] * 31)
-    words = "1 of 2 groups has fewer than 10 reports, the smallest 1. Public columns are not"
+    words = (
+        "1 of 2 groups has fewer than 10 reports, and the smallest has 1. Public columns are not"
+    )
     frame = pa.table({"ward": wards, "said": reports.columns["report"]})
     with pytest.warns(SmallGroupWarning, match=words):
         coin.tally(reports, {"ward": wards})

@@ -298,7 +298,9 @@ def test_a_frame_that_was_not_filtered_is_noticed() -> None:
         lambda: estimate(weeks, time="week"),
         lambda: Tally.from_tallies("week", weeks),
     ):
-        refused(ArgumentError, r"equal counts in 1 and 2. Count each group's own", wrong)
+        refused(
+            ArgumentError, r"equal counts in 1 and 2. Count the reports of each group alone", wrong
+        )
     others = {week: tally.of_others() for week, tally in weeks.items()}
     assert estimate(others, time="week").n == 9000
     series = Tally.from_tallies("week", others)
