@@ -18,8 +18,6 @@ N = 100_000
 __all__ = ["ALPHA", "N", "Sampler", "_honest", "_p_value", "_typed"]
 
 
-def _p_value(
-    mechanism: Mechanism, sampler: Sampler, values: np.ndarray | None = None, draws: int = N
-) -> float:
+def _p_value(mechanism: Mechanism, sampler: Sampler, values: np.ndarray | None = None) -> float:
     """The smallest chi-square p-value over the values a person can have, or over some of them."""
-    return worst_p_value(mechanism, draws, values, sampler)[0]
+    return worst_p_value(mechanism, N, values, sampler)[0]
