@@ -38,7 +38,7 @@ from warner.results.intervals import anytime, normal_quantile, wald
 from warner.results.ranks import _factor_of_pairs, _spread_of_pairs
 from warner.results.share_noise import ShareNoise, _largest, independent_factor, simulated_errors
 
-SIZE, PEOPLE, RUNS = 4, 2000, 200
+SIZE, PEOPLE, RUNS = 4, 2000, 400
 
 
 def _coverage(
