@@ -592,8 +592,8 @@ class RandomIntercepts(Likelihood):
     def of_groups(self, numbers: FloatArray) -> FloatArray:
         """The sums (q, J) over the people of each group, of numbers (q n,) at q nodes."""
         nodes, groups = len(numbers) // len(self.group), len(self.weights)
-        place = self.group + groups * np.arange(nodes)[:, None]
-        sums = np.bincount(place.ravel(), numbers, nodes * groups)
+        cell = self.group + groups * np.arange(nodes)[:, None]
+        sums = np.bincount(cell.ravel(), numbers, nodes * groups)
         return np.asarray(sums, dtype=float).reshape(nodes, groups)
 
     def reach(self, theta: FloatArray) -> float:
