@@ -187,7 +187,7 @@ def test_intervals_of_the_mean_cover(name: str) -> None:
     """
     mechanism = MAKERS[name](Interval(0, 100, 2))
     rng = np.random.default_rng(3)
-    n = 500
+    n = 2000
     hits = 0
     wrong = 0
     for _ in range(300):
