@@ -137,9 +137,9 @@ def _commands_of(command: click.Command) -> Iterable[str]:
 
 @click.group(
     cls=_Group,
-    epilog="Exit status: 0 when all is done; 1 after an error or a failed audit; 2 for a wrong "
-    "command line; 130 after Ctrl-C. To complete commands with the Tab key, run in bash: "
-    'eval "$(_WARNER_COMPLETE=bash_source warner)". In zsh or fish, write zsh_source or '
+    epilog="A command ends with status 0 when all is done, 1 after an error or a failed audit, 2 "
+    "for a wrong command line, and 130 after Ctrl-C. To complete commands with the Tab key, run in "
+    'bash: eval "$(_WARNER_COMPLETE=bash_source warner)". In zsh or fish, write zsh_source or '
     "fish_source in place of bash_source.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -149,8 +149,8 @@ def _commands_of(command: click.Command) -> Iterable[str]:
     "plug_ins",
     metavar="FILE.py",
     multiple=True,
-    help="A Python file, or the name of a module, to run first. It can register mechanisms and "
-    "estimators of your own (warner.register). May be repeated.",
+    help="A Python file, or the name of a Python module, to run first. It can add your own ways of "
+    "randomising and estimating (warner.register). May be repeated.",
 )
 @click.option(
     "-q",

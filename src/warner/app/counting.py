@@ -146,8 +146,8 @@ def _count_members(
                 continue
             if request.require_headers and counted.foreign:
                 rule = (
-                    "was not written by warner, or was saved again by another program, so it "
-                    "does not say whether "
+                    "was not written by warner, or was saved again by another program. It does not "
+                    "say whether "
                 )
                 rule += "it is complete" if counted.named else "its reports are of this study"
                 remedy = "Leave the file out, or run without --require-headers"
@@ -183,7 +183,7 @@ def _refuse_alike(sources: Mapping[str, Sequence[DataFile]]) -> None:
         for path in paths:
             if named.setdefault(redacted_address(path), path) != path:
                 rule = (
-                    "stands for several addresses that differ only in their passwords, or in what "
+                    "stands for several addresses, which differ only in their passwords or in what "
                     "follows a question mark"
                 )
                 remedy = "Count each address in a run of its own"
@@ -195,7 +195,7 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
     for path in sources:
         if paths.count(path) > 1:
             rule = "is named twice, and would be counted twice"
-            raise ArgumentError(redacted_address(path), rule, None, "Name it once")
+            raise ArgumentError(redacted_address(path), rule, None, "Name it only once")
     seen: dict[str, tuple[str, str]] = {}
     for path, members in sources.items():
         for file in members:
@@ -203,10 +203,10 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
             if first != path:
                 got = f"{redacted_address(first)} and {redacted_address(path)}"
                 rule = f"is named by both {got}, and would be counted twice"
-                raise ArgumentError(file.name, rule, None, "Name it once")
+                raise ArgumentError(file.name, rule, None, "Name it only once")
             if other != file.name:
                 rule = f"is the same file as {other}, and would be counted twice"
-                raise ArgumentError(file.name, rule, None, "Remove one of the names")
+                raise ArgumentError(file.name, rule, None, "Name it only once")
 
 
 @dataclass
@@ -270,7 +270,7 @@ def has_each_twice(path: str, group: str) -> FileError:
     rule = "seems to hold each report twice"
     got = "even numbers for all counts" + ("" if group == "all" else f" of {group}")
     remedy = (
-        "Was a file loaded twice? Then delete one copy, and count again. If all is right, add "
+        "If a file was loaded twice, delete one copy, and count again. If all is right, add "
         "--allow-equal"
     )
     return FileError(path, rule, got, remedy)
@@ -369,7 +369,7 @@ class GroupTotals:
             return
         if sums.keys() != counted.tallies.keys():
             got = f"{', '.join(sums)} in {first}, {', '.join(counted.tallies)} in {path}"
-            rule, remedy = "must have the same attributes", "Count them in separate runs"
+            rule, remedy = "must be about the same questions", "Count them in separate runs"
             raise MismatchError("files", rule, got, remedy)
         for name, tally in counted.tallies.items():
             require_same(sums[name].header, tally.header, f"{name!r} in {first} and in {path}")
@@ -411,13 +411,13 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
         name, sign, column = text.partition("=")
         attribute, dot, inner = name.partition(".")
         if not (sign and attribute and column):
-            rule = "must be ATTRIBUTE=COLUMN"
+            rule = "must be QUESTION=COLUMN"
             raise ArgumentError("--column", rule, show(text), "For example --column age=report")
         stated_before = columns.setdefault(attribute, {} if dot else column)
         if dot and isinstance(stated_before, dict) and inner not in stated_before:
             stated_before[inner] = column
         elif dot or text != f"{attribute}={stated_before}" or stated.count(text) > 1:
-            raise ArgumentError("--column", "must name each attribute once", show(text))
+            raise ArgumentError("--column", "must name each question only once", show(text))
     return columns
 
 
@@ -432,7 +432,7 @@ def count_foreign(
 ) -> CountedFile:
     """The tallies of a file that another program wrote."""
     if plan.groups:
-        rule = "does not say which group of the study each row is from"
+        rule = "does not say which group of the study each row belongs to"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(source.name, rule, None, remedy)
     grouped = {name: declared(plan.public, name, "--by", plan.domains) for name in by or ()}
@@ -463,8 +463,8 @@ def count_foreign(
         if name in opened.names and name != column:
             click.echo(
                 f"WARNING: {source.name} has a column {name!r} beside the reports on {name!r}. If "
-                "this column holds the true answers, nothing protects them: the other program must "
-                "not ask this question itself.",
+                "this column holds the true answers, they are not protected. Do not ask this "
+                "question in the other program.",
                 err=True,
             )
     others = {name: m for name, m in plan.mechanisms.items() if name not in texts}
@@ -531,19 +531,19 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     counted_as = f" The reports are counted as {codes}." if codes else ""
     if codes:
         counted_as += (
-            " Answers that were not randomised could look like this. To refuse such files, add "
-            "--require-headers."
+            " Answers that were not randomised can look the same. To refuse files from other "
+            "programs, add --require-headers."
         )
     beside = ""
     if many := len(report_counts):
         report_files = plural(many, "report file", "report files")
         reports = plural(sum(report_counts), "report", "reports")
-        beside = f" Also counted: {report_files} of warner with {reports}."
+        beside = f" Also counted: {report_files} from warner with {reports}."
     text = (
         f"{_few([one.path for one in sums])}: written by another program, "
         f"{plural(rows, 'row', 'rows')}{where}. Checked: every report {checked}is one that the "
-        f"study's mechanisms can send. Not checked, because the {they} not say it: {made}."
-        f"{counted_as}{beside}"
+        f"study's mechanisms can send. The {they} not say the rest, so it could not be checked: "
+        f"{made}.{counted_as}{beside}"
     )
     if codes:  # also with --quiet: reports of another epsilon would be counted without a word
         click.echo(visible(f"WARNING: {text}"), err=True)
@@ -558,7 +558,7 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
 _FORMAT = "warner-checkpoint"
 _SCHEMA = 1
 _START = b'{"asked":'
-_ANEW = "To count all files again, delete the checkpoint"
+_ANEW = "To count all files again, delete the file of --checkpoint"
 _OPTIONS = {"by": "--by", "columns": "--column", "ways": "--ways", "keep_reports": "--keep-reports"}
 
 
@@ -638,20 +638,22 @@ class Checkpoint:
         self._file.truncate(sum(len(line) + 1 for line in lines))
 
     def _altered(self) -> FileError:
-        return FileError(self._path, "is a checkpoint that was changed or damaged", None, _ANEW)
+        return FileError(
+            self._path, "is a file for --checkpoint, and was changed or damaged", None, _ANEW
+        )
 
     def _other_file(self) -> FileError:
-        remedy = "Name a checkpoint, or a file that does not exist yet"
-        return FileError(self._path, "is not a checkpoint of warner", None, remedy)
+        remedy = "Give --checkpoint a file that does not exist yet, or one that it wrote"
+        return FileError(self._path, "was not written by --checkpoint", None, remedy)
 
     def _otherwise(self, head_read: Mapping[str, Any], request: Mapping[str, Any]) -> ArgumentError:
         """The error of a checkpoint of another study or of other options."""
         there = head_read["asked"]
-        remedy = "Give the same options, or name another checkpoint"
+        remedy = "Give the same options as then, or name another file with --checkpoint"
         if head_read.get("schema") != _SCHEMA:
             rule, remedy = "was written by another version of warner", _ANEW
         elif there.get("study") != request["study"]:
-            rule, remedy = "was made with another study", "Name another checkpoint"
+            rule, remedy = "was made with another study", "Name another file with --checkpoint"
             if None in (there.get("study"), request["study"]):
                 with_study = "with --study, and this run has none"
                 without = "without --study, and this run has one"
@@ -693,8 +695,10 @@ class Checkpoint:
         if left:
             many = "1 file that is" if len(left) == 1 else f"{len(left):,} files that are"
             first = min(entry["file"] for entry in left.values())
-            rule = f"holds counts of {many} not named now (the first is {first})"
-            remedy = f"Were files removed or moved? Put them back, or name them as before. {_ANEW}"
+            rule = f"holds counts of {many} not named in this command; the first is {first}"
+            remedy = (
+                f"If files were removed or moved, put them back, or name them as before. {_ANEW}"
+            )
             raise ArgumentError(self._path, rule, None, remedy)
 
     def knows(self, file: DataFile) -> bool:

@@ -68,26 +68,27 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     truths = [counts[str(result.attribute)] / result.n for result in estimates]
     _save(estimates, truths, study.labels, folder)
     show(
-        f"{estimates[0].n:,} people of the US census answer two questions. Their answers are "
-        "randomised with epsilon 1 each before anybody counts them. The true answers are known "
-        "here, so the estimates can be compared with them.",
+        f"{estimates[0].n:,} people of the US census answer two questions. Each answer is "
+        "randomised (epsilon = 1) before anybody counts it. The true answers are known here, so "
+        "the estimates can be compared with them.",
         "",
     )
     education, status = zip(estimates, truths, strict=True)
     show(_table(*status), "")
     show(
-        f"For education, {held(*education)} of {len(education[1])} intervals contain the truth; "
-        "the shares are in estimate.csv.",
+        f"For education, {held(*education)} of {len(education[1])} intervals contain the true "
+        "share. All shares are in estimate.csv.",
         "",
         _about_one_report(study.mechanisms["marital_status"]),
         "",
     )
     made = ", ".join(name for name in _FILES if (folder / name).exists())
     show(
-        f"Took {estimated - start:.1f} s: {randomised - start:.1f} s to randomise and write, "
+        f"All took {estimated - start:.1f} s: {randomised - start:.1f} s to randomise and write, "
         f"{counted - randomised:.1f} s to read and count, {estimated - counted:.1f} s to estimate. "
         f"Written to {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.",
-        "Next: warner new YOUR_ANSWERS.csv, or warner help.",
+        "To begin with your own answers, run: warner new YOUR_ANSWERS.csv. For the list of "
+        "commands, run: warner help",
         "Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.",
     )
 
@@ -102,7 +103,7 @@ def _table(result: Estimate, truth: np.ndarray) -> Table:
     return Table(
         [value, Column("truth", unit="share"), share, interval, picture],
         sorted(rows, key=lambda row: -row["estimate"]),
-        [f"{held(result, truth)} of {len(truth)} intervals contain the truth."],
+        [f"{held(result, truth)} of {len(truth)} intervals contain the true share."],
         f"{result.attribute}: {result.n:,} people",
     )
 
@@ -114,8 +115,8 @@ def _about_one_report(mechanism: Mechanism) -> str:
     label = mechanism.domain.labels[1]
     return (
         f'What one report gives away: of 100 people whose answer is "{label}", {of_them} report '
-        f'"{label}". So do {of_others} of 100 with any other answer. So the '
-        "report alone does not tell the answer."
+        f'"{label}". Of 100 people with any other answer, {of_others} do so too. So the report '
+        "alone does not tell the answer."
     )
 
 

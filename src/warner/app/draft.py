@@ -191,10 +191,12 @@ class Draft:
         )
         if not left > 0:
             rule = (
-                "is used up by the questions that have an epsilon, so nothing is left for the "
-                "others"
+                "is used up by the questions that state an epsilon, so nothing is left for the "
+                "other questions"
             )
-            raise ArgumentError("budget", rule, repr(budget), "Raise the budget")
+            raise ArgumentError(
+                "budget", rule, repr(budget), "Raise the budget, or lower an epsilon"
+            )
         if len(free) == 1:
             return {free[0]: _rounded_down(left)}
         curves = {}
@@ -262,15 +264,14 @@ class Draft:
         """The values of an attribute, with the placeholders of tags."""
         mechanism = asked_mechanisms(self.study)[attribute]
         if "keys" in self.data["attributes"][attribute]:
-            rule = 'has keys with values, and "warner plan" proposes no mechanism for them'
-            remedy = "Write mechanism = 'KeyValue' and an epsilon"
+            rule = 'has keys with values, for which "warner plan" proposes nothing'
+            remedy = "Write mechanism = 'KeyValue' and an epsilon into its table"
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         if not isinstance(mechanism, OneOf):
             return mechanism.domain
         if any(len(block) > 1 for block in mechanism.blocks):
             rule = (
-                'asks each person about a pair of items, and "warner plan" proposes nothing '
-                "for that"
+                'asks each person about a pair of items, for which "warner plan" proposes nothing'
             )
             remedy = 'Write an epsilon, or the line each = "one"'
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
@@ -304,7 +305,10 @@ class Draft:
         if self.text.lstrip().startswith("{"):
             remedy = "Write the study as TOML"
             raise StudyError(
-                "study", "is JSON, and only a study in TOML can be completed", None, remedy
+                "study",
+                "is written as JSON, and only a study in TOML can be completed",
+                None,
+                remedy,
             )
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
         for attribute, proposed in planned.items():
@@ -315,7 +319,12 @@ class Draft:
             data["ask"]["epsilon"] = self.total(planned)
             text = _with_lines(text, ("ask",), {"epsilon": data["ask"]["epsilon"]}, [])
         if json.loads(json.dumps(tomllib.loads(text), default=str)) != data:
-            raise StudyError("study", "the missing lines cannot be added", None, _TABLES)
+            raise StudyError(
+                "study",
+                "cannot be completed, because there is no clear place for the missing lines",
+                None,
+                _TABLES,
+            )
         return text
 
 
@@ -492,7 +501,12 @@ def _with_lines(
         new = newline.join([*old[:line_number], *lines, *old[line_number:]]) + newline
         if _adds(text, new, table_path, added):
             return new
-    raise StudyError(where, "the missing lines cannot be added", None, _TABLES)
+    raise StudyError(
+        where,
+        "cannot be completed, because there is no clear place for the missing lines",
+        None,
+        _TABLES,
+    )
 
 
 def _adds(text: str, new: str, table_path: tuple[str, ...], added: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from warner.domains import Domain
 from warner.reports.tally import Tally
 
 _OPTION = "--expect-groups"
-_REMEDY = "Look for files that are missing or new"
+_REMEDY = "Check which files are missing, or were added"
 _MOST = 100_000  # groups of a range, such as the days of 270 years
 _MOST_NAMED = 3  # groups of a message
 
@@ -34,7 +34,7 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
     columns = firsts[0].columns
     if not columns:
         remedy = f"Add --by COLUMN, or leave out {_OPTION}"
-        raise ArgumentError(_OPTION, "needs a tally of groups", None, remedy)
+        raise ArgumentError(_OPTION, "can be used only if groups are counted", None, remedy)
     keys = {key for first in firsts for key, _ in first.items()}
     values: dict[str, list[str]] = {}
     for text in expected:
@@ -58,7 +58,7 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
     others = sorted(counted.difference(named))
     problems = [f"no reports of {_in_words(missing)} were counted"] if missing else []
     if others:
-        problems.append(f"reports of {_in_words(others)} were counted, which is not expected")
+        problems.append(f"reports of {_in_words(others)} were counted, which you did not name")
     if problems:
         _refuse(_OPTION, "; ".join(problems))
 
@@ -74,13 +74,13 @@ def _values(words: str, domain: Domain | None) -> list[str]:
     if not dots:
         return [word.strip() for word in words.split(",")]
     if domain is None or not domain.is_ordered:
-        rule = "can have a range, FIRST..LAST, only of dates or numbers that the study declares"
-        remedy = "Name the values, with commas between them"
+        rule = "can have a range, FIRST..LAST, only for a column of dates or numbers in the study"
+        remedy = "Name all values, with commas between them"
         raise ArgumentError(_OPTION, rule, show(words), remedy)
     try:
         low, high = (_index(end.strip(), domain) for end in (first, last))
     except (ValuesError, ArgumentTypeError, ValueError):
-        rule = "must have a value of the column before the two dots, and one after them"
+        rule = "must have values of the column before and after the two dots"
         raise ArgumentError(_OPTION, rule, show(words), domain.remedy.capitalize()) from None
     if not 0 <= high - low < _MOST:
         rule = f"must be a range from the first to the last, of at most {_MOST:,} values"

@@ -27,9 +27,9 @@ from warner.studies.study import Study
 
 _FORMAT = "warner-ledger"
 _NOTE = (
-    "Keep this file with the answers, as secret as the answers, and delete both together: whoever "
-    'has this file can test a guess at all the answers. The command "warner randomize" needs the '
-    "file to notice answers that were randomised before."
+    "Keep this file as secret as the answers, and delete both together: whoever has it can test a "
+    'guess at all the answers. The command "warner randomize" needs it to notice answers that were '
+    "randomised before."
 )
 _BITS = 64.0  # of surprise: no equal answers by chance, and none that are found by trying
 _FEWEST = 17  # people: of fewer, no answers can hold that many bits
@@ -84,12 +84,16 @@ class Ledger:
             spent, many = sum(before.values()), max(before)
             those = "answers" if many == n else f"the first {many:,} of {n:,} answers,"
             in_all = spent + studies[group].epsilon
-            remedy = "Use the earlier reports" if many == n else "Keep only the new answers"
+            remedy = (
+                "Use the earlier reports"
+                if many == n
+                else "Randomise only the new answers, from a file without the others"
+            )
             raise ArgumentError(
                 "standard input" if self._answers == "-" else self._answers,
                 "must not hold answers that were randomised before",
                 f"{those} on which epsilon = {spent:.10g} was spent, according to {self._path}",
-                f"{remedy}. With --again there are new reports, and each person spends "
+                f"{remedy}. If you add --again, new reports are made, and each person spends "
                 f"epsilon = {in_all:.10g} in all",
             )
 

@@ -23,16 +23,18 @@ _OF_ONE = (
     "mangat:2/3."
 )
 _OF_GROUPS = (
-    "With --counts for each of two groups, or a table and --group: cheating:1/4,3/4, "
-    "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 (3 is the "
-    "number of items; give the control group first). With a table, extended-crosswise also takes "
-    "--by, --weights and the other options of a design for everybody."
+    "Designs in which two groups of people have different cards: cheating:1/4,3/4, "
+    "lie-detector:1/6,5/6, unrelated-unknown:7/10,1/5, extended-crosswise:1/4, or list:3 for a "
+    "list of 3 items, with the control group first. For these, give --counts twice, or a table and "
+    "--group. If extended-crosswise has a table, --by, --weights and the other options for designs "
+    "with one card also work."
 )
 group_option = click.option(
     "--group",
     metavar="NAME[=FIRST,SECOND]",
-    help="For a design with two groups: the column that says who is in which group. Its entries "
-    "are 1 and 2, or those that you name, first group first: card=red,blue.",
+    help="For a design in which two groups of people have different cards: the column that says "
+    "who is in which group. If its entries are not 1 and 2, name them, first group first: "
+    "card=red,blue.",
 )
 
 
@@ -50,24 +52,27 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         more, once = "", ""
         if of_groups:
-            more, once = f" {_OF_GROUPS}", " If the design has several groups, once for each group."
+            more, once = (
+                f" {_OF_GROUPS}",
+                " If the design has two groups of people, give it once for each group.",
+            )
         counts = click.option(
             "--counts",
             metavar="WORD=PEOPLE,...",
             multiple=True,
-            help="With --design: how many people said or ticked each answer on the card, such as "
+            help="How many people said or ticked each answer on the card, such as "
             f"same=680,different=320 or yes=40,no=60.{once}",
         )
         design = click.option(
             "--design",
             "on_paper",
             metavar="NAME:CHANCES",
-            help="How people randomised their answers on paper; use it with --counts, or with a "
-            "table of what people said as TALLY. NAME=DESIGN also names the question. Designs: "
-            f"{_OF_ONE}{more} See warner.designs.",
+            help="The design of the card with which people randomised their answers on paper. Give "
+            "also --counts, or a table of what people said as TALLY. With NAME=DESIGN you name the "
+            f"question. Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
         )
         missing = drop_missing_option(
-            "With --design and a table with a row for each person: leave out people without an "
+            "If a table of answers on paper has a row for each person: leave out people without an "
             "answer, such as NA. The command says how many they are."
         )
         with_all: Callable[..., Any] = design(counts(missing(command)))
@@ -131,19 +136,24 @@ class OnPaper:
         if self.given is not None and not self.counts and not has_files:
             from warner.designs import from_text
 
-            rule = "needs --counts, the numbers of people of each group who said each word"
+            rule = "needs --counts: how many people of each group said each word"
             remedy = "Add --counts once for each group, or name a table such as counts.csv"
             if not self.is_of_groups:
                 words = from_text(self.design).report_words
-                rule = f"needs --counts, the numbers of people who said {', '.join(words)}"
+                rule = f"needs --counts: how many people said {', '.join(words)}"
                 remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
         if self.drop_missing and (self.given is None or self.counts or self.is_of_groups):
-            rule = "needs --design and a table with a row for each person"
+            rule = "can be used only with --design and a table with a row for each person"
             if self.counts:
-                rule = "cannot be used with --counts, which hold only people who answered"
+                rule = (
+                    "cannot be used with --counts, because --counts holds only people who answered"
+                )
             elif self.given is not None:
-                rule = f"needs a design with one card for everybody, unlike {self.design}"
+                rule = (
+                    "can be used only with a design in which everybody has the same card, unlike "
+                    f"{self.design}"
+                )
             raise ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
         if len(self.counts) > 1 and not self.is_of_groups:
             rule, got = "must be given once for this design", f"{len(self.counts)} times"
@@ -198,9 +208,9 @@ class OnPaper:
         if said.repeated is not None:  # also with --quiet
             first, last, again = said.repeated
             click.echo(
-                f"WARNING: {path}: lines {first:,} to {last:,} are repeated from line {again:,} "
-                "on. If these are the same people, delete one copy, because intervals would be "
-                "too short.",
+                f"WARNING: {path}: the lines from {again:,} on repeat lines {first:,} to {last:,}. "
+                "If these are the same people, delete one copy. Otherwise intervals would be too "
+                "short.",
                 err=True,
             )
         if self.drop_missing:
@@ -227,11 +237,11 @@ class OnPaper:
         assert isinstance(design, LatentClasses)
         shares = design.estimate(counts)
         click.echo(
-            f"{path}: Both groups are counted together: {column} {entries[0]} as {one_card}, and "
-            f"{column} {entries[1]} as its opposite. If it is the other way round, yes and "
-            f"no are exchanged in the estimate. Then write --group {column}={entries[1]},"
-            f"{entries[0]}. "
-            f"{shares.about_test} It counts each person once. {design.note}",
+            f"{path}: Both groups are counted together: people with {column} {entries[0]} had the "
+            f"card {one_card}, people with {column} {entries[1]} the opposite card. If it was the "
+            "other way round, the estimate exchanges yes and no. Then write --group "
+            f"{column}={entries[1]},{entries[0]}. {shares.about_test} It counts each person once. "
+            f"{design.note}",
             err=True,
         )
 
@@ -271,7 +281,7 @@ class OnPaper:
 
         column, entries = self._column_and_entries
         if len(files) > 1:
-            rule, got = "must have one table for both groups", ", ".join(files)
+            rule, got = "must have one table for both groups of people", ", ".join(files)
             raise ArgumentError("--design", rule, got, "Put all rows into one table")
         with as_file(files[0]) as near:
             return read_said_in_groups(near, words, column, entries, self.name)
@@ -286,7 +296,10 @@ def named_groups(group: str) -> tuple[str, list[str]]:
     column, sign, rest = group.partition("=")
     entries = [entry.strip() for entry in rest.split(",")] if sign else ["1", "2"]
     if len(entries) != 2 or len({*entries, ""}) < 3:
-        rule = "must be a column, or NAME=FIRST,SECOND with its entries for the two groups"
+        rule = (
+            "must be a column, such as card, or NAME=FIRST,SECOND with its entries for the two "
+            "groups"
+        )
         raise ArgumentError("--group", rule, repr(group), "For example card=red,blue")
     return column.strip(), entries
 
@@ -302,10 +315,10 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if not equals or not (number.isascii() and number.isdecimal()):
-            rule = f"must be WORD=PEOPLE,... with the words {', '.join(words)}"
+            rule = f"must be WORD=PEOPLE,..., where the words are {', '.join(words)}"
             remedy = f"For example {_example(words)}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
-                remedy = "Write a number of people in place of a share"
+                remedy = "Write how many people said the word, not their share"
             raise ArgumentError("--counts", rule, repr(each), remedy)
         if word in counts:
             raise ArgumentError(

@@ -66,7 +66,7 @@ def asked_tallies(
         # The tallies that have all of them; where none has, the first says why.
         fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
         if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
-            rule = "needs attributes that were counted together"
+            rule = "needs questions that were counted together"
             remedy = f"To count them together, run: warner tally --ways {len(attributes)}"
             raise ArgumentError("--joint", rule, text, remedy)
         for name in fits or list(chosen)[:1]:
@@ -126,7 +126,9 @@ def that_were_asked(requests: Iterable[_Request[_P]]) -> tuple[list[_Request[_P]
     if len(nobody) == len(listed):
         return listed, []  # the estimate says why there is none
     if nobody:
-        click.echo(f"Left out, because nobody was asked: {', '.join(nobody)}", err=True)
+        click.echo(
+            f"Questions left out, because nobody was asked them: {', '.join(nobody)}", err=True
+        )
     return [request for request in listed if request[0] not in nobody], nobody
 
 
@@ -203,11 +205,12 @@ def backgrounds(
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags)
             if not tags:
                 rule, remedy = (
-                    "needs answers with tags, and there are none",
+                    'can be used only if people could give a tag such as "@home", and there are '
+                    "none",
                     "Leave out --background",
                 )
                 raise ArgumentError("--background", rule, repr(option), remedy)
-            rule = f"must be TAG=FILE, with each tag at most once; the tags are {tags}"
+            rule = f"must be TAG=FILE, with each tag at most once. The tags are {tags}"
             raise ArgumentError("--background", rule, repr(option))
         shares = _shares(path, domains[places[0]].untagged)
         hidden.setdefault(places[0], {})[tag] = shares
@@ -228,12 +231,10 @@ def _shares(path: str, domain: Domain) -> np.ndarray:
                 raise KeyError
             shares[index] = float(row["share"])
     except (KeyError, TypeError, ValueError, csv.Error):
-        rule = (
-            "must have one of the values that are possible, which no other line has, and its share"
-        )
-        problem = message(f"{path}, line {line}", rule, None, "The columns are: value,share")
+        rule = "must have a possible value, which no other line has, and its share"
+        problem = message(f"{path}, line {line}", rule, None, "The first line must be: value,share")
     if problem is None and line == 1:
-        problem = message(path, "holds no shares", None, "The columns are: value,share")
+        problem = message(path, "holds no shares", None, "The first line must be: value,share")
     if problem is not None:
         raise FileError(problem)  # outside the handler, whose exception would show a cell
     shares[np.isnan(shares)] = 0.0
@@ -249,8 +250,9 @@ summary = click.option(
     "summaries",
     metavar="[NAME=]SUMMARY,...",
     multiple=True,
-    help="Summaries of numbers, each with an interval: mean, median, variance, quantile:Q, "
-    "above:X, below:X, between:X:Y. NAME=SUMMARY is for the attribute NAME only. May be repeated.",
+    help="Numbers that sum up the answers, each with an interval: mean, median, variance, "
+    "quantile:Q, or the share above:X, below:X or between:X:Y. Write NAME=SUMMARY for the question "
+    "NAME only. May be repeated.",
 )
 
 
@@ -315,6 +317,7 @@ method_option = click.option(
     "-m",
     "--method",
     "method_name",
-    help=f'How shares are estimated: {", ".join(METHODS)}. The method "em" can have a number of '
-    'steps, "auto" or a start: em:100, em:auto, em:histogram. Default: the recommended method.',
+    help=f"How shares are estimated: {', '.join(METHODS)}. For the method em you can also give how "
+    "many steps it makes or where it starts: em:100, em:auto, em:histogram. Default: the "
+    "recommended method.",
 )

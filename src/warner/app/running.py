@@ -141,7 +141,10 @@ def load_all(names: Iterable[str]) -> None:
             point.load()
         except Exception as problem:
             # It may belong to a package that this command does not need.
-            text = f"the entry point {point.name!r} is left out: {_reason(problem)}"
+            text = (
+                f"the extension {point.name!r} of an installed package (entry point) is left out: "
+                f"{_reason(problem)}"
+            )
             click.echo(f"Warning: {text}", err=True)
     for name in names:
         load(name)

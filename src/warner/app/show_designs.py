@@ -53,10 +53,10 @@ def in_people(weight: float | None) -> str:
 
 
 WEIGHT = (
-    'A liar is somebody who sends a made-up report. "a liar adds": the most people that this '
-    'report adds to the count of one answer. "a liar changes": the most that it changes the '
-    'counts of all answers together. Both hold for the method "inversion"; the default method can '
-    "change by more. For limits of shares, run: warner estimate --forged 1%"
+    'A liar is somebody who sends a made-up report. "a liar adds" says how many people this report '
+    'can add to the count of one answer. "a liar changes" says how far it can change the counts of '
+    'all answers together. Both hold for the method "inversion"; with the default method, counts '
+    "can change by more. To see how far shares can be wrong, run: warner estimate --forged 1%"
 )
 _MOST_LIARS = 3  # questions of which is said what a liar does
 
@@ -72,7 +72,7 @@ def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     """What somebody who lies can do to the counts of questions, the worst first.
 
     >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
-    ['One liar can add up to 5.3 people to the count of an answer to age, 2.2 to smokes.']
+    ['One made-up report can add up to 5.3 people to the count of an answer to age, 2.2 to smokes.']
     """
     moved = sorted(((w, name) for name, w in weights.items() if w is not None), reverse=True)
     if not moved:
@@ -82,7 +82,7 @@ def about_liars(weights: Mapping[str, float | None]) -> list[str]:
     less = ", and less to the others" if len(moved) > _MOST_LIARS else ""
     count = _few(first)
     people = f"{count} {'person' if count == '1' else 'people'}"
-    most = f"One liar can add up to {people} to the count of an answer to {name}"
+    most = f"One made-up report can add up to {people} to the count of an answer to {name}"
     return [f"{most}{more}{less}."]
 
 
@@ -121,11 +121,14 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
         spent = f"A person spends at most epsilon = {meaning['epsilon']:.6g}"
         if (rounds := meaning["rounds"]) > 1:
             of_all = meaning["epsilon_of_rounds"]
-            in_all = f"{of_all:.6g} in all {rounds:,} rounds if answers stay the same"
+            in_all = f"{of_all:.6g} in all {rounds:,} rounds together if answers stay the same"
             spent += f" in each round, and {in_all}"
         notes.append(f"{spent}{' in all' * (rounds == 1)}{limit}.")
     elif any(row["lacks"] for row in questions):
-        notes.append("This is a draft. To get proposals for what it lacks, run: warner plan")
+        notes.append(
+            "This is a draft: some questions lack a mechanism or an epsilon. To get proposals for "
+            "them, run: warner plan"
+        )
     for row in questions:
         if row["yes"] not in (None, "yes"):
             notes.append(f'{row["attribute"]}: "yes" on the card means {as_text(row["yes"])}.')
@@ -137,7 +140,7 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     who = {
         "open": "everyone with the address",
         "invited": "people with a code",
-        "tokens": "people with a code, which they exchange for a token",
+        "tokens": "people with a code, which their devices exchange for a token",
     }
     if (access := meaning["access"]) is not None:
         notes.append(f"Who may answer: {who[access]}; {meaning['people']:,} people planned.")
@@ -209,17 +212,17 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
     if len(planned) == 1 and first.by is None:
         show_plan(first.text, first.ranking, first.design, first)
         return
-    notes = ["A design protects more if its epsilon is smaller."]
+    notes = ["The smaller the epsilon of a design, the more it protects people."]
     if first.by is not None:
         notes.append(
-            "These are the chances with the least epsilon that reach the wanted interval, for "
-            "each kind of draw."
+            "For each kind of draw, the table has the chances that protect most among those that "
+            "reach the wanted interval."
         )
     if (hardest := first.hardest) is not None and first.difference is not None:
         sizes = " and ".join(f"{size:,}" for size in hardest.sizes)
         notes.append(
-            f"{_about_pairs(first, first.difference)} The power and the people needed are for the "
-            f"groups of {sizes}, between which a difference is hardest to find."
+            f"{_about_pairs(first, first.difference)} Both numbers are for the groups of {sizes} "
+            "people, between which a difference is hardest to find."
         )
     elif first.ranking.wanted is not None:
         notes.append(_about_difference(first.ranking, first.share))
@@ -231,9 +234,9 @@ def _about_pairs(planned: PlannedDesign, aim: WantedDifference) -> str:
     """What a test of two groups is to find."""
     share = f"a share near {100 * planned.share:.3g} %" if planned.has_width else "a share"
     return (
-        f"Power: the probability that a test of two groups at the 5 % level finds that {share} "
-        f"differs by {100 * aim.difference:.4g} points between them. The people needed are for "
-        f"a power of {aim.power:.4g}, in all groups together, with sizes in the same "
+        "Power is the probability that a test of two groups at the 5 % level finds a difference of "
+        f"{100 * aim.difference:.4g} points in {share}. The people needed are for a power of "
+        f"{aim.power:.4g}. They are the people of all groups together, with sizes in the same "
         "proportions."
     )
 
@@ -244,8 +247,9 @@ def _about_effect(planned: PlannedDesign) -> list[str]:
         return []
     n = planned.ranking.n
     return [
-        f"All numbers hold for a design effect of {planned.design_effect:.4g} (--design-effect): "
-        f"{n:,} people tell as much as {n / planned.design_effect:,.0f} drawn one by one."
+        f"All numbers take into account that people are not drawn one by one: {n:,} people tell as "
+        f"much as {n / planned.design_effect:,.0f} who are (--design-effect "
+        f"{planned.design_effect:.4g})."
     ]
 
 
@@ -262,10 +266,14 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
         n, needed = ranking.n, planned.people_for_width
         yield (
             f"With {plural(n, 'person', 'people')}, the 95 % interval of a share of "
-            f"{100 * planned.share:.3g} % is about {_plus_minus(planned.width(n))} (--share)."
+            f"{100 * planned.share:.3g} % is about {_plus_minus(planned.width(n))}. For another "
+            "share, add --share."
         )
         for size in planned.sizes:
-            yield f"In a group of {size:,} it is about {_plus_minus(planned.width(size))}."
+            yield (
+                f"In a group of {size:,} people, the interval is about "
+                f"{_plus_minus(planned.width(size))}."
+            )
         yield (
             f"For {_plus_minus(planned.wanted)} about {needed:,} people are needed "
             f"(--width {planned.wanted:.3g}). Four times as many people halve the interval."
@@ -280,11 +288,14 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
             )
     yield from _about_effect(planned)
     if ranking.best.mechanism is design:
-        yield "No mechanism that protects as much has a smaller error than this design."
+        yield (
+            "No other way of randomising that protects people as much has a smaller error than "
+            "this design."
+        )
         return
-    said = f"{ranking.best.name} protects as much and has a smaller error: it has the same epsilon"
+    said = f"{ranking.best.name} protects people as much as this design, and has a smaller error"
     if (better := planned.better) is None:
-        yield f"{said}, with other chances or on a device."
+        yield f"{said}. It works with other chances, or on a device."
     else:
         yield f"{said}. On paper it is the design {better.text}."
 
@@ -293,21 +304,21 @@ def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
     """What the errors of a ranking are of."""
     if ranking.loss == "w1":
         yield (
-            "The error is in the unit of the values. In Python, warner.plan(theta=...) takes your "
-            "guess at the shares."
+            "The error is in the unit of the values. It depends on the true shares: in Python, "
+            "warner.plan(theta=...) takes your guess at them."
         )
     elif not any(_is_own(result, chosen) for result in ranking.results):
         yield _about_own(chosen, ranking)
     if can_simulate(chosen.domain) and ranking.loss != "w1":
         yield (
-            "This ranking is for unbiased estimates of shares, which are right on average. For "
-            'numbers and places, the command "warner estimate" uses another estimate; --loss w1 '
-            "ranks by that."
+            "This ranking is for estimates that are right on average (unbiased). For numbers and "
+            'places, the command "warner estimate" uses another kind of estimate. To rank by that, '
+            "add --loss w1."
         )
     elif ranking.loss == "l1" and ranking.results[-1].error > 2:
         yield (
-            "Two sets of shares differ by at most 2 in this measure. A mechanism with a larger "
-            "expected error gives no useful estimate."
+            "In this measure, two sets of shares differ by at most 2. So a mechanism with an "
+            "expected error above 2 gives no useful estimate."
         )
 
 
@@ -318,18 +329,18 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     test = f"one test of all {aim.groups} groups" if aim.groups > 2 else "a test"
     assert ranking.best.mechanism is not None
     of_value = 1 / ranking.best.mechanism.domain.size
-    assumed = "All values are assumed equally frequent"
+    assumed = "This assumes that all values are equally frequent"
     if ranking.has_guess and share is not None:
-        assumed, of_value = f"The share is assumed to be {100 * share:.3g} % (--share)", share
+        assumed, of_value = f"This assumes a share of {100 * share:.3g} % (--share)", share
     low, high, *further = (
         f"{100 * each:.3g} %" for each in shares_that_differ(of_value, aim.difference, aim.groups)
     )
     return (
-        f"People needed in all, in {aim.groups} groups of equal size, so that {test} at the 5 % "
-        f"level finds with probability {aim.power:.4g} that the share of a value differs by "
-        f"{aim.difference:.4g} between two {'of them' if aim.groups > 2 else 'groups'}. {assumed}: "
-        f"{low} in one group, {high} in another"
-        + (f", and {further[0]} in the others." if further else ".")
+        f'"people needed" counts the people of {aim.groups} groups of equal size together. With so '
+        f"many people, {test} at the 5 % level finds with probability {aim.power:.4g} that the "
+        f"share of a value differs by {aim.difference:.4g} between two "
+        f"{'of the groups' if aim.groups > 2 else 'groups'}. {assumed}: {low} in one group, {high} "
+        "in another" + (f", and {further[0]} in the others." if further else ".")
     )
 
 
@@ -359,14 +370,15 @@ def about_differences(difference: float | None, are_drawn: bool) -> list[str]:
     """Which option plans a difference, or of whom the people that it needs are a part."""
     if difference is None:
         return [
-            "Would a difference of 5 points between two groups or weeks be found? Add --difference "
-            "0.05, with the people of both groups together in --people."
+            "To see whether the survey would find a difference of 5 points between two groups or "
+            "weeks, add --difference 0.05. --people is then the number of people in both groups "
+            "together."
         ]
     if not are_drawn:
         return []
     return [
-        "The people needed are people who are asked the question, a part of all who answer: see "
-        "the first table."
+        'Here "people needed" counts only people who are asked this question. The first table says '
+        "which part of all people that is."
     ]
 
 
@@ -391,14 +403,16 @@ def _about_own(chosen: Mechanism, ranking: Plan) -> str:
     name = type(chosen).__name__
     if can_simulate(chosen.domain):
         return (
-            f"The mechanism of the study, {name}, is for numbers. It tells too little of single "
+            f"The mechanism of the study, {name}, is for numbers. It tells too little about single "
             "values to stand in this table."
         )
     uniform = np.full(chosen.domain.size, 1 / chosen.domain.size)
     try:
         error = expected_loss(chosen, uniform, ranking.n, ranking.loss)
     except IdentifiabilityError:
-        return f"The mechanism of the study, {name}, has no unbiased estimate to compare."
+        return (
+            f"The mechanism of the study, {name}, has no unbiased estimate, so it is not compared."
+        )
     if len(several := {type(single).__name__ for single in chosen.single_reports}) == 1:
         (single,), count = several, len(chosen.single_reports)
         if count > 1:
@@ -422,14 +436,14 @@ def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[
     said = []
     if tiny:
         said.append(
-            f"{', '.join(tiny)}: an epsilon below {_TINY:g} tells almost nothing. To see how "
-            "wide intervals are, run: warner plan"
+            f"{', '.join(tiny)}: with an epsilon below {_TINY:g}, reports tell almost nothing "
+            "about the answers. To see how wide intervals become, run: warner plan"
         )
     if large:
         said.append(
-            f"{', '.join(large)}: an epsilon above {_LARGE:g} protects little. The reports of "
-            f"one person can change the odds of an answer by a factor of {math.exp(_LARGE):.0f} or "
-            "more."
+            f"{', '.join(large)}: an epsilon above {_LARGE:g} protects people little. The reports "
+            f"of one person can change the odds of an answer by a factor of {math.exp(_LARGE):.0f} "
+            "or more."
         )
     return [visible(line) for line in said]
 
@@ -485,17 +499,17 @@ def _about_permanent(mechanism: Permanent, rounds: int) -> str:
     each = of_ever.total
     if mechanism.values == 1:
         return (
-            f"{tells} A device reports on one answer: if the answer changes, nothing more is sent. "
-            f"To report on a second answer, write values = 2 in [repeat]; a person then spends up "
-            f"to epsilon {2 * each:.4g} in place of {each:.4g}. values = m spends up to m times as "
-            "much."
+            f"{tells} A device reports on one answer only: if the answer changes, it sends nothing "
+            "more. To let devices report on a second answer, write values = 2 in [repeat]. A "
+            f"person then spends up to epsilon {2 * each:.4g} in place of {each:.4g}. In the same "
+            "way, values = m spends up to m times as much."
         )
     several = mechanism.of_values().total
     return (
         f"{tells} If the answer changes, a device reports on up to {mechanism.values} different "
-        f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. If "
-        "two series of answers change in the same rounds and seemed equally likely before, "
-        f"somebody can then be at most {certainty(several)} sure of one of them."
+        f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. Somebody "
+        "may think two series of answers equally likely, which change in the same rounds. "
+        f"Afterwards they can be at most {certainty(several)} sure of one of the two series."
     )
 
 
@@ -508,7 +522,7 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     said = [f"{', '.join(names)}: {text}" for text, names in alike.items()]
     if said:
         said.append(
-            "In the long run, reports do not hide that an answer changed, when it changed, and "
+            "In the long run, reports do not hide whether an answer changed, when it changed, and "
             "whether it changed back."
         )
     return said
@@ -526,8 +540,9 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
         )
     if crowds and public:
         said.append(
-            "Public columns are published with the counts, so people hide only among the people "
-            "of their own group: the sentences above hold only for a group of that many people."
+            "Public columns are published with the counts, so people hide only among the people of "
+            "their own group. The sentences above hold only for a group that has as many people as "
+            "they say."
         )
     return said
 
@@ -594,8 +609,9 @@ def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "All intervals are 95 % intervals; for many labels, the 95 % holds on average over the labels. "
-    "The widths come from invented answers; yours will differ, mostly by less than a fifth."
+    "All intervals are 95 % intervals. If there are many labels, the 95 % holds on average over "
+    "the labels. The widths were computed from invented answers. Yours will differ, mostly by less "
+    "than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -615,7 +631,7 @@ def show_proposals(
     for first, title in shown_once(texts):
         _show(title, planned[first], sizes)
     show(
-        *(f"{attribute}: {stated}, as in the file." for attribute, stated in fixed.items()),
+        *(f"{attribute}: {stated}, as the study says." for attribute, stated in fixed.items()),
         _ABOUT_WIDTHS,
         reason or f"A person who answers all questions spends epsilon {total:.4g} {when}.",
         *about_epsilon(),
@@ -630,7 +646,7 @@ def why_one(times: float, epsilons: Sequence[float], is_stated: bool) -> str:
         f"epsilon {most:.4g} in all"
     )
     if times <= 1:
-        return f"{said}. Asking only one question gains nothing here: leave out the table [ask]."
+        return f"{said}. This gains nothing here: leave out the table [ask]."
     said += (
         f": the squared error of all shares is about {times:.2g} times smaller than with epsilon "
         f"{most / many:.2g} on each question."
@@ -682,20 +698,20 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
     notes, more = [about_draw(mechanism, question)], len(asked_of) - len(rows)
     fewest, are_items = min(asked_of.values()), isinstance(mechanism.domain, Items)
     if more:
-        notes.insert(0, f"... and {more:,} more, each asked of {fewest:,} people or more.")
+        notes.insert(0, f"... and {more:,} more rows. Each is asked of at least {fewest:,} people.")
     if fewest < _FEW_PEOPLE and isinstance(mechanism, OneOf) and len(mechanism.blocks[0]) > 1:
         enough = -(-people * _FEW_PEOPLE // fewest)
         notes.append(
-            f"Fewer than {_FEW_PEOPLE} people tell little about a pair: ask {enough:,} people in "
-            f"all, or use fewer {'items' if are_items else 'questions'}."
+            f"If fewer than {_FEW_PEOPLE} people are asked a pair, they tell little about it. Ask "
+            f"{enough:,} people in all, or use fewer {'items' if are_items else 'questions'}."
         )
         cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
         if 0 < len(cover) < len(mechanism.blocks):
             notes.append(
-                "Or ask questions in blocks: in the table [ask], replace the line that begins "
-                f"with each = by the line below. It makes {len(cover)} blocks; any two questions "
-                f"are together in one of them. About {people // len(cover):,} people are asked "
-                "the questions of each block:"
+                f"Or ask questions in {len(cover)} blocks, so that any two questions are together "
+                f"in one of them. About {people // len(cover):,} people are asked the questions of "
+                "each block. In the table [ask], replace the line that begins with each = by this "
+                "line:"
             )
             notes.append(f"blocks = {toml(cover)}")
     show(Table(columns, rows, notes))
@@ -739,8 +755,8 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
         Column("difference", "interval of a difference", "number"),
     ]
     note = (
-        "The last column is the interval of the difference in the share named above between two "
-        "such groups: the survey will not show differences smaller than about half of this "
+        "The last column is about two such groups: it is the interval of the difference between "
+        "their shares. The survey will not show differences smaller than about half of this "
         "interval. Each group is estimated by itself."
     )
     show(Table(columns, rows, [note]))
@@ -754,7 +770,8 @@ def sentences(planned: PlannedAttribute) -> list[str]:
     out = []
     if expected.share is None:
         out.append(
-            "There will be no intervals, because different shares would give the same reports."
+            "There will be no intervals: from these reports shares cannot be told, because "
+            "different shares would give the same reports."
         )
     else:
         out.append(
@@ -763,15 +780,14 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
         if share < 40:  # the variance of a share is largest at a half
             out.append(
-                "The interval of a share near 50 % is wider. "
-                "To plan for the worst case: --share 0.5."
+                "The interval of a share near 50 % is wider. To plan for that, add --share 0.5."
             )
     if expected.mean is not None:
         ((low, high),) = proposal.domain.answered.ends
         whose = "" if proposal.domain.nonresponse is None else " of those who answer"
         out.append(
-            f"Expect an interval {expected.mean:.3g} wide for the mean{whose}, where values go "
-            f"from {low:.6g} to {high:.6g}."
+            f"For the mean{whose}, expect an interval {expected.mean:.3g} wide. Values go from "
+            f"{low:.6g} to {high:.6g}."
         )
     if not proposal.meets or len(proposal.offers) > 1:
         out.append(_about_aim(planned))
@@ -786,13 +802,13 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
         if expected.share is not None and expected.share > _TELLS_NOTHING:
             out.append(
-                "Such intervals tell next to nothing: a study of this size is not worth the "
-                "privacy that it costs."
+                "Such wide intervals tell next to nothing. A survey of so few people is not worth "
+                "the privacy that it costs."
             )
     if planned.times > 1:
         out.append(
-            f"This is for one report of each person. A person sends {planned.times:,} reports, "
-            "which share the epsilon."
+            f"These intervals are for one report of each person. A person sends {planned.times:,} "
+            "reports, and the epsilon is split between them."
         )
     out += in_odds(best.odds.of_all(planned.times), planned.times)
     return out
@@ -803,15 +819,17 @@ def _about_aim(planned: PlannedAttribute) -> str:
     proposal = planned.proposal
     points = 100 * proposal.width
     said = (
-        f"The aim is an interval of at most {points:.3g} points for this share, "
+        f"The wanted interval of this share is at most {points:.3g} points wide, "
         f"\N{PLUS-MINUS SIGN}{points / 2:.3g} (--width {proposal.width:g})"
     )
     if proposal.best.expected.mean is not None:
-        said += f", and for the mean one of at most {points:.3g} % of the range"
+        said += f", and that of the mean at most {points:.3g} % of the range of values"
     if not proposal.meets:
         return f"{said}."
     epsilon = proposal.epsilon * planned.times
-    return f"{said}. Of the epsilons tried, {epsilon:.4g} is the least that reaches it."
+    return (
+        f"{said}. Of the epsilons that were tried, {epsilon:.4g} is the smallest that reaches this."
+    )
 
 
 def in_odds(odds: Odds, times: int = 1) -> list[str]:
@@ -820,22 +838,23 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
     sure = f"{100 * odds.surer():.3g} %"
     which = "a sensitive one" if odds.of_sensitive else "one of them"
     out = [
-        f"A neighbour who sees {seen}, and thought two answers equally likely, can be at most "
-        f"{sure} sure of {which}."
+        f"A neighbour who first thought two answers equally likely, and then sees {seen}, can be "
+        f"at most {sure} sure of {which}."
     ]
     if odds.of_sensitive:
         out.append("An answer that is not sensitive can become known.")
     if odds.delta:
         out = [
-            f"A neighbour who sees {seen}, thought two answers equally likely and guesses between "
-            f"them, is right in at most {sure} of all cases. This counts the rare reports that "
-            f"tell much more (delta = {odds.delta:.3g})."
+            f"A neighbour who first thought two answers equally likely, then sees {seen} and "
+            f"guesses, is right in at most {sure} of all cases. This includes the rare reports "
+            f"that tell much more (delta = {odds.delta:.3g})."
         ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)
         out.append(
-            f"Of 100 people who answer {as_text(odds.answer)}, {sent} send the report that points "
-            f"to this answer; so do {by_other} of 100 who answer {as_text(odds.other)}."
+            f"One report points to the answer {as_text(odds.answer)}. Of 100 people who answer "
+            f"{as_text(odds.answer)}, {sent} send this report; of 100 who answer "
+            f"{as_text(odds.other)}, {by_other} do."
         )
     return out
 
@@ -847,8 +866,8 @@ def about_epsilon() -> list[str]:
         odds = odds_of(RandomizedResponse(Categorical(["yes", "no"]), epsilon))
         out.append(f"  epsilon {epsilon:g}: {_explained(odds)}")
     out.append(
-        "The epsilons of several questions add up, and so do the epsilons of repeated surveys. No "
-        "later computation makes the odds larger."
+        "The epsilons of several questions add up, and so do those of repeated surveys. Whatever "
+        "is computed from reports later, the odds do not become larger."
     )
     return out
 
@@ -858,9 +877,10 @@ def _explained(odds: Odds) -> str:
     assert odds.sent is not None and odds.sent_by_other is not None
     return (
         f"of 100 people who answer yes, {odds.sent:.0f} report yes; of 100 who answer no, "
-        f"{odds.sent_by_other:.0f} report yes. Somebody who thought 50:50 can be at most "
-        f"{100 * odds.surer():.0f} % sure, somebody who thought 1 in 100 at most "
-        f"{100 * odds.surer(0.01):.2g} %: {odds.factor:.2g} times the odds."
+        f"{odds.sent_by_other:.0f} report yes. Somebody who first thought a yes as likely as a no "
+        f"can then be at most {100 * odds.surer():.0f} % sure. Somebody who first gave it 1 chance "
+        f"in 100 can be at most {100 * odds.surer(0.01):.2g} % sure. In both cases the odds grow "
+        f"at most {odds.factor:.2g} times."
     )
 
 

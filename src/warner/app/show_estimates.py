@@ -183,7 +183,7 @@ def groups_shown(
         f"{SHRUNK} For estimates without this step, add -o FILE.csv." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
-        "For all people together, run warner report, or make a tally without --by.",
+        "For the shares of all people together, run warner report, or make a tally without --by.",
     ]
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]
     if any(result.data.simulated for _, result in of_groups):
@@ -214,17 +214,20 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             else f"{n:,} of {mechanism} without protection"
             for (mechanism, epsilon), n in groups.items()
         ]
-        say(f"{name}: {', '.join(reports)}, estimated together as reports of different people")
+        say(
+            f"{name}: {', '.join(reports)}. They are estimated together, as reports of different "
+            "people"
+        )
 
 
 def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
     tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
-    title = f"{attribute}: people with a tag ({tags}) are spread over the values behind the tag"
+    title = f"{attribute}: people who gave a tag ({tags}) are spread over the values behind the tag"
     note = (
-        "If your knowledge of the values behind a tag is wrong, the absolute errors of all values "
-        f"together grow by at most {100 * result.worst_case:.2f} points.\n"
+        "If the shares that were assumed behind a tag are wrong, the absolute errors of all "
+        f"values, added up, grow by at most {100 * result.worst_case:.2f} points.\n"
     )
     show(Table([Column("value"), _SHARE], result.rows(), [note], title))
 
@@ -241,8 +244,9 @@ def show_group_estimates(
     note, *notes = table.notes
     if result.groups is not None and result.interval_kind(target) == "posterior":
         note = (
-            f"Intervals {result.groups.average_text}. For a group unlike the others, the interval "
-            "misses more often; with --pool none, the intervals hold for every group."
+            f"Intervals {result.groups.average_text}. In a group unlike the others, the interval "
+            "misses the true share more often. With --pool none, the intervals hold for every "
+            "group."
         )
     pooled = "" if result.pool == "none" else f", pool {result.pool}"
     title = f"{name}: {len(result)} groups, {counted_in_words(result)}{pooled}"

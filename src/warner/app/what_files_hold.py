@@ -59,12 +59,12 @@ def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
         return parse_tallies(_standard_input().read(), "standard input")
     if Path(path).is_file() and not is_tally_file(path):
         if formats.is_report_file(path):
-            rule = "is not a tally: its name has the ending of reports or answers"
+            rule = "is not a tally (file of counts): its name has the ending of reports or answers"
             remedy = f"To count reports, run: warner tally {shlex.quote(path)}. {RANDOMISE_FIRST}"
             raise FileError(path, rule, None, remedy)
         with contextlib.suppress(StudyError):
             study_data(study_text(path), path)
-            rule = "is a study file: it says how answers are randomised, and holds no counts"
+            rule = "is a study file, which says how answers are randomised and holds no counts"
             remedy = "Give the tally that 'warner tally' made from the reports of this study"
             raise FileError(path, rule, None, f"{remedy}{with_a_study}")
     return load_tallies(path)
@@ -74,7 +74,9 @@ def read_totals(path: str, with_a_study: str = "") -> dict[str, Tally]:
     """The tallies in a tally file of all people together."""
     tallies = read_tallies(path, with_a_study)
     if any(tally.columns for tally in tallies.values()):
-        rule = "is a tally by groups of people, and this command needs one of all people"
+        rule = (
+            "is a tally of groups of people, and this command needs a tally of all people together"
+        )
         remedy = "Run warner tally without --by"
         raise FileError(path, rule, None, remedy)
     return tallies
@@ -103,7 +105,7 @@ def write_tallies(tallies: Mapping[str, Tally], path: str, group: str | None = N
     if first.names:
         counted += f" in {plural(first.n_groups, 'group', 'groups')} by {', '.join(first.names)}"
     if first.reports_per_person > 1:
-        counted += f", up to {first.reports_per_person:,} of one person"
+        counted += f", up to {first.reports_per_person:,} by the same person"
     counted += _of_questions(tallies)
     say(counted if group is None else f"{group}: {counted} in {path}")
     if path != "-" and group is None:
@@ -139,7 +141,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     keys = {file_name_key(str(group)): group for group in listed}
     if len(keys) < len(listed):
         rule = (
-            "must have names that differ in more than capital letters, because files are named "
+            "must have names that differ also without capital letters, because files are named "
             "after groups"
         )
         raise ArgumentError("groups", rule, ", ".join(map(str, listed)), "Rename one group")
@@ -148,7 +150,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
 
 def warn_of_simulation(path: str) -> None:
     """Say that a file holds reports, or counts of reports, that were made with a seed."""
-    click.echo(f"{path}: these are reports of a simulation, made with a seed", err=True)
+    click.echo(f"{path}: these reports are simulated; they were made with a seed", err=True)
 
 
 def warn_of_design(tallies: Iterable[Tally]) -> None:
@@ -157,8 +159,8 @@ def warn_of_design(tallies: Iterable[Tally]) -> None:
     if drawn is not None:
         roles = " ".join(f"--{role} {shlex.quote(name)}" for role, name in drawn.roles.items())
         click.echo(
-            f"WARNING: The study says how people were drawn: {drawn.text}. These estimates take "
-            f"everybody alike. To use the design, add {roles}, or --study STUDY.",
+            f"WARNING: The study says how people were drawn: {drawn.text}. These estimates do not "
+            f"use that. To use it, add {roles}, or --study STUDY.",
             err=True,
         )
 
@@ -192,7 +194,10 @@ def tallies_together(
     for path, tallies in marked.items():
         for name, tally in tallies.items():
             if tally.header.get("domain") != first_tallies[name].header.get("domain"):
-                rule = f"cannot be combined: {name!r} has other values in {first} than in {path}"
+                rule = (
+                    f"cannot be estimated together: {name!r} has other values in {first} than in "
+                    f"{path}"
+                )
                 raise MismatchError("files", rule, None, "Estimate each file on its own")
     return {name: [tallies[name] for tallies in marked.values()] for name in first_tallies}
 
@@ -215,8 +220,8 @@ def _with_same_attributes(
     remedy = "Estimate them in separate runs"
     if in_all:
         names = " ".join(f"--only {shlex.quote(name)}" for name in in_all)
-        remedy += f", or add {names} for what all files have"
-    raise MismatchError("files", "must have the same attributes", got, remedy)
+        remedy += f", or add {names} for the questions that all files have"
+    raise MismatchError("files", "must be about the same questions", got, remedy)
 
 
 def attributes_of(parts: Sequence[Tally]) -> list[str]:
@@ -244,9 +249,11 @@ def apart(
         flat[name] = [tally for tally in parts if not tally.columns]
         grouped[name] = [tally for tally in parts if tally.columns]
         if flat[name] and grouped[name]:
-            rule = "must not mix tallies by groups of people and tallies without groups"
+            rule = "must all be tallies of groups of people, or all tallies without groups"
             names_by = shlex.quote(",".join(grouped[name][0].names))
-            remedy = f"Make all with --by {names_by}: run warner tally, or warner collect pull"
+            remedy = (
+                f"Make all of them with --by {names_by}: run warner tally, or warner collect pull"
+            )
             raise MismatchError("files", rule, None, remedy)
         for later in grouped[name][1:]:
             columns_of_both(grouped[name][0].columns, later.columns)
@@ -373,7 +380,7 @@ def add_tallies(
     first = next(iter(parts), "")
     for path, tallies in steps(parts.items(), "adding tallies"):
         if total and tallies.keys() != total.keys():
-            rule = "must have the same attributes"
+            rule = "must be about the same questions"
             got = f"{', '.join(total)} in {first}; {', '.join(tallies)} in {path}"
             raise MismatchError("tallies", rule, got)
         try:
@@ -397,7 +404,8 @@ def add_tallies(
 
 
 _TOGETHER = (
-    "Tallies with another epsilon or mechanism can only be estimated together. Run: warner estimate"
+    "Tallies of answers that were randomised in different ways cannot be added, only estimated "
+    "together. Run: warner estimate"
 )
 
 
@@ -574,11 +582,11 @@ def read_groups(
         return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
     if by:
         names_by = ",".join(by)
-        remedy = f"Count again with --by {names_by}: run warner tally, or warner collect pull"
-        raise ArgumentError("--by", "needs a tally by groups", None, remedy)
+        remedy = f"Make it with --by {names_by}: run warner tally, or warner collect pull"
+        raise ArgumentError("--by", "needs a tally of groups of people", None, remedy)
     if len(paths) < 2:
-        rule = "must be a tally by groups, or at least 2 files, one for each group"
-        raise ArgumentError("tallies", rule, None, "To count groups: warner tally --by COLUMN")
+        rule = "must be a tally of groups of people, or at least 2 files, one for each group"
+        raise ArgumentError("tallies", rule, None, "To count groups, run: warner tally --by COLUMN")
     return {
         attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
         for attribute, parts in flat.items()
@@ -612,9 +620,9 @@ def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, floa
     if header in (["value", "number"], [columns[0].lower(), "number"]) and len(columns) == 1:
         rows = [["column", *rows[0]], *([columns[0], *row] for row in rows[1:] if row)]
     elif header != ["column", "value", "number"]:
-        rule = "must have the columns column,value,number"
+        rule = "must begin with the line column,value,number"
         if len(columns) == 1:
-            rule = f"must have the columns value,number or {columns[0]},number"
+            rule = f"must begin with the line value,number or {columns[0]},number"
         raise FileError(path, rule, show(",".join(header)))
     margins: dict[str, dict[Any, float]] = {}
     for line, row in enumerate(rows[1:], 2):

@@ -230,7 +230,7 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     # Of all together, a sentence names the questions.
     save_tallies({"questions": tally[("s",)]}, "s.json")
     text = warn("estimate", "s.json")
-    assert "nobody was asked: " in text and "\na: " in text and "\nc: " not in text
+    assert "nobody was asked them: " in text and "\na: " in text and "\nc: " not in text
     assert "somebody in this tally was asked" in warn("estimate", "s.json", "--only", "c", code=1)
     warn("report", "s.json", "-o", "s.html")
     assert "Nobody was asked: " in Path("s.html").read_text()
@@ -387,7 +387,9 @@ def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> Non
     assert list(json.loads(pairs)) == names
     Path("pairs.toml").write_text('[ask]\neach = "pair"\nepsilon = 2.0\n' + tables)
     shown = warn("plan", "pairs.toml", "--people", "10000")
-    assert "and 95 more, each asked of 95 people or more" in shown and "blocks = [[" in shown
+    assert (
+        "and 95 more rows. Each is asked of at least 95 people" in shown and "blocks = [[" in shown
+    )
 
 
 def test_plan_asks_one_question_from_three_on_and_says_why(here: Path) -> None:
@@ -449,7 +451,7 @@ def test_plan_lists_fewer_blocks_where_pairs_have_few_people(here: Path) -> None
     study = '[ask]\neach = "pair"\nepsilon = 2.0\n' + tables
     Path("study.toml").write_text(study)
     text = warn("plan", "study.toml", "--people", "2100")
-    assert "ask 4,243 in all" in text or "Fewer than 200 people" in text
+    assert "Ask 4,243 people in all" in text or "fewer than 200 people" in text
     blocks = text[text.index("\nblocks = ") :]
     Path("cover.toml").write_text(study.replace('each = "pair"', " ".join(blocks.split())))
     cover = Study.load("cover.toml").draw

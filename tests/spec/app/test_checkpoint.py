@@ -142,8 +142,8 @@ def test_checkpoints_without_real_paths_are_read(lake: Path) -> None:
         assert load_tallies("t.json")["smokes"].n == 86
     Path("lake/c.parquet").unlink()
     done = tally("lake", *KEEP, ok=False)
-    said = "c.jsonl: holds counts of 1 file that is not named now (the first is"
-    assert said in done.stderr and "Put them back" in done.stderr
+    said = "c.jsonl: holds counts of 1 file that is not named in this command; the first is"
+    assert said in done.stderr and "put them back" in done.stderr
     pq.write_table(rows(6), "lake/c.parquet")
     assert "was changed after it was counted" in tally("lake", *KEEP, ok=False).stderr
     Path("c.jsonl").unlink()
@@ -163,7 +163,9 @@ def test_what_differs_is_named(lake: Path) -> None:
     assert "c.jsonl: was made with --study, and this run has none." in done.stderr
     Path("study.toml").write_text(STUDY.replace("epsilon = 1.0", "epsilon = 2.0"))
     done = tally("lake", *KEEP, ok=False)
-    assert "c.jsonl: was made with another study. Name another checkpoint." in done.stderr
+    assert (
+        "c.jsonl: was made with another study. Name another file with --checkpoint." in done.stderr
+    )
 
 
 @pytest.mark.parametrize("what", ["reports", "text", "line"])
@@ -174,7 +176,7 @@ def test_no_file_of_others_is_said_to_be_deleted(lake: Path, what: str) -> None:
         Path("c.jsonl").write_text("my notes" + "\n" * (what == "line"))
     before = Path("c.jsonl").read_bytes()
     done = tally("lake", *KEEP, ok=False)
-    assert "c.jsonl: is not a checkpoint of warner. Name a checkpoint" in done.stderr
+    assert "c.jsonl: was not written by --checkpoint. Give --checkpoint a file" in done.stderr
     assert "delete" not in done.stderr and Path("c.jsonl").read_bytes() == before
 
 

@@ -113,11 +113,11 @@ def test_a_plan_names_the_option_that_plans_a_difference(tmp_path: Path) -> None
     coins = "".join(f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in "abc")
     study.write_text(f'[ask]\neach = "one"\nepsilon = 2.0\n{coins}', encoding="utf-8")
     said = " ".join(run("plan", str(study), "--people", "300").stdout.split())
-    assert "Add --difference 0.05" in said
+    assert "add --difference 0.05" in said
     said = " ".join(
         run("plan", str(study), "--people", "300", "--difference", "0.1").stdout.split()
     )
-    assert "Add --difference" not in said and "a part of all who answer" in said
+    assert "add --difference" not in said and "which part of all people that is" in said
 
 
 def test_a_plan_of_a_difference_says_what_of_a_mean_would_be_found(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_simulations_and_missing_protection_say_so(here: Path) -> None:
     )
     assert (
         open_reports("s.csv").simulation
-        and "reports of a simulation" in run("tally", "s.csv").stderr
+        and "these reports are simulated" in run("tally", "s.csv").stderr
     )
     Path("open.toml").write_text(
         STUDY.replace("epsilon = 1.0", "epsilon = inf").replace("budget = 3.0", "")

@@ -155,9 +155,7 @@ def test_a_backup_is_made_while_it_serves_and_goes_on_where_the_owner_says_so(
     for _ in range(2):
         backup = run("collect", "backup", url, "--token-file", "token")
         assert backup.exit_code == 0 and backup.stdout == "", backup.output
-        assert backup.stderr.startswith(
-            "a.sqlite-backup is the copy. It is in the folder of the store"
-        )
+        assert backup.stderr.startswith("a.sqlite-backup is the copy, in the folder of the store")
     # Who has a page of another site open is not made to make copies.
     request = {"cookie": f"{COOKIE}={made.token}", "origin": url}
     port = int(url.rpartition(":")[2])
@@ -228,7 +226,7 @@ def test_a_trial_with_simulated_reports_says_so_to_the_end(
     for new in (PEOPLE, 0):  # the same file again is still the same trial
         sent = run("collect", *trial, "--allow-simulated", *token)
         assert sent.exit_code == 0 and f"{new:,} new" in sent.stderr, sent.output
-        assert "start the real survey with a new store" in sent.stderr
+        assert "Start the real survey with a new store" in sent.stderr
     real = run("collect", "push", "real.parquet", url, *token)
     assert real.exit_code == 1 and "are real, but this survey is a trial" in real.stderr
     assert "--store NAME" in real.stderr and made.collector.n == PEOPLE
@@ -238,7 +236,7 @@ def test_a_trial_with_simulated_reports_says_so_to_the_end(
     notes = [note for section in made.live.view().sections for note in section.notes]
     assert "These reports are simulated: a program made them, and nobody sent them." in notes
     pulled = run("collect", "pull", url, *token, "-o", "tally.json")
-    assert f"{url}: these are reports of a simulation" in pulled.stderr
+    assert f"{url}: these reports are simulated" in pulled.stderr
     assert all(tally.simulated for tally in load_tallies("tally.json").values())
     assert "smokes: 2,300 simulated reports" in " ".join(
         run("estimate", "tally.json").stdout.split()
@@ -251,7 +249,9 @@ def test_a_trial_with_simulated_reports_says_so_to_the_end(
     made.collector.stop()
     monkeypatch.setattr(server, "run", lambda application, listen, ready, stop: ready(8000))
     again = run("collect", "serve", "served.toml", "--port", "0", "--store", "a.sqlite")
-    assert "WARNING: This collector counts simulated reports." in again.stderr, again.output
+    assert (
+        "WARNING: This collector counts simulated reports, and refuses real ones." in again.stderr
+    ), again.output
 
 
 def test_simulated_reports_are_not_sent_to_a_survey_of_people(web: tuple[Site, str]) -> None:
@@ -496,7 +496,7 @@ def test_others_have_tokens_by_name_which_end(
     serve = ("collect", "serve", "study.toml")
     first = run(*serve, "--token-for", "anna", "--token-for", "metrics")
     assert "Live result: http" in first.stdout and "Live result of anna: http" in first.stdout
-    assert "Token of metrics, for http://127.0.0.1:8000/live/metrics: " in first.stdout
+    assert "Token for the metrics at http://127.0.0.1:8000/live/metrics: " in first.stdout
     assert "--token-for" not in first.stderr.rpartition("To go on")[2]
     again = run(*serve, "--end-token", "anna", "--token-for", "metrics")
     assert again.exit_code == 0 and "token=" not in again.stdout
@@ -709,11 +709,17 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(
     Path("wrong").write_text("wrong")
     token = ("--token-file", "token")
     for words, more in {
-        "Invite through the running server, with --server": (),
+        "Send the codes to the running server, with --server": (),
         "--server: needs the owner's token": ("--server", url),
         "can be used only with a running collector": token,
         "401, no_owner": ("--server", url, "--token-file", "wrong"),
-        "--store: was chosen when the running": ("--server", url, *token, "--store", "x.sqlite"),
+        "--store: was chosen when the collector was started": (
+            "--server",
+            url,
+            *token,
+            "--store",
+            "x.sqlite",
+        ),
         "must begin with https://": ("--server", "localhost", *token),
     }.items():
         done = run("collect", "invite", "study.toml", "-n", 2, "-o", "codes.csv", *more)

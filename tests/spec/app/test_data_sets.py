@@ -290,7 +290,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(lake: Path) -> None:
     done = _tally("lake", "--checkpoint", "c.jsonl", "--by", "ward", ok=False)
     assert "was made with other values of --by" in done.stderr
     done = _tally("lake/ward=north", "--checkpoint", "c.jsonl", ok=False)
-    assert "holds counts of 2 files that are not named now" in done.stderr
+    assert "holds counts of 2 files that are not named in this command" in done.stderr
     first = Path("lake/ward=north/year=2024/part-0.parquet")
     pq.write_table(TABLE[1:13], first)
     assert (
@@ -302,12 +302,15 @@ def test_a_checkpoint_that_does_not_fit_is_refused(lake: Path) -> None:
     for wrong, said in (
         (
             text.replace('"group":null', '"group":"x"', 1),
-            "is a checkpoint that was changed or damaged",
+            "is a file for --checkpoint, and was changed or damaged",
         ),
-        (text.replace('"ways":null', '"ways":1', 1), "is a checkpoint that was changed or damaged"),
-        ("{}\n" + text, "is not a checkpoint of warner"),
-        (text.split("\n", 1)[1], "is not a checkpoint of warner"),
-        ("notes\n", "is not a checkpoint of warner"),
+        (
+            text.replace('"ways":null', '"ways":1', 1),
+            "is a file for --checkpoint, and was changed or damaged",
+        ),
+        ("{}\n" + text, "was not written by --checkpoint"),
+        (text.split("\n", 1)[1], "was not written by --checkpoint"),
+        ("notes\n", "was not written by --checkpoint"),
     ):
         Path("c.jsonl").write_text(wrong)
         assert said in _tally("lake", "--checkpoint", "c.jsonl", ok=False).stderr

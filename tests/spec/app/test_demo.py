@@ -37,7 +37,7 @@ def test_the_demo_leaves_what_it_says(demo: tuple[Path, str]) -> None:
         "shares.png",
     }
     assert {p.name for p in folder.iterdir()} == made
-    assert "32,561 people" in text and "of 7 intervals contain the truth" in text
+    assert "32,561 people" in text and "of 7 intervals contain the true share" in text
     # Married people are 46 %, known to two points; of the uniform distribution they were 14 %.
     assert re.search(r"Married-civ-spouse +46\.0 % +4[3-9]\.\d %", text)
     assert load_tallies(folder / "tally.json")["education"].n == 32_561

@@ -83,7 +83,7 @@ def test_a_draft_gets_mechanisms_and_epsilons_and_keeps_its_text(draft: Path) ->
     assert type(study.mechanisms["ill"]).__name__ == "UtilityOptimizedRR"
     data = tomllib.loads(text)["attributes"]
     assert data["known"] == tomllib.loads(DRAFT)["attributes"]["known"]
-    assert "known: RandomizedResponse, epsilon 1, as in the file." in shown
+    assert "known: RandomizedResponse, epsilon 1, as the study says." in shown
     # Two wards of 1,000 people.
     assert "people in a group" in shown and "1,000" in shown
     assert "of 100 people who answer yes, 73 report yes; of 100 who answer no, 27" in shown
@@ -130,23 +130,26 @@ def test_a_budget_is_split_so_that_intervals_are_equally_wide(draft: Path) -> No
 def test_too_few_people_are_told_so(draft: Path) -> None:
     draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\nepsilon = 1.0\n')
     said = " ".join(run("plan", "draft.toml", "--people", "20").output.split())
-    assert "Ask more people, or allow a larger epsilon. Such intervals tell next to nothing" in said
+    assert (
+        "Ask more people, or allow a larger epsilon. Such wide intervals tell next to nothing"
+        in said
+    )
     assert "fewer values" not in said
     said = run("plan", "draft.toml", "--people", "1000").output
     assert "wider than wanted" in said and "next to nothing" not in said
-    assert "points for this share, ±5 (--width 0.1).\n" in said  # no epsilon was chosen
+    assert "is at most 10 points wide, ±5 (--width 0.1).\n" in said  # no epsilon was chosen
 
 
 def test_a_proposal_says_what_it_aims_at(draft: Path) -> None:
     draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\n')
     said = " ".join(run("plan", "draft.toml", "--people", "2000", "--width", "0.08").output.split())
     assert (
-        "an interval of at most 8 points for this share, ±4 (--width 0.08). Of the epsilons tried, "
-        "1.2 is the least that reaches it." in said
+        "of this share is at most 8 points wide, ±4 (--width 0.08). Of the epsilons that were tried, "
+        "1.2 is the smallest that reaches this." in said
     )
     draft.write_text("[attributes.units]\nintegers = [0, 20]\n")
     said = " ".join(run("plan", "draft.toml", "--people", "5000").output.split())
-    assert "±5 (--width 0.1), and for the mean one of at most 10 % of the range. Of" in said
+    assert "±5 (--width 0.1), and that of the mean at most 10 % of the range of values. Of" in said
 
 
 def test_a_split_adds_up() -> None:
@@ -267,6 +270,7 @@ def test_a_liar_chooses_the_item(tmp_path: Path) -> None:
     alone = (math.exp(2) + 1) / (math.exp(2) - 1)
     count = math.ceil(10 * 3 * alone - 1e-9) / 10
     assert (
-        f"One liar can add up to {count:.2g} people to the count of an answer to settings" in said
+        f"One made-up report can add up to {count:.2g} people to the count of an answer to settings"
+        in said
     )
     assert "about one of its 3 items, chosen by chance" in said

@@ -187,7 +187,7 @@ def test_the_commands_do_not_vouch_for_simulated_reports(here_of_simulated: Path
         result = run("audit", file, ok=False)
         assert "NO: the reports are simulated" in result.stdout
         assert json.loads(run("audit", file, "--json", ok=False).stdout)["q"]["holds"] is False
-        assert "reports of a simulation" in run("estimate", file).stderr
+        assert "these reports are simulated" in run("estimate", file).stderr
     assert (
         " yes " in run("audit", "real.csv").stdout and " yes " in run("audit", "coin.toml").stdout
     )

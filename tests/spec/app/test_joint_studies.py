@@ -259,7 +259,7 @@ def test_a_studys_attributes_are_counted_together(
         warner.Study.load("study.toml").together.header == load_tallies("csv.json")["joint"].header
     )
     said = run("estimate", "csv.json", "--joint", "age,sex", "--json")
-    assert said.startswith("csv.json: these are reports of a simulation")
+    assert said.startswith("csv.json: these reports are simulated")
     shares = json.loads(said[said.index("[") :])[0]
     assert shares["attribute"] == "age x sex" and [v["value"] for v in shares["shares"]][:2] == [
         {"age": 0, "sex": "f"},

@@ -71,9 +71,9 @@ def test_small_files_with_equal_counts_are_counted(lake: Path) -> None:
 def test_a_file_that_is_named_twice_is_no_copy(lake: Path) -> None:
     done = tally("lake/a.parquet", "lake/*.parquet", ok=False)
     said = "lake/a.parquet: is named by both lake/a.parquet and lake/*.parquet, and would "
-    assert said + "be counted twice. Name it once." in done.stderr
+    assert said + "be counted twice. Name it only once." in done.stderr
     done = tally("lake", "lake", ok=False)
-    assert "lake: is named twice, and would be counted twice. Name it once." in done.stderr
+    assert "lake: is named twice, and would be counted twice. Name it only once." in done.stderr
     os.symlink("a.parquet", "lake/z.parquet")
     done = tally("lake", ok=False)
     assert "lake/z.parquet: is the same file as lake/a.parquet" in done.stderr
@@ -94,7 +94,7 @@ def test_simulations_are_added_to_real_reports_where_that_is_said(lake: Path) ->
     )
     done = run("tally", "own", "--allow-simulated", "-o", "t.json")
     found = load_tallies("t.json")["smokes"]
-    assert found.n == 66 and found.simulated and "a simulation" in done.stderr
+    assert found.n == 66 and found.simulated and "simulated; they were made" in done.stderr
     apart = [f"own/{i}.parquet" for i in range(3)]
     run("tally", *apart, "--allow-simulated", "-o", "t2.json")
     assert load_tallies("t2.json") == {"smokes": found}
@@ -132,7 +132,7 @@ def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
         writer.write({n: m.randomize(answers[n]) for n, m in plan.mechanisms.items()})
     done = tally("lake")
     assert "82 rows in 3 files." in done.stderr
-    assert "Also counted: 1 report file of warner with 60 reports." in done.stderr
+    assert "Also counted: 1 report file from warner with 60 reports." in done.stderr
 
 
 def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:

@@ -47,7 +47,10 @@ def _parquet(rows: list[str]) -> str:
     ("again", "words"),
     [
         (lambda: "a.csv", "answers on which epsilon = 2.5 was spent, according to study.led"),
-        (lambda: answers(ROWS, "copy.csv"), "new reports, and each person spends epsilon = 5 in"),
+        (
+            lambda: answers(ROWS, "copy.csv"),
+            "new reports are made, and each person spends epsilon = 5 in",
+        ),
         (lambda: answers(sorted(ROWS), "sorted.csv"), "Use the earlier reports"),
         (lambda: answers(ROWS + ROWS[:99]), "got the first 1,000 of 1,099 answers, on which"),
         (lambda: _parquet(ROWS), "must not hold answers that were randomised before"),
@@ -61,7 +64,7 @@ def test_answers_that_were_randomised_before_are_refused(
     assert f"Error: {path}: " in said and words in said
     assert not Path("second.csv").exists() and Path("study.ledger").read_bytes() == before
     said = run("randomize", "study.toml", path, "-o", "second.csv", "--again").stderr
-    assert "With earlier runs, epsilon = 5 is spent on these answers in all" in said
+    assert "Together with earlier runs, epsilon = 5 is now spent on these answers" in said
     said = run("randomize", "study.toml", "a.csv", "-o", "third.csv", ok=False).output
     assert "epsilon = 5 was spent" in said
 
@@ -86,14 +89,17 @@ def test_other_answers_are_taken(here: Path) -> None:
     }.items():
         said = run("randomize", "study.toml", answers(rows, "b.csv"), "-o", name).stderr
     assert (
-        "It also records 3 earlier runs: people who were in an earlier run have spent more" in said
+        "It also records 3 earlier runs. People who were in an earlier run have spent more" in said
     )
     assert "had as many people" not in said
     # Too many others have the same counts of one question: it asks, and does not refuse.
     Path("one.toml").write_text(STUDY.split("[attributes.age]")[0])
     run("randomize", "one.toml", "a.csv", "-o", "one.csv")
     said = run("randomize", "one.toml", answers(sorted(ROWS), "sorted.csv"), "-o", "two.csv").stderr
-    assert "An earlier run had the same number of people: were these the same answers" in said
+    assert (
+        "An earlier run had the same number of people. Check that it did not have the same answers"
+        in said
+    )
 
 
 def test_few_answers_are_known_by_their_file_and_never_by_themselves(here: Path) -> None:

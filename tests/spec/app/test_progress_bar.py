@@ -121,4 +121,4 @@ def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
     run("tally", "r.csv", "-o", "t.json")
     done = run("estimate", "t.json", "-m", "em:50", "--json")
     assert len(json.loads(done.stdout)) == 2
-    assert done.stderr == "t.json: these are reports of a simulation, made with a seed\n"
+    assert done.stderr == "t.json: these reports are simulated; they were made with a seed\n"

@@ -140,7 +140,8 @@ def test_tallies_of_groups_merge_as_before(here: Path) -> None:
     Path("copy.json").write_bytes(Path("a.json").read_bytes())
     assert "equal counts" in run("merge", "a.json", "copy.json", ok=False).output
     assert (
-        "must not mix tallies by groups" in run("estimate", "a.json", "plain.json", ok=False).output
+        "must all be tallies of groups of people, or all tallies without groups"
+        in run("estimate", "a.json", "plain.json", ok=False).output
     )
 
 
@@ -369,7 +370,7 @@ def test_unknown_groups_are_refused(here: Path) -> None:
     assert "ward, age, visit" in out and "'street'" in out
     assert "twice" in run("tally", "r.csv", "--by", "ward,ward", ok=False).output
     run("tally", "r.csv", "--by", "ward", "-o", "t.json")
-    assert "is a tally by groups" in run("benchmark", "t.json", ok=False).output
+    assert "is a tally of groups of people" in run("benchmark", "t.json", ok=False).output
 
 
 def test_the_example_declares_every_kind_of_column() -> None:
@@ -442,7 +443,7 @@ def test_summaries_of_groups_stand_in_one_table(here: Path) -> None:
     for options, said in (
         (("--plot", "p.svg"), "--plot: cannot be used with --by and --summary"),
         (("--pool", "partial"), "--pool: cannot be used with --by and --summary"),
-        (("--compare-groups",), "Say after --of what to compare"),
+        (("--compare-groups",), "Leave out --summary, and say what to compare: --of"),
     ):
         assert said in run(*asked, *options, ok=False).stderr
 
@@ -465,12 +466,12 @@ def test_a_job_is_told_how_many_reports_and_groups_to_expect(here: Path) -> None
     for options, said in (
         (("--by", "ward", *expected), "--expect-groups: is 4, but 2 groups were"),
         (("--expect-reports", "7"), f"--expect-reports: is 7, but {people:,} reports were"),
-        (("--expect-groups", "4"), "--expect-groups: needs a tally of groups"),
+        (("--expect-groups", "4"), "--expect-groups: can be used only if groups are counted"),
         (("--by", "ward", "--expect-groups", "word=north"), "Is 'ward' meant?"),
         (("--by", "ward", "--expect-groups", "few"), "must be a number of groups, or COLUMN=VAL"),
         (
             ("--by", "ward", "--expect-groups", "ward=a..b"),
-            "can have a range, FIRST..LAST, only of d",
+            "can have a range, FIRST..LAST, only for a column of d",
         ),
         (("--by", "ward", "--expect-groups", "ward=east"), "no reports of east were counted; repo"),
         (("--by", "ward", "--expect-groups", "ward=north"), "reports of south were counted, whic"),
@@ -498,7 +499,7 @@ def test_a_job_names_the_weeks_and_wards_that_it_expects() -> None:
             "no reports of 2026-W02, north; 2026-W02, south were counted",
         ),
         (["week=2026-W03..2026-W01"], "must be a range from the first to the last"),
-        (["week=2026-W03..later"], "must have a value of the column before the two dots"),
+        (["week=2026-W03..later"], "must have values of the column before and after the two dots"),
     ):
         with pytest.raises(ArgumentError, match=re.escape(said)):
             require_groups(both, expected)

@@ -330,7 +330,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_joint_shares_of_separate_tallies_are_refused_with_the_remedy(here: Path) -> None:
     wanted = run("estimate", "a.json", "--joint", "smokes,age", ok=False)
     assert (
-        "--joint: needs attributes that were counted together; got smokes,age. "
+        "--joint: needs questions that were counted together; got smokes,age. "
         "To count them together, run: warner tally --ways 2." in wanted.output
     )
     unknown = run("estimate", "a.json", "--joint", "smokes,wrong", ok=False)
@@ -339,14 +339,14 @@ def test_joint_shares_of_separate_tallies_are_refused_with_the_remedy(here: Path
 
 def test_clusters_of_separate_tallies_are_refused_with_the_remedy(here: Path) -> None:
     refused = run("plan", "a.json", ok=False).output
-    assert "a.json: does not say how the reports on two questions occur together" in refused
+    assert "a.json: has no counts of the reports on two questions together" in refused
     assert "warner tally --ways 2" in refused
 
 
 def test_only_the_attributes_asked_for_are_said_to_be_estimated_together(here: Path) -> None:
     together = run("estimate", "a.json", "b.json", "--only", "smokes")
     assert (
-        "smokes: 300 of RandomizedResponse at epsilon 1, estimated together as reports of different people"
+        "smokes: 300 of RandomizedResponse at epsilon 1. They are estimated together, as reports of different people"
         in together.output
     )
     assert "age" not in together.output
@@ -462,10 +462,14 @@ epsilon = {1}
     ("smokes", "age", "told"),
     [
         (1.0, 0.01, []),
-        (0.04, 0.01, ["smokes: an epsilon below 0.05 tells almost nothing"]),
-        (5.5, 0.01, ["smokes: an epsilon above 5 protects little", "by a factor of 148 or more"]),
-        (1.0, 0.1, ["age: an epsilon above 5 protects little"]),
-        (0.04, 0.0004, ["smokes, age: an epsilon below 0.05"]),
+        (0.04, 0.01, ["smokes: with an epsilon below 0.05, reports tell almost nothing"]),
+        (
+            5.5,
+            0.01,
+            ["smokes: an epsilon above 5 protects people little", "by a factor of 148 or more"],
+        ),
+        (1.0, 0.1, ["age: an epsilon above 5 protects people little"]),
+        (0.04, 0.0004, ["smokes, age: with an epsilon below 0.05"]),
     ],
 )
 def test_epsilons_that_are_useless_or_protect_little_are_named(

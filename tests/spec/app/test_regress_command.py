@@ -95,7 +95,7 @@ def test_references_of_columns_and_slips_in_them(here: Path, tmp_path: Path) -> 
     path.write_text(Path("all.csv").read_text().replace(",yes,", ", Yes ,", 1))
     said = run("regress", str(path), "said ~ drinks + age", *design).stderr
     assert "drinks: 'Yes' and 'yes' count as 2 groups" in " ".join(said.split())
-    assert "Least and largest numbers: age 20 to 59." in said
+    assert "The smallest and the largest number of each column: age 20 to 59." in said
 
 
 def test_random_intercepts_links_and_correlations(here: Path) -> None:
@@ -281,7 +281,10 @@ def test_tables_for_papers(here: Path, tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    (("r.parquet", "income ~ age"), "must begin with one of smokes, drinks, or have one as a pred"),
+    (
+        ("r.parquet", "income ~ age"),
+        "must begin with one of smokes, drinks, or have one on the right",
+    ),
     (("r.parquet", "income ~ smoks"), "must begin with one of smokes, drinks"),
     (
         ("r.parquet", "income ~ smokes", "--mean"),
@@ -293,9 +296,9 @@ MISTAKES = [
     (("r.parquet", "smokes ~ age", "--group", "card"), "--group: needs --design"),
     (
         ("r.parquet", "smokes ~ age", "--correlation"),
-        "must be names joined by + where --correlation",
+        "must be names joined by + if --correlation",
     ),
-    (("r.parquet", "age + income", "--correlation"), "must have a hidden answer among its names"),
+    (("r.parquet", "age + income", "--correlation"), "must name at least one hidden answer"),
     (("r.parquet", "smokes + agee", "--correlation"), "Is 'age' meant?"),
     (("r.parquet", "smokes + age", "--correlation", "--mean"), "cannot be used with --correlation"),
     (("r.parquet", "smokes ~ age", "--reference", "yess"), "Is 'yes' meant?"),
@@ -317,7 +320,7 @@ MISTAKES = [
     ),
     (
         ("all.csv", "told ~ age", "--design", "cheating:1/4,3/4", "--group", "age"),
-        "must have 1 or 2, for the first and the second group",
+        "must say who is in which group: 1 or 2, for the first and the second group",
     ),
     (
         ("all.csv", "said ~ age", "--design", "cheating:1/4,3/4", "--group", "card"),

@@ -63,7 +63,7 @@ def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 def test_a_running_server_says_it_to_the_owner_and_a_stopped_store_to_who_has_it(web: Site) -> None:
     in_use = run("collect", "status", "study.toml")
     assert in_use.exit_code == 1
-    assert "is open in another process. Ask the running server, with --server" in in_use.stderr
+    assert "is open in another process. Ask the running server: add --server" in in_use.stderr
     with served(web.application) as port:
         where = ("--server", f"http://127.0.0.1:{port}", "--token-file", "token")
         first = lines(*where)

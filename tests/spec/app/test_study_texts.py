@@ -96,7 +96,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
         Path("bad.csv").write_text(f"value,share\n{text}\n")
         assert rule in run("estimate", "t.json", "--background", "home=bad.csv", ok=False).output
     assert (
-        "the tags are place.home"
+        "The tags are place.home"
         in run("estimate", "t.json", "--background", "gym=home.csv", ok=False).output
     )
     assert (
@@ -106,7 +106,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "plain.parquet")
     run("tally", "plain.parquet", "-o", "plain.json")
     assert (
-        "needs answers with tags"
+        "can be used only if people could give a tag"
         in run("estimate", "plain.json", "--background", "home=home.csv", ok=False).output
     )
     for wrong in (["home"], ["home=home.csv", "@home=home.csv"], ["other.home=home.csv"]):

@@ -316,7 +316,7 @@ def test_the_command_prints_both_tables(tmp_path: Path) -> None:
     asked = ["plan", str(study), "--difference", "0.02", "--groups", "3", "--power", "0.9"]
     shown = CliRunner().invoke(main, asked)
     assert shown.exit_code == 0, shown.output
-    assert "in 3 groups of equal size" in shown.output
+    assert "of 3 groups of equal size" in shown.output
     said = " ".join(shown.output.split())
     assert "equally frequent: 49 % in one group, 51 % in another, and 50 % in the others." in said
     assert "equally frequent: 9 % in one group, 11 % in another, and 10 % in the others." in said
@@ -336,9 +336,9 @@ def test_a_difference_is_between_the_groups_of_the_only_public_column(tmp_path: 
         study.write_text(text + more)
         shown = CliRunner().invoke(main, ["plan", str(study), "--difference", "0.1"])
         said = " ".join(shown.output.split())
-        assert f"in {groups} groups of equal size" in said
+        assert f"of {groups} groups of equal size" in said
         assert ("one test of all 3 groups at the 5 % level" in said) is (groups == 3)
-        assert ("between two of them" in said) is (groups == 3)
+        assert ("between two of the groups" in said) is (groups == 3)
 
 
 def test_a_plan_is_for_the_people_whom_the_study_expects(tmp_path: Path) -> None:
@@ -559,13 +559,13 @@ def test_odds_are_those_of_the_realised_law() -> None:
 def test_odds_say_whom_they_protect_and_how_surely() -> None:
     some = odds_of(UtilityOptimizedRR(Categorical(["a", "b", "c"]), 1.0, ["a"]))
     assert some.of_sensitive and some.of_all(2).of_sensitive and some.delta == 0
-    assert "who answer a, 100 send the report" in in_odds(some)[2]
+    assert "who answer a, 100 send this report" in in_odds(some)[2]
     assert "sure of a sensitive one" in in_odds(some)[0] and "can become known" in in_odds(some)[1]
     rare = odds_of(Gaussian(Integers(0, 3), 1.0, 0.01))
     assert 0 < rare.delta <= 0.01 and rare.answer is None and not rare.of_sensitive
     assert rare.surer() == pytest.approx((math.e + rare.delta) / (1 + math.e))
     assert rare.of_all(2).delta == 2 * rare.delta
-    assert "guesses between them, is right in at most 73.4 %" in in_odds(rare)[0]
+    assert "then sees the report and guesses, is right in at most 73.4 %" in in_odds(rare)[0]
 
 
 def test_places_get_a_proposal_from_mechanisms_that_are_named() -> None:

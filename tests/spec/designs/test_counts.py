@@ -286,14 +286,14 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     assert "For ±5 points about 1,540 people are needed (--width 0.1)" in said
     said = run("plan", "--design", "crosswise:1/4", "--width", "0.06").stdout
     assert "For ±3 points about 4,270 people are needed" in said
-    assert "No mechanism that protects as much has a smaller error" in said
+    assert "No other way of randomising that protects people as much has a smaller error" in said
     table = said.partition("sum of squared errors")[2].partition("Columns not shown")[0]
     assert max(map(len, table.splitlines())) <= 100
     # lambda = .2 (2/3) + .25 / 3 of yes; its variance over (2/3)^2: 1.96 sqrt(.1697 / 800 / .4444)
     unrelated = ("--design", "unrelated:2/3,1/4", "--people", "800", "--share", "0.2")
     said = run("plan", *unrelated, "--width", "0.08", "--sizes", "200").stdout
     assert "the 95 % interval of a share of 20 % is about ±4.3 points" in said
-    assert "In a group of 200 it is about ±8.6 points." in said
+    assert "In a group of 200 people, the interval is about ±8.6 points." in said
     assert "For ±4 points about 917 people are needed" in said
     # Several in one table, the fewest people first; at 50 % the order is another one.
     both = (*unrelated, "--design", "forced:yes=1/6,no=1/12", "--width", "0.08")
@@ -307,7 +307,8 @@ def test_a_plan_of_a_design_names_people_and_the_best_that_protects_as_much() ->
     said = run("plan", "--design", "kuk:0.8,0.3,3", "--people", "300", "--difference", "0.1").stdout
     assert (
         "Kuk (the design)" in said
-        and "RandomizedResponse protects as much and has a smaller error" in said
+        and "RandomizedResponse protects people as much as this design, and has a smaller error"
+        in said
         # Three draws: (.8 / .3)^3 = 512/27 to 1 against (.7 / .2)^3 = 343/8 to 1
         and "On paper it is the design warner:343/351." in said
     )
@@ -399,9 +400,9 @@ def test_people_without_an_answer_are_left_out_and_counted(tmp_path: Path) -> No
 
 def test_a_difference_is_planned_for_the_sizes_of_its_groups() -> None:
     options = ("--design", "crosswise:1/4", "--share", "0.2", "--difference", "0.1")
-    equal = run("plan", *options, "--people", "800").stdout
+    equal = " ".join(run("plan", *options, "--people", "800").stdout.split())
     assert (
-        "The share is assumed to be 20 % (--share): 15 % in one group" in equal
+        "This assumes a share of 20 % (--share): 15 % in one group" in equal
         and "as you guessed" in equal
     )
     said = run("plan", *options, "--people", "800", "--sizes", "400,400").stdout
@@ -516,7 +517,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
     _run("report", _table(tmp_path / "c.csv", _LONG), *design, "--by", "age", "-o", page)
     assert "Share of “yes”, by age" in Path(page).read_text(encoding="utf-8")
     for wrong, said in [
-        ([*design], "needs --counts, the numbers of people who said different, same"),
+        ([*design], "needs --counts: how many people said different, same"),
         (["--design", "list:3"], "one card for everybody"),
         ([], "Missing argument"),
     ]:
@@ -640,9 +641,9 @@ def test_people_who_stand_in_a_table_twice_are_warned_of(tmp_path: Path) -> None
     people = [[i, 18 + i * i % 60, "different" if i * i % 7 == 2 else "same"] for i in range(200)]
     path = _table(tmp_path / "people.csv", [["id", "age", "said"], *people, *people])
     shown = " ".join(_run("--quiet", "estimate", path, "--design", "said=crosswise:1/4").split())
-    assert "people.csv: lines 2 to 201 are repeated from line 202 on." in shown
+    assert "people.csv: the lines from 202 on repeat lines 2 to 201." in shown
     once = _table(tmp_path / "once.csv", [["id", "age", "said"], *people])
-    assert "repeated" not in _run("estimate", once, "--design", "said=crosswise:1/4")
+    assert "repeat lines" not in _run("estimate", once, "--design", "said=crosswise:1/4")
 
 
 def test_excel_files_of_what_people_said_are_counted(tmp_path: Path) -> None:

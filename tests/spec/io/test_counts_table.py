@@ -82,7 +82,7 @@ def test_counts_of_another_study_are_refused(other: str) -> None:
 
 def test_texts_for_people_may_change_between_the_statement_and_the_tally() -> None:
     spelt = STUDY.replace("[attributes.smokes]", '[attributes.smokes]\nlabel = "Do you smoke?"')
-    assert "5 rows. The statement was made for this study" in _tally(
+    assert "5 rows. Checked: the statement was made for this study" in _tally(
         _counts("c.csv", REPORTS, None, spelt)
     )
 
@@ -119,7 +119,7 @@ def test_a_simulation_stays_one_and_is_not_added_to_real_reports() -> None:
     _tally("real.csv", "simulated.csv", "--allow-simulated")
     assert load_tallies("t.json")["smokes"].simulated
     said = _tally("simulated.csv")
-    assert "simulated.csv: these are reports of a simulation" in said
+    assert "simulated.csv: these reports are simulated" in said
     assert "whether they are simulated" not in said
     assert load_tallies("t.json")["smokes"].simulated
 
@@ -195,7 +195,9 @@ def test_a_file_that_a_pattern_counts_twice_is_refused() -> None:
     Path("t.json").unlink()
     refused = _tally("south.csv", ok=False)
     assert "even numbers for all counts of ward south" in refused and "--allow-equal" in refused
-    assert "for all counts. Was" in _tally(_counts("all.csv", reports * 2, None, study), ok=False)
+    assert "for all counts. If a file was loaded twice" in _tally(
+        _counts("all.csv", reports * 2, None, study), ok=False
+    )
 
 
 def test_a_table_without_rows_is_said_to_be_one() -> None:

@@ -115,6 +115,6 @@ def test_the_command_line_bounds_shares(tmp_path: Path, monkeypatch: pytest.Monk
     run("estimate", "tally.json", "--forged", "1%", "-o", "shares.csv")
     assert "share if forged" in Path("shares.csv").read_text(encoding="utf-8")
     assert (
-        "is not above 0 % and below 100 % of the reports"
+        "must be above 0 % and below 100 % of the reports"
         in run("estimate", "tally.json", "--forged", "1", ok=False).output
     )

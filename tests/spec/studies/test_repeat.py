@@ -118,10 +118,10 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     single = TEXT.replace("values = 3\n", "")
     file.write_text(single.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     line = " ".join(CliRunner().invoke(main, ["audit", str(file)]).output.split())
-    assert "if the answer changes, nothing more is sent. To report on a second" in line
+    assert "if the answer changes, it sends nothing more. To let devices report on a second" in line
     assert "spends up to epsilon 4 in place of 2" in line
     file.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
-    assert "reports do not hide that an answer changed, when it changed, and whether" in line
+    assert "reports do not hide whether an answer changed, when it changed, and whether" in line
     read = json.loads(CliRunner().invoke(main, ["audit", str(file), "--json"]).output)
     repeat = read["setting"]["repeat"]
     assert repeat["rounds"] == 52 and repeat["epsilon_of_rounds"] <= repeat["epsilon_forever"] <= 2

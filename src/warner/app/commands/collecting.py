@@ -80,8 +80,8 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="For simulations only, never for real answers: the same seed gives the same reports "
-    "again. If the answers were made up with a seed, give another seed here.",
+    help="A number, for simulations only and never for real answers: the same seed gives the same "
+    "reports again. If the answers were made up with a seed, give another seed here.",
 )
 @click.option(
     "--keep-order",
@@ -92,26 +92,27 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--blocks",
     is_flag=True,
-    help="Write 4,096 reports in each row, as bytes, with one column for each question. Spark "
-    "reads such Parquet files several times faster. Not possible with public columns.",
+    help="Pack 4,096 reports into each row of a Parquet file, as bytes: Spark reads such files "
+    "several times faster. Not possible with public columns.",
 )
 @click.option(
     "--group",
     metavar="NAME",
-    help="All people in VALUES belong to this group of the study. Without --group, the group "
-    "column of VALUES says who belongs to which group. If both are given, they must agree.",
+    help="The group of the study to which all people in VALUES belong. Without this option, a "
+    "column of VALUES names the group of each person.",
 )
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The file that records which answers were randomised, and how much epsilon was spent. "
-    "Keep it as secret as the answers. Default: study.ledger, in the folder of study.toml.",
+    help="The ledger: a file that records which answers were randomised, and how much privacy this "
+    "cost (epsilon). Keep it as secret as the answers. Default: study.ledger, in the folder "
+    "of study.toml.",
 )
 @click.option(
     "--again",
     is_flag=True,
-    help="Randomise these answers even if they were randomised before. This spends epsilon on them "
+    help="Randomise these answers even if they were randomised before. This costs people's privacy "
     "again.",
 )
 def randomize(
@@ -128,35 +129,37 @@ def randomize(
 ) -> None:
     """Randomise the answers in VALUES as the study file STUDY says.
 
-    VALUES is a CSV, Parquet, JSON, JSON lines, Feather or Excel file with any name; - is standard
-    input. Excel needs the extra 'excel', and the sheet that has the columns is read. VALUES has one
-    row for each person and one column for each question. A blank line counts as a row of empty
-    cells, except at the end. If an answer is not one that the study allows, the command stops,
-    writes no file, and lists the rows with such answers.
+    VALUES is a file with one row for each person and one column for each question: CSV, Parquet,
+    JSON, JSON lines, Feather or Excel. Its name does not matter; - is standard input. For Excel
+    files, install the extra 'excel'; the sheet with these columns is read.
 
-    A missing answer stops the command, unless the study says what to do. With missing = "answer"
-    for the question, "no answer" is randomised like any other answer. With missing = "drop" a
-    person without an answer is left out, with all their other answers; the collector can see who
-    sent no report.
+    A blank line counts as a row of empty cells, except at the end of the file. If the study does
+    not allow an answer, the command lists the rows with such answers, and writes no file.
+
+    A missing answer stops the command, unless the study says what to do with it. If the question
+    has the line missing = "answer", "no answer" is randomised like any other answer. With missing =
+    "drop", a person without an answer is left out, with all their other answers. The collector can
+    then see who sent no report.
 
     The reports are written in random order, because the order of people can reveal who answered
     what. Run this once: a second run on the same answers costs people's privacy again.
 
-    If the study has rows_per_person, VALUES may have up to that many rows for one person, but not
-    more: each row spends a part of the person's budget. This cannot be checked, because rows do not
-    name people.
+    If the study says rows_per_person = 3, VALUES may have up to three rows for one person. Check
+    this yourself: the command cannot, because rows do not name people. Each row spends a part of
+    the person's privacy budget.
 
-    If the study has groups, one report file is written for each group: reports.NAME.parquet for -o
-    reports.parquet. A column of VALUES names the group of each person. This column is public.
+    If the study has groups, a column of VALUES names the group of each person. Groups are not
+    randomised. One report file is written for each group: reports.NAME.parquet for -o
+    reports.parquet.
 
-    Answers that were randomised before are refused, because two reports on one answer spend epsilon
-    twice. The ledger recognises the same answers in another file too, and with further people added
-    at the end. It can miss a few answers that come on standard input, and the answers to a single
-    question in another order. A simulation with --seed is not recorded. An output file that exists
-    is never replaced.
+    Answers that were randomised before are refused, because a second report on the same answer
+    costs the person's privacy twice. The ledger recognises them in another file too, and with
+    further people added at the end. It can miss a few answers from standard input, and answers to a
+    single question whose order was changed. Simulations with --seed are not recorded. An output
+    file that exists is never replaced.
 
-    Public columns that the study declares ([public.ward]) are written beside the reports. They are
-    not randomised. Columns of VALUES that the study does not name are left out.
+    Public columns of the study, such as [public.ward], are written beside the reports. They are not
+    randomised. Columns of VALUES that the study does not name are left out.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -189,9 +192,10 @@ def randomize(
     by_card = [name for name, m in mechanisms.items() if isinstance(m, PaperDesign)]
     if by_card and seed is None:
         click.echo(
-            f"WARNING: {', '.join(by_card)}: randomised on paper. If VALUES holds what people "
-            "said or ticked with the card, it is now randomised a second time, and estimates will "
-            f"be wrong. To count such answers, run: warner tally {values} --study {study}",
+            f"WARNING: {', '.join(by_card)}: people randomise their answers themselves, with a "
+            "card on paper. If VALUES holds what they said or ticked, it is now randomised a "
+            "second time, and estimates will be wrong. To count such answers, run: warner tally "
+            f"{values} --study {study}",
             err=True,
         )
     rng = generator(seed)
@@ -230,8 +234,8 @@ def randomize(
         for column, answers in copies.near_copies():
             click.echo(
                 f"WARNING: public.{column} nearly repeats the answers in the column {answers!r}. "
-                "Whoever has the reports can tell most of these answers from it, whatever epsilon "
-                f"is. Take public.{column} out of the study.",
+                "Whoever has the reports can tell most of these answers from it, however small "
+                f"epsilon is. Take public.{column} out of the study.",
                 err=True,
             )
         if memory is not None:
@@ -256,9 +260,9 @@ def randomize(
         left, out = sum(done.values()), sum(dropped)
         whole = plural(left + out, *(("row", "rows") if plan.rows_per_person > 1 else _PEOPLE))
         click.echo(
-            f"{out:,} of {whole} left out with all answers, because an answer is missing (missing "
-            '= "drop"). The collector can see how many people sent no report, and who. With '
-            'missing = "answer" in the study, this is protected too.',
+            f"{out:,} of {whole} left out with all their answers, because an answer is missing "
+            '(missing = "drop" in the study). The collector can see how many people sent no '
+            'report, and who. To protect this too, write missing = "answer" into the study.',
             err=True,
         )
     if memory is not None and memory.is_entered:
@@ -268,19 +272,19 @@ def randomize(
         )
         if again:
             said += (
-                f" With earlier runs, epsilon = {memory.in_all:.10g} is spent on these answers in "
-                "all."
+                f" Together with earlier runs, epsilon = {memory.in_all:.10g} is now spent on "
+                "these answers."
             )
         elif memory.earlier:
             runs = plural(memory.earlier, "earlier run", "earlier runs")
             said += (
-                f" It also records {runs}: people who were in an earlier run have spent more "
-                "epsilon."
+                f" It also records {runs}. People who were in an earlier run have spent more "
+                "epsilon in all."
             )
             if memory.has_twin:
                 said += (
-                    " An earlier run had the same number of people: were these the same answers "
-                    "in another order?"
+                    " An earlier run had the same number of people. Check that it did not have the "
+                    "same answers in another order."
                 )
         say(said)
     if plan.public:
@@ -300,7 +304,7 @@ def _group(study: Study, name: str) -> Study:
         rule = (
             f"must be one of {', '.join(study.groups)}"
             if study.groups
-            else "needs a study that has groups"
+            else "can be used only with a study that has groups"
         )
         raise ArgumentError("--group", rule, repr(name))
     return study.groups[name]
@@ -356,8 +360,8 @@ def _spent(study: Study) -> str:
         spent += f" Of {', '.join(partial)}, only the sensitive values are protected."
     if metric:
         spent += (
-            f" For {', '.join(metric)} this holds for the two values that are farthest apart; "
-            "closer values are protected more."
+            f" For {', '.join(metric)} this holds for the two values that are farthest apart. "
+            "Closer values are protected more."
         )
     return f"{spent} Do this once: a second run on the same answers costs as much again."
 
@@ -373,22 +377,22 @@ def _spent(study: Study) -> str:
 @click.option(
     "--ways",
     type=click.IntRange(1),
-    help="Also count how the reports on several questions occur together, to learn how common "
-    "each combination of answers is: 2 for all pairs of questions, 3 for all groups of three.",
+    help="Also learn how common combinations of answers are: 2 for all pairs of questions, 3 for "
+    "all groups of three.",
 )
 @click.option(
     "--keep-reports/--no-keep-reports",
     default=None,
-    help="For mechanisms whose report is a row of bits (zeros and ones): count whole reports, and "
-    "not only how often each bit is 1. Estimates can then be more precise, but the tally grows "
-    "with the number of people. Default: whole reports where they tell at least 5 % more, for up "
-    "to about 100,000 reports in files of warner; otherwise bits.",
+    help="If each report is a row of zeros and ones: count how often each whole row occurs, not "
+    "only how often each place has a one. Estimates can then be more precise, but the tally "
+    "grows with the number of people. Default: whole rows where they tell at least 5 % more, "
+    "for up to about 100,000 reports in files written by warner.",
 )
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Keep one tally for each group of people, by these public columns of the reports. The "
-    "columns of [design] in the study are added.",
+    help="Count each group of people separately, by these public columns of the reports. Columns "
+    "that the study names in [design] are added.",
 )
 @click.option(
     "--column",
@@ -396,31 +400,31 @@ def _spent(study: Study) -> str:
     multiple=True,
     metavar="NAME=COLUMN",
     help="In files from other programs: the column with the reports on question NAME. If a report "
-    "takes several columns, give the beginning of their names, or NAME.PART=COLUMN for each "
+    "fills several columns, give the beginning of their names, or NAME.PART=COLUMN for each "
     "column.",
 )
 @click.option(
     "--checkpoint",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Save the counts of each file here as soon as it is counted. If you run the same command "
-    "again, these files are not read again. More files may be added later.",
+    help="A file that keeps the counts of all files read so far. If you run the same command "
+    "again, also with more files, it reads only the files that are not yet counted.",
 )
 @click.option(
     "--counts",
     type=click.Path(dir_okay=False),
     multiple=True,
     metavar="FILE.csv",
-    help="Read counts instead of reports: a table with the columns attribute, value (the word of "
-    'the report) and count, or the result of the statement that the command "warner sql" prints. '
-    "May be repeated. REPORTS are then files of counts too, and all are added.",
+    help="A file of counts, in place of reports: a table with the columns attribute, value (what "
+    'was reported) and count, or the result of the statement that "warner sql" prints. '
+    "REPORTS are then files of counts too. May be repeated; all files are added up.",
 )
 @click.option(
     "--require-headers",
     is_flag=True,
-    help="Refuse files without the header and the checksum of warner, which say the study of the "
-    "reports and whether the file is complete. Without this option, such files only cause a "
-    "warning.",
+    help="Refuse files that warner did not write, or that another program saved again. Such files "
+    "do not say which study their reports are from, or whether they are complete. Without "
+    "this option, they only cause a warning.",
 )
 @click.option(
     "--expect-reports",
@@ -432,9 +436,9 @@ def _spent(study: Study) -> str:
     "--expect-groups",
     multiple=True,
     metavar="N or COLUMN=VALUES",
-    help="Write a tally only if exactly N groups were counted, or exactly the groups that you "
-    "name: week=2026-W45..2026-W48 or ward=north,south. May be repeated, as for week and ward: "
-    "then each week must have reports of each ward.",
+    help="Write a tally only if these groups, and no others, were counted: week=2026-W45..2026-W48 "
+    "or ward=north,south. Or give just the number of groups. May be repeated: with a week and "
+    "a ward, there must be reports of each ward in each week.",
 )
 @smallest_group
 @several_reports
@@ -465,15 +469,17 @@ def tally(
 
     REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be web
     addresses such as s3://bucket/reports/, which need the package s3fs or DuckDB's own extension.
-    Of a folder, all files with the endings below are counted; the number of other files is printed.
-    If a file is wrong, the command names it, stops, and writes nothing. With --checkpoint, files
-    that were counted before are not counted again.
+    In a folder, all files are counted whose names end as the last line of this page says; the
+    number of other files is printed.
 
-    If a folder is named ward=north, its files need no column ward: all people in them have the
-    value north. This works for public columns, never for reports.
+    If a file is wrong, the command names it, stops, and writes nothing. With --checkpoint, the next
+    run goes on with the files that are not yet counted.
 
-    The same reports are not counted twice: files with the same content, and files whose counts
-    agree too well to be different reports, are refused.
+    The name of a folder can stand for a public column: files in a folder named ward=north need no
+    column ward.
+
+    Two files with the same content are refused, because their reports would be counted twice. So
+    are files whose counts agree more closely than chance can explain.
 
     If the study has groups, one tally file is written for each group: tally.NAME.json for -o
     tally.json. Give all of them to warner estimate together.
@@ -481,11 +487,13 @@ def tally(
     With --by, people are counted separately, for example for each ward and week, in one tally file.
     The command "warner merge" adds such tallies: ward to ward and week to week.
 
-    Parquet and CSV files from other programs, or folders of them, need --study, which says what the
-    reports are. Their columns must be called ATTRIBUTE_report, unless --column says otherwise. The
-    command checks that the study's mechanisms can send every report, and that randomised answers
-    can give such counts by chance. Answers that were not randomised can still pass, where a
-    question has few values. It cannot check whether a file is complete: see --require-headers.
+    Parquet and CSV files from other programs need --study, because only the study says what their
+    reports mean. Their columns must be called QUESTION_report, unless --column says otherwise.
+
+    The command checks that reports made by this study can look like this, and that randomised
+    answers can give such counts by chance. Answers that were not randomised can still pass, where a
+    question has few values. Whether a file from another program is complete cannot be checked: see
+    --require-headers.
 
     Survey tools keep a report as text in a hidden field, which warner.js fills. The text names its
     study, and this is checked. Do not ask the question itself in that tool: it would store the true
@@ -574,8 +582,11 @@ def tally(
     if names is not None:
         _warn_of_groups(totals.values(), smallest_group)
     if plan is not None and plan.design is not None:
-        again = "Name the study again when you run: warner estimate TALLY --study STUDY"
-        say(f"People were drawn with a design ({plan.design.text}). {again}")
+        again = (
+            "To let estimates allow for this, name the study again: warner estimate TALLY --study "
+            "STUDY"
+        )
+        say(f"The study says how people were drawn ({plan.design.text}). {again}")
 
 
 def _of_survey(tallies: Mapping[str, Tally], plan: Study | None) -> dict[str, Tally]:
@@ -616,20 +627,19 @@ def merge(
     allow_equal: bool,
     allow_simulated: bool,
 ) -> None:
-    """Add tallies of the same study, or of the same group of a study.
+    """Add up tallies (files of counts) of the same study, or of the same group of a study.
 
-    The sum is the same, bit for bit, in whatever order the files are added. Equal tallies are
-    refused, because they are most likely copies. So are tallies with equal counts in a group,
-    where chance cannot explain them. warner cannot tell whether a tally without groups already
-    contains another one.
+    The order of the files does not matter. Equal tallies are refused, because they are most likely
+    copies. So are tallies with equal counts in a group, if chance cannot explain this. In tallies
+    without groups, the command cannot tell whether one file already contains another.
 
-    Tallies with different budgets or mechanisms are not added. Give them together to the command
-    "warner estimate".
+    Tallies of answers that were randomised in different ways cannot be added. Give them together to
+    the command "warner estimate".
 
-    Tallies of groups (warner tally --by) are added group by group.
+    Tallies that were made with warner tally --by are added group by group.
 
-    If the same people answered on several days, the sum has several reports of each person. Say how
-    many:
+    If the same people answered on several days, the sum has several reports of each person. Say up
+    to how many:
 
     \b
         warner merge monday.json tuesday.json --reports-per-person 2 -o days.json
@@ -679,12 +689,13 @@ def _about_sum(added: Mapping[str, Tally]) -> str:
     "--dbt",
     "macro",
     metavar="NAME",
-    help="Instead of --table: print a macro for dbt, which a model calls with its table.",
+    help="Print a macro for dbt, which a dbt model calls with its table. Use this in place of "
+    "--table.",
 )
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Count each group of people by these public columns, which the study declares.",
+    help="Count each group of people separately, by these public columns of the study.",
 )
 @click.option(
     "--column",
@@ -693,7 +704,7 @@ def _about_sum(added: Mapping[str, Tally]) -> str:
     multiple=True,
     metavar="NAME=COLUMN",
     help="The column with the reports on question NAME, if it is not called NAME_report. If a "
-    "report takes several columns, give the beginning of their names, or NAME.PART=COLUMN for "
+    "report fills several columns, give the beginning of their names, or NAME.PART=COLUMN for "
     "each column.",
 )
 @are_simulated
@@ -712,19 +723,21 @@ def sql(
 ) -> None:
     """Print one SQL statement that counts the reports in a table.
 
-    The reports stay in the database. The result has a row for each value of each attribute, and
-    rows that count what is wrong: reports that are missing, values that no report has, and bits
-    that the mechanism cannot have sent. Save the result as CSV with its header line, and count it:
-    warner tally --counts. The tally is the same as that from a file of these reports. The result
-    names its study, and no other study is accepted. A database does not know whether reports are
-    simulated: if they are, add --simulated.
+    The reports stay in the database; only counts leave it. Save the result as CSV, with its first
+    line of column names. Then make the tally with warner tally --counts. It is the same tally as
+    from a file of these reports.
 
-    Columns of reports must have numbers; convert truth values and texts to numbers in a view. The
-    statement quotes all names. In Snowflake, plain names are first put in capitals, as Snowflake
-    itself does; a --column in double quotes is taken as it is: --column 'age="age_report"'.
+    The result also counts what is wrong, such as missing reports and values that no report can
+    have. It names its study, and no other study is accepted. A database does not know whether
+    reports are simulated: if they are, add --simulated.
 
-    The statement groups by each column of reports. If there is a table for each day or shard, run
-    the statement on each table: the command "warner tally --counts" adds the results.
+    Columns of reports must hold numbers. If they hold texts or true and false, make a view that
+    turns these into numbers. The statement quotes all names. For Snowflake, it first writes plain
+    names in capitals, as Snowflake itself does. A name in double quotes stays as it is: --column
+    'age="age_report"'.
+
+    If there is a table for each day or each part of the data, run the statement on each table: the
+    command "warner tally --counts" adds the results.
 
     \b
         warner sql study.toml --dialect duckdb --table reports -o count.sql
@@ -746,7 +759,7 @@ def sql(
     """
     refuse_overwriting(output, study)
     if (table is None) == (macro is None):
-        raise click.UsageError("Give --table or --dbt, and not both.")
+        raise click.UsageError("Give either --table or --dbt.")
     target = sql_statements.DbtMacro(macro) if macro is not None else table or ""
     plan = _whole(study, Study.load(study))
     names = [] if by is None else [name.strip() for name in by.split(",")]
@@ -771,7 +784,7 @@ def sql(
 def _whole(path: str, plan: Study) -> Study:
     """The study, which must have no groups: a table does not say of which group it is."""
     if plan.groups:
-        rule = "has groups; a table cannot tell which group sent a row"
+        rule = "has groups, and a table does not say which group a row is from"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(path, rule, None, remedy)
     return plan
@@ -787,8 +800,8 @@ def tallies_of_counts(
             "--counts",
             rule,
             None,
-            f"Leave {', '.join(others)} out; groups and columns are chosen earlier, in the command "
-            '"warner sql"',
+            f'Leave {", ".join(others)} out. To choose groups and columns, run "warner sql" '
+            "again with --by or --column",
         )
     if plan is None:
         rule = "needs --study, which says what the reports are"
@@ -813,8 +826,9 @@ def tallies_of_counts(
                 if not isinstance(mechanism := from_header(tally.header), PaperDesign):
                     # Also with --quiet: with the card of the sheet the counts mean other shares.
                     click.echo(
-                        f"WARNING: {name}: read as counts of {type(mechanism).__name__} reports. "
-                        "For counts from a paper sheet, name the study of the sheet.",
+                        f"WARNING: {name}: read as counts of reports by "
+                        f"{type(mechanism).__name__}. For counts from a paper sheet, name the "
+                        "study of the sheet.",
                         err=True,
                     )
             continue
@@ -822,10 +836,11 @@ def tallies_of_counts(
             raise has_each_twice(path, doubled)
         unknown = "" if first.simulated else ", whether they are simulated"
         say(
-            f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
-            "made for this study, the study's mechanisms can send every report, and all counts "
-            "agree. Not checked, because a database does not say it: which mechanism and epsilon "
-            f"made the reports{unknown}, and whether a report is in the table twice."
+            f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. Checked: the "
+            "statement was made for this study, every report is possible in this study, and all "
+            "counts agree. A database does not say the rest, so it could not be checked: which "
+            f"mechanism and epsilon made the reports{unknown}, and whether a report is in the "
+            "table twice."
         )
         if first.simulated:
             warn_of_simulation(path)

@@ -30,15 +30,15 @@ store_options = options(
     click.option(
         "--store",
         metavar="PATH",
-        help="Where the counts and the ids of counted reports are kept: a SQLite file, or "
-        "postgresql://HOST/DATABASE. Default: STUDY.counts.sqlite, in the folder of the study.",
+        help="The store, where the collector keeps the counts and the ids of counted reports: a "
+        "SQLite file, or postgresql://HOST/DATABASE. Default: STUDY.counts.sqlite, in the folder "
+        "of the study.",
     ),
     click.option(
         "--ways",
         type=click.IntRange(1),
-        help="Also count how the reports on several questions occur together, to learn how common "
-        "each combination of answers is: 2 for all pairs of questions, 3 for all groups of three. "
-        "Cannot be changed later.",
+        help="Also learn how common combinations of answers are: 2 for all pairs of questions, 3 "
+        "for all groups of three. Cannot be changed later.",
     ),
 )
 
@@ -63,23 +63,24 @@ owner_options = options(
     click.option(
         "--new-token",
         is_flag=True,
-        help="Make a new token for the owner. The old token stops working.",
+        help="Make a new token for the survey's owner: the secret that opens the live page. The "
+        "old token stops working.",
     ),
     click.option(
         "--token-for",
         "new_names",
         metavar="NAME",
         multiple=True,
-        help="Make a token for another person, who can then do all that the owner can. The live "
-        'page says whose token closed the survey. The token of the name "metrics" is for '
-        "Prometheus and reads only the metrics. May be repeated.",
+        help="Make a token (a secret) for another person, who can then do all that the owner of "
+        "the survey can. The live page names the person who closed the survey. A token for the "
+        'name "metrics" can only read the server\'s metrics, for Prometheus. May be repeated.',
     ),
     click.option(
         "--end-token",
         "ended",
         metavar="NAME",
         multiple=True,
-        help="Make the token of NAME stop working. May be repeated.",
+        help="Make the token of the person NAME stop working. May be repeated.",
     ),
 )
 
@@ -95,25 +96,31 @@ reach_options = options(
         "hosts",
         metavar="NAME",
         multiple=True,
-        help="Answer only requests for this host name, or for this machine itself (localhost, "
-        "127.0.0.1). May be repeated. Default: the host of --url. Without --url: any host, or only "
-        "this machine if --host is 127.0.0.1 or localhost.",
+        help="Answer only requests that are addressed to this host name, or to this machine itself "
+        "(localhost, 127.0.0.1). May be repeated. Default: the host in --url. Without --url, "
+        "requests to any host are answered, unless --host is this machine itself.",
     ),
     click.option(
         "--root-path",
         default="",
-        help="The beginning of the path that a proxy removes, such as /survey.",
+        help="If a proxy removes the beginning of each path: what it removes, such as /survey.",
     ),
     click.option(
         "--proxy",
         metavar="ADDRESS,...",
-        help="Trust what proxies at these addresses say about the sender of a request "
-        "(X-Forwarded-For, X-Forwarded-Proto). Default: trust no proxy.",
+        help="Believe proxies at these addresses when they say who sent a request "
+        "(X-Forwarded-For, X-Forwarded-Proto). Default: believe no proxy.",
     ),
     click.option(
-        "--certificate", type=STUDY, help="The certificate file, to serve HTTPS. Needs --key."
+        "--certificate",
+        type=STUDY,
+        help="The file with the certificate for HTTPS. The file with its key is given with --key.",
     ),
-    click.option("--key", type=STUDY, help="The file with the private key of --certificate."),
+    click.option(
+        "--key",
+        type=STUDY,
+        help="The file with the private key of the certificate for HTTPS (--certificate).",
+    ),
 )
 
 rate_options = options(
@@ -122,16 +129,16 @@ rate_options = options(
         type=click.FloatRange(0),
         default=20.0,
         show_default=True,
-        help="How many reports per second one internet address may send; 0 for no limit. With the "
-        "owner's token there is no limit.",
+        help="How many reports per second one internet address may send; 0 for no limit. The owner "
+        "of the survey, who has a secret token, is never limited.",
     ),
     click.option(
         "--burst",
         type=click.IntRange(1),
         default=1_000,
         show_default=True,
-        help="How many reports one internet address, such as a clinic's, may send at once "
-        "before --rate slows it down.",
+        help="How many reports one internet address, such as a clinic's, may send at once before "
+        "the limit of --rate holds.",
     ),
     click.option(
         "--rate-of-all",
@@ -146,7 +153,8 @@ rate_options = options(
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="json: write each event as one line of JSON, with its time, on standard error.",
+        help="How the server writes what happens to standard error. json: each event is one line "
+        "of JSON, with its time.",
     ),
 )
 
@@ -173,7 +181,12 @@ class Access:
         remote = self.remote(url)
         if self.token is None:
             remedy = "Give it with --token-file or --token-env"
-            raise ArgumentError(command, "needs the owner's token", None, remedy)
+            raise ArgumentError(
+                command,
+                "needs the owner's token, the secret that the collector printed at its first start",
+                None,
+                remedy,
+            )
         return remote
 
     def running(
@@ -189,7 +202,7 @@ class Access:
             )
         if store is not None or ways is not None:
             option = "--ways" if store is None else "--store"
-            rule = "was chosen when the running collector was started"
+            rule = "was chosen when the collector was started"
             raise ArgumentError(option, rule, None, f"Leave out {option}")
         return self.as_owner("--server", url)
 
@@ -198,8 +211,8 @@ trust_option = click.option(
     "--trust",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Trust the certificate in this file, which no authority has signed, such as "
-    "STUDY.lan.pem, made by serve --lan.",
+    help="Trust the certificate in this file although no authority has signed it, such as the file "
+    'STUDY.lan.pem that "warner collect serve --lan" makes.',
 )
 
 
@@ -219,12 +232,13 @@ def access_options(command: Command) -> Command:
         click.option(
             "--token-file",
             type=click.Path(dir_okay=False),
-            help="A file whose first line is the owner's token.",
+            help="A file whose first line is the owner's token, the secret that the collector "
+            "printed at its first start.",
         ),
         click.option(
             "--token-env",
             metavar="NAME",
-            help="The environment variable that contains the owner's token.",
+            help="The name of an environment variable that holds the owner's token.",
         ),
         trust_option,
     )(with_access)  # type: ignore[return-value]
@@ -302,8 +316,9 @@ def listening(choices: Mapping[str, Any], url: str | None) -> ListenAddress:
 
 
 NEEDS_HTTPS = (
-    "Other devices cannot answer yet: except on this machine, browsers let the page work only over "
-    "HTTPS. Give --certificate and --key, or the --url https://... of a proxy that serves HTTPS."
+    "Other devices than this machine cannot answer yet: on them, browsers let the page work only "
+    "over HTTPS. Give a certificate with --certificate and --key. Or use a proxy that serves "
+    "HTTPS, and give its address: --url https://..."
 )
 
 
@@ -360,7 +375,9 @@ def _checked_names(
     for name in ended:
         if not owners.get(name) or name == "":
             others = ", ".join(sorted(filter(None, owners))) or "no name has one"
-            raise ArgumentError("--end-token", f"must be a name that has a token ({others})", name)
+            raise ArgumentError(
+                "--end-token", f"must be one of the names that have a token ({others})", name
+            )
     return new
 
 

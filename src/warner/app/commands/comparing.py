@@ -48,14 +48,14 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     "--method",
     "method_names",
     multiple=True,
-    help='The name of an estimator to compare, as in "warner estimate --method". May be repeated. '
-    "Default: the usual ones.",
+    help='The name of a method of estimation to compare, as in "warner estimate --method". May be '
+    "repeated. Default: the usual methods.",
 )
 @click.option(
     "--all",
     "every",
     is_flag=True,
-    help="Compare every estimator that has a name, also those that only papers use.",
+    help="Compare all methods of estimation, also those that are used only in papers.",
 )
 @attributes
 @click.option(
@@ -71,14 +71,13 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     type=click.IntRange(2),
     default=20,
     show_default=True,
-    help="How many tallies are simulated from the estimate, or from --truth. The command also "
-    "tries other true shares that would fit the data; from each, it simulates a third of this "
-    "number.",
+    help="How many surveys are simulated, with the estimated shares as the truth. Other shares "
+    "that fit the data are also taken as the truth, each in a third of this number of surveys.",
 )
 @click.option(
     "--truth",
     metavar="VALUES",
-    help="If FILE is a study: a file of made-up or public answers, whose shares are taken as the "
+    help="If FILE is a study: a file of made-up or public answers. Their shares are taken as the "
     "truth.",
 )
 @click.option(
@@ -86,16 +85,16 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     "mechanisms",
     multiple=True,
     metavar="NAME",
-    help='With --truth: a mechanism to compare, such as UnaryEncoding or "UnaryEncoding '
-    "variant='oue'\". May be repeated. Default: the mechanism of the study.",
+    help="If FILE is a study: a way of randomising (mechanism) to compare, such as UnaryEncoding "
+    "or \"UnaryEncoding variant='oue'\". May be repeated. Default: the mechanism of the study.",
 )
 @click.option(
     "--epsilon",
     "epsilons",
     type=click.FloatRange(0, min_open=True),
     multiple=True,
-    help="With --truth: an epsilon for each mechanism. May be repeated. Default: the epsilon of "
-    "the study.",
+    help="If FILE is a study: an epsilon to try with each mechanism. May be repeated. Default: the "
+    "epsilon of the study.",
 )
 @click.option(
     "--people",
@@ -103,46 +102,54 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     multiple=True,
     default=(10_000,),
     show_default="10000",
-    help="With --truth: how many people answer. May be repeated.",
+    help="If FILE is a study: how many people answer. May be repeated.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     default=0,
-    help="With --truth: the seed of all random numbers.",
+    help="If FILE is a study: the seed of all random numbers. The same seed gives the same results "
+    "again.",
 )
 @click.option(
     "--store",
     metavar="FILE",
-    help="With --truth: save each finished run in this file. The same command, run again, does "
-    "only the missing runs.",
+    help="If FILE is a study: save each finished simulation in this file. The same command, run "
+    "again, does only the missing ones.",
 )
 @click.option(
     "--processes",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="With --truth: how many processes compute at the same time.",
+    help="If FILE is a study: how many processes compute at the same time.",
 )
 @written
-@click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the errors: {FORMATS}.")
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE",
+    help=f"Draw the errors as a picture in this file: {FORMATS}.",
+)
 @additions
 def benchmark(
     paths: tuple[str, ...], output: Output, plot_path: str | None, **choices: Any
 ) -> None:
-    """Rank estimators, or mechanisms with estimators, by their error on simulated tallies.
+    """Rank methods of estimation, or ways of randomising, by their error in simulated surveys.
 
-    If FILE is a tally, estimators are compared on tallies that are simulated from an estimate of
-    it. Several files must be from different people, as for warner estimate.
+    If FILE is a tally, its estimated shares are taken as the truth. Surveys with this truth are
+    simulated, and the methods are compared on them. Several files must be from different people, as
+    for warner estimate.
 
     \b
         warner benchmark tally.json --plot ranking.png
         warner benchmark tally.json -m mle -m eb -m em:auto --loss l1
         warner benchmark tally.json --all
 
-    If FILE is a study, --truth names a file of answers that are no secret. Mechanisms, each with
-    several estimators, are compared on reports of people who are drawn from these answers. In
-    Python, warner.benchmark takes several truths and losses.
+    If FILE is a study, --truth names a file of answers that are not secret. The command draws
+    people from these answers, and simulates their reports. It then compares ways of randomising
+    (mechanisms), each with several methods of estimation. In Python, warner.benchmark takes several
+    truths and losses.
 
     \b
         warner benchmark study.toml --truth public.csv --only smokes --people 5000 \\
@@ -155,7 +162,11 @@ def benchmark(
     is_study = choices["truth"] is not None
     for name in _OF_TALLIES if is_study else _OF_STUDIES:
         if is_given(name):
-            rule = "cannot be used with --truth" if is_study else "needs a study and --truth"
+            rule = (
+                ("cannot be used with --truth; leave it out")
+                if is_study
+                else "can be used only with a study and --truth"
+            )
             raise ArgumentError(str(names[name]), rule)
     if is_study:
         _of_study(paths, output, plot_path, choices)
@@ -168,7 +179,7 @@ def _of_tallies(
 ) -> None:
     """Compare estimators on tallies that are simulated from an estimate."""
     equal, simulated = choices["allow_equal"], choices["allow_simulated"]
-    with_truth = ", or add --truth FILE with made-up or public answers to simulate from"
+    with_truth = ", or simulate a survey: add --truth FILE, with made-up or public answers"
     read = partial(read_totals, with_a_study=with_truth)
     loss, runs, only, joint = (choices[key] for key in ("loss", "runs", "only", "joint"))
     tallies = tallies_together(paths, read, equal, simulated, only=only)
@@ -262,8 +273,8 @@ def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
     table = draft.data["attributes"].get(name)
     if table is None:
         rule, remedy = (
-            "is randomised together with other questions",
-            "Choose a mechanism for it, such as --mechanism RandomizedResponse",
+            "is randomised together with other questions, so no mechanism is its own",
+            "Choose one to compare, such as --mechanism RandomizedResponse",
         )
         raise ArgumentError(name, rule, None, remedy)
     return partial(mechanism_of, name, {k: v for k, v in table.items() if k != "reports"})

@@ -84,157 +84,164 @@ from warner.studies.study import Study
     "designs",
     metavar="NAME:P",
     multiple=True,
-    help="In place of STUDY: a design for paper, such as crosswise:1/4, to compare with the best "
-    "mechanism that protects as much. Repeat the option to compare several designs with each "
-    "other. For a name without chances, such as crosswise, the command finds the chances with the "
-    "least epsilon that reach --width.",
+    help="A design on paper, such as crosswise:1/4, in place of a study file. It is compared with "
+    "the best way of randomising that protects people as much. Repeat the option to compare "
+    "several designs. If you leave out the chances, as in crosswise, the command finds those that "
+    "protect most while intervals are as narrow as --width says.",
 )
 @click.option(
     "--people",
     type=click.IntRange(1),
     default=10_000,
-    help="Number of people who will answer. Default: people of [collect] in the study, or 10,000.",
+    help="How many people will answer. Default: the number of people in the study's table "
+    "[collect], or 10,000.",
 )
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
-    help="The average error that you accept, measured as --loss says. The table then says how many "
-    "people this needs. For the width of an interval use --width.",
+    help="The average error that you accept. The table then says how many people this needs. How "
+    "errors are measured is chosen with --loss. For the width of an interval use --width.",
 )
 @click.option(
     "--difference",
     type=Below1("Write 0.02 for 2 points"),
-    help="A difference between the shares of groups, such as 0.02, that a test at the 5 % level "
-    "should detect. The table then says how many people this needs in all groups together.",
+    help="A difference between the shares of two groups, such as 0.02 for 2 points, that a test at "
+    "the 5 % level should detect. The table then says how many people this needs in all groups "
+    "together.",
 )
 @click.option(
     "--groups",
     type=click.IntRange(2),
     default=2,
     show_default="as many as the only public column of STUDY has values, otherwise 2",
-    help="Number of groups of equal size, for --difference and for intervals in groups. With "
-    "three groups or more, one test compares all groups at once.",
+    help="The number of groups of people, all of equal size, that are to be compared. With three "
+    "groups or more, one test compares all groups at once.",
 )
 @click.option(
     "--power",
     type=Below1("Write 0.8 for 80 %"),
     default=0.8,
     show_default=True,
-    help="The probability with which --difference should be detected.",
+    help="The probability with which a test should detect the difference between groups "
+    "(--difference).",
 )
 @click.option(
     "--loss",
     type=Loss(("l1", "l2", "w1"), elsewhere="kl js cdf"),
-    help="How errors are measured. l2: sum of squared errors. l1: sum of absolute errors, twice "
-    "the total variation. w1: Wasserstein-1 distance, for numbers and places. Default: w1 for "
-    "numbers and places, l2 for labels.",
+    help="How errors of shares are measured. l2: the sum of their squares. l1: the sum of their "
+    "sizes, which is twice the total variation. w1: the Wasserstein-1 distance, for numbers and "
+    "places. Default: w1 for numbers and places, l2 for labels.",
 )
 @click.option(
     "--runs",
     type=click.IntRange(2),
     default=12,
     show_default=True,
-    help="How many tallies are simulated for the loss w1, for each mechanism that may be the best.",
+    help="With --loss w1: how many surveys are simulated for each mechanism that may be the best.",
 )
 @click.option(
     "--share",
     type=Below1("Write 0.1 for 10 %"),
     default=0.1,
     show_default=True,
-    help="For a draft or --design: the share, such as 0.1 for 10 %, for which the width of the "
-    "interval is computed. With --design the default is 0.5, where intervals are about the widest.",
+    help="The share for which the width of the interval is computed, such as 0.1 for 10 %. Only "
+    "for a draft or a design on paper. With --design the default is 0.5, where intervals are about "
+    "the widest.",
 )
 @click.option(
     "--width",
     type=Below1("Write 0.06 for \N{PLUS-MINUS SIGN}3 points"),
     default=DEFAULT_WIDTH,
     show_default=True,
-    help="For a draft or --design: how wide the interval of a share may be, 0.06 for "
-    "\N{PLUS-MINUS SIGN}3 points. The command says how many people this needs.",
+    help="How wide the interval of a share may be: 0.06 for \N{PLUS-MINUS SIGN}3 points. The "
+    "command says how many people this needs. Only for a draft or a design on paper.",
 )
 @click.option(
     "--sizes",
     metavar="N,N,...",
-    help="For a draft or --design: how many people are in each group. The intervals of these "
-    "groups are then listed too. Default: --people in --groups equal groups, or in the groups of "
-    "the study's public columns.",
+    help="How many people are in each group, such as 800,700,500. The intervals of these groups "
+    "are then listed too. Only for a draft or a design on paper. Default: groups of equal size.",
 )
 @click.option(
     "--design-effect",
     type=click.FloatRange(1),
     default=1.0,
     show_default=True,
-    help="For designs on paper: the factor, such as 1.3, by which clusters or weights raise the "
-    "number of people that the survey needs, compared with drawing people one by one.",
+    help="For designs on paper: how many times as many people the survey needs, such as 1.3, "
+    "because people are drawn in clusters or have weights, and not one by one with equal chances.",
 )
 @click.option(
     "--write",
     metavar="FILE",
-    help="For a draft: write the study with the proposed mechanisms and epsilons to this file. "
-    "Text and comments of the draft are kept.",
+    help="For a draft: write the completed study to this file, with the proposed mechanisms and "
+    "epsilons. Texts and comments of the draft stay as they are.",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
     default=0.1,
     show_default=True,
-    help="For a pilot: how strongly questions must depend on each other (Cramer's V) to be put "
-    "into one group.",
+    help="If STUDY is the tally of a pilot: how strongly two questions must depend on each other "
+    "to be put into one group, measured by Cramer's V from 0 to 1.",
 )
 @click.option(
     "--largest",
     type=click.IntRange(1),
     default=100,
     show_default=True,
-    help="For a pilot: how many combinations of answers a group of questions may have at most.",
+    help="If STUDY is the tally of a pilot: how many combinations of answers a group of questions "
+    "may have at most.",
 )
 @click.option(
     "--level",
     type=float,
     default=0.95,
     show_default=True,
-    help="For a pilot: the probability that no questions are put into one group if in truth no "
-    "question depends on another. It holds for any number of questions.",
+    help="If STUDY is the tally of a pilot: the probability that all questions stay apart if in "
+    "truth no question depends on another. It holds for any number of questions.",
 )
 @click.option(
     "--shuffled",
     is_flag=True,
-    help="For a study that is no draft: also say how well its mechanisms protect against somebody "
-    "who sees only the published counts of --people people.",
+    help="Also say how well people are protected against somebody who sees only the published "
+    "counts, and no single report. The number of people is given with --people. Not for a draft.",
 )
 @click.option(
     "--plot",
     "plot_path",
     metavar="FILE",
-    help="Draw how wide the interval of the share --share is, against the number of people, with "
-    f"a line for each epsilon or --design: {FORMATS}. The dashed lines show --people and --width.",
+    help="Draw a picture: how the interval of a share becomes narrower when more people answer, "
+    f"with a line for each epsilon or --design: {FORMATS}. Dashed lines show the people and the "
+    "width that you gave.",
 )
 @written
 def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices: Any) -> None:
-    """Propose mechanisms and epsilons for a draft, or rank mechanisms for a STUDY that has them.
+    """Propose how to randomise answers and how many people to ask, or rank ways to do so.
 
-    A draft is a study file in which questions lack a mechanism or an epsilon. The command proposes
-    both, and says how wide the intervals of "warner estimate" will be, how many people --width
-    needs, and what epsilon means in odds. If the draft has a budget, it is split over the
-    questions. --write writes the study with the proposals in it.
+    A draft is a study file in which questions lack a mechanism (how answers are randomised) or an
+    epsilon (how much a report may reveal). The command proposes both. It says how wide the
+    intervals of "warner estimate" will be, how many people are needed, and what epsilon means in
+    odds. If the draft has a budget, it is split over the questions. With --write, the completed
+    study is written to a file.
 
     \b
         warner plan draft.toml --people 2000 --write study.toml
         warner plan draft.toml --people 2000 --plot people.svg
 
-    If the study lacks nothing, other mechanisms are compared for the same epsilon and sensitive
-    values. Mechanisms for labels are ranked by the error of the unbiased estimate, which is right
-    on average, if all values are equally common. A second column has the error of "warner
-    estimate", which is usually smaller and is simulated with shares like those of a typical
-    question. Mechanisms for numbers and places are ranked by this simulated error. In Python,
-    warner.plan takes your own guess of the shares.
+    If the study lacks nothing, its mechanisms are compared with others that protect the same
+    answers at the same epsilon. Mechanisms for labels are ranked by the error of the estimate that
+    is right on average (unbiased), computed as if all values were equally common. A second column
+    has the error of "warner estimate", which is usually smaller. It is simulated, with shares like
+    those of a typical question. Mechanisms for numbers and places are ranked by this simulated
+    error. In Python, warner.plan takes your own guess of the shares.
 
-    With --difference, mechanisms are sorted by how many people a test needs, and a second table
-    shows how many it needs at other epsilons.
+    With --difference, the mechanism whose test needs the fewest people comes first. A second table
+    shows how many people are needed at other epsilons.
 
-    STUDY may also be the tally of a pilot, made with warner tally --ways 2. Questions that depend
-    on each other are then put into groups, to be randomised together. Each line printed is a group.
-    Write each group of two or more into the study file, as a table [[joint]].
+    STUDY may also be the tally of a pilot, a small survey before the real one, made with warner
+    tally --ways 2. Questions that depend on each other are then put into groups, to be randomised
+    together. Each line that is printed is a group. Write each group of two or more questions into
+    the study file, as a table [[joint]].
 
     \b
         warner tally pilot.parquet --ways 2 -o pairs.json
@@ -248,7 +255,7 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
     if (study is None) == (not designs):
-        rule = "must be given, or else --design, but not both"
+        rule = "must be given, or --design in its place"
         raise ArgumentError(
             "STUDY", rule, None, "For example, run: warner plan --design crosswise:1/4"
         )
@@ -270,8 +277,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
     if not is_given("groups"):
         choices["groups"] = _groups_of(draft.study) or choices["groups"]
     if draft.missing and choices["shuffled"]:
-        rule = "needs a study, but this draft lacks mechanisms or epsilons"
-        remedy = f"First complete it. Run: warner plan {study} --write complete.toml"
+        rule = "needs a complete study, and this draft lacks mechanisms or epsilons"
+        remedy = f"To complete it, run: warner plan {study} --write complete.toml"
         raise ArgumentError("--shuffled", rule, None, remedy)
     if draft.missing:
         _refuse_design_effect()
@@ -279,7 +286,8 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         return
     if choices["write"] is not None:
         rule = (
-            "is only for drafts, and this study is complete: it lacks no mechanism and no epsilon"
+            "is only for drafts, and this study is complete: each question has a mechanism and an "
+            "epsilon"
         )
         raise ArgumentError("--write", rule, None, "Leave out --write")
     chosen, people = dict(grouped_mechanisms(draft.study)), dict[str, int]()
@@ -385,7 +393,10 @@ def _groups_of(study: Study) -> int | None:
 def _draw(draft: Draft, path: str, panels: Mapping[str, DrawnWidths]) -> None:
     """Write the picture of the widths of all questions, with the texts of those that have one."""
     if not panels:
-        raise ArgumentError("--plot", "has nothing to show: no question is planned")
+        raise ArgumentError(
+            "--plot",
+            "has nothing to show, because the command proposes nothing for any of these questions",
+        )
     texts = draft.study.labels
     draw_widths({texts.get(name, name): each for name, each in panels.items()}, path)
     say_written(path)
@@ -452,7 +463,7 @@ def _on_paper(
     difference = None
     if has_sizes and choices["difference"] is not None:
         if len(sizes) < 2:
-            rule = "must have two groups or more for --difference"
+            rule = "must give the sizes of two groups or more for --difference"
             raise ArgumentError("--sizes", rule, repr(choices["sizes"]))
         difference = WantedDifference(choices["difference"], len(sizes), choices["power"])
         choices = {**choices, "difference": None}
@@ -474,7 +485,10 @@ def _refuse_widths(unused: tuple[str, ...]) -> None:
     """Refuse options about intervals, which are of drafts and of designs for paper."""
     for name in (*unused, "sizes"):
         if is_given(name):
-            rule = "is for a draft or --design, but this study lacks no mechanism and no epsilon"
+            rule = (
+                "is for a draft or a design on paper, and in this study each question has a "
+                "mechanism and an epsilon"
+            )
             remedy = (
                 'To see intervals, copy the study and delete the lines "mechanism = ..." from '
                 "the copy"
@@ -578,7 +592,9 @@ def _sizes(stated: str | None, people: int, groups: int) -> list[int]:
             raise ArgumentError("--sizes", rule, repr(stated))
         if is_given("groups") and len(sizes) != groups:
             rule = f"must be one number for each of {groups} groups (--groups)"
-            raise ArgumentError("--sizes", rule, repr(stated), "Leave out --groups")
+            raise ArgumentError(
+                "--sizes", rule, repr(stated), "Leave out --groups, or give that many numbers"
+            )
         return sizes
     return [max(1, people // groups)] if groups > 1 else []
 
@@ -597,16 +613,16 @@ def _planned(
     loss = choices["loss"]
     guarantee, domain = mechanism.guarantee, mechanism.domain
     if guarantee.epsilon == float("inf"):
-        rule = "is not protected (its epsilon is infinite), so no mechanisms can be compared"
+        rule = "is not protected (its epsilon is infinite), so there are no mechanisms to compare"
         raise ArgumentError(f"attributes.{attribute}", rule)
     if loss is None:
         loss = loss_of(domain, choices["difference"])
     if loss == "w1" and not can_simulate(domain):
-        about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
+        about = f"--loss w1 is only for numbers and places, at most {MOST_SIMULATED} of them"
     elif loss != "w1" and not guarantee.bounds_all_pairs:
         about = (
-            f"its guarantee is {guarantee}, and the loss {loss} compares only mechanisms with the "
-            "guarantees LDP and ULDP"
+            f"--loss {loss} compares only ways of randomising with the guarantee LDP or ULDP, and "
+            f"this question has {guarantee}"
         )
     else:
         near, n, effect = loss == "w1", people or choices["people"], choices["design_effect"]
@@ -636,8 +652,8 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 @click.option(
     "--samples",
     type=click.IntRange(1000),
-    help="Also make this many reports for each value, and compute from these reports how large "
-    "epsilon is at least.",
+    help="Also test the code that makes reports: make this many reports for each value, and "
+    "compute from them how large epsilon is at least.",
 )
 @click.option(
     "--shuffled",
@@ -650,23 +666,23 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 @click.option(
     "--delta",
     type=float,
-    help="With --shuffled: how probable it may be that this protection fails. Default: one in a "
-    "million, or less if there are more people.",
+    help="With --shuffled: how probable it may be that this protection fails (delta). Default: one "
+    "in a million, or less if there are more people.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="With --shuffled: how many times the same people send a report.",
+    help="With --shuffled: how many times the same people send reports.",
 )
 @smallest_group
 @click.option(
     "--plot",
     "plot_path",
     metavar="FILE",
-    help="Draw a picture for a consent form: of 100 people with the same answer, how many send "
-    f"the report that points to this answer ({FORMATS}). Only for questions with labels.",
+    help="Draw a picture for a consent form. It shows, of 100 people with the same answer, how "
+    f"many send the report that points to this answer ({FORMATS}). Only for questions with labels.",
 )
 @written
 def audit(
@@ -679,13 +695,13 @@ def audit(
     plot_path: str | None,
     output: Output,
 ) -> None:
-    """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
+    """Compute exactly how much a report can reveal (epsilon), from a study, reports or a tally.
 
-    It also lists the public columns, which no epsilon protects, and warns if they make groups so
-    small that a group can point at a person.
+    The command also lists the public columns, which are not protected. It warns if these make
+    groups of so few people that a group can point at a person.
 
-    The exit status is 1 if any mechanism spends more epsilon than was requested, or if the reports
-    in FILE are simulated with a seed.
+    The exit status is 1 if a mechanism spends more epsilon than the study requests, or if the
+    reports in FILE were simulated with a seed.
 
     \b
         warner audit study.toml
@@ -698,8 +714,8 @@ def audit(
         if rounds > 1:
             option = "--rounds"
             remedy = (
-                f"Without it, {rounds:,} new reports of a person spend {rounds:,} times the "
-                "epsilon of one; a table [repeat] in the study limits that"
+                f"Without --shuffled, {rounds:,} new reports of a person spend {rounds:,} times "
+                "the epsilon of one report. To limit that, write a table [repeat] into the study"
             )
         raise ArgumentError(option, "needs --shuffled", None, remedy)
     if delta is None:
@@ -713,7 +729,7 @@ def audit(
     if plot_path is not None:
         _draw_odds(file, plot_path, mechanisms)
     if simulated:
-        reason = "the reports are simulated: anyone who knows the seed can undo the randomising"
+        reason = "the reports are simulated, and anyone who knows the seed can undo the randomising"
         results = {
             attribute: replace(result, holds=False, violation=reason)
             for attribute, result in results.items()
@@ -756,8 +772,8 @@ def audit(
         )
         if most > 1:
             terminal.show(
-                f"This is for one row of answers. A person with {most:,} rows spends {most:,} "
-                "times as much."
+                f"The epsilons are for one row of answers. A person with {most:,} rows spends "
+                f"{most:,} times as much."
             )
         if served is not None:
             with contextlib.suppress(WarnerError):  # of a study that no page can ask
@@ -790,7 +806,7 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
         examples |= {name: example_of(each) for name, each in parts.items()}
     drawn = {name: each for name, each in examples.items() if each is not None}
     if not drawn:
-        rule = "cannot show these questions, because none of their reports points to one answer"
+        rule = "cannot show these questions, because no report on them points to one answer"
         raise ArgumentError("--plot", rule, ", ".join(examples))
     if Path(file).suffix == ".toml":
         study = Study.load(file)
@@ -829,16 +845,16 @@ def _group_attributes(
         mechanism = from_header(tally.header)
         if isinstance(mechanism, OneOf | HiddenQuestion):
             rule = (
-                "counts people who were asked different questions, so questions cannot be put "
-                "into groups"
+                "counts people who were asked different questions, so it does not show which "
+                "questions depend on each other"
             )
             remedy = (
                 'Ask everybody all questions in a pilot: write the line each = "all" into the '
-                "table [ask]. Then run: warner tally --ways 2"
+                "table [ask]. Then make the tally: warner tally --ways 2"
             )
             raise ArgumentError(path, rule, None, remedy)
         if not mechanism.attribute_domains:
-            rule = "does not say how the reports on two questions occur together"
+            rule = "has no counts of the reports on two questions together"
             raise ArgumentError(path, rule, None, "Make it with warner tally --ways 2")
     groups = {
         name: find_clusters(tally, threshold, largest, level) for name, tally in tallies.items()

@@ -134,7 +134,10 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
         if not is_known:
             kinds = ", ".join(self._kinds)
             self.fail(
-                f"{value!r} is not one of {kinds}, or anytime:N for N planned reports.", param, ctx
+                f"{value!r} is not one of {kinds}, or anytime:N, where N is the planned number of "
+                "reports.",
+                param,
+                ctx,
             )
         return value
 
@@ -328,7 +331,8 @@ class EstimateRequest:
                 raise ArgumentError(str(names[name]), rule, None, remedy)
         for name in _NOT_OF_GROUPS:
             if way is not None and is_given(name):
-                raise ArgumentError(str(names[name]), f"cannot be used with {way}")
+                rule, remedy = f"cannot be used with {way}", f"Leave out {names[name]} or {way}"
+                raise ArgumentError(str(names[name]), rule, None, remedy)
         has_columns = not set(names_in(self.by)) <= {FILES}
         if self.within is not None and not has_columns and len(self.tallies) < 2:
             rule = "needs what is compared: --by with another public column, or several files"
@@ -337,7 +341,7 @@ class EstimateRequest:
             remedy = "For example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
         if self.compare_groups and self.summaries:
-            remedy = "Say after --of what to compare: mean or median"
+            remedy = "Leave out --summary, and say what to compare: --of mean or --of median"
             raise ArgumentError("--summary", "cannot be used with --compare-groups", None, remedy)
         if self.by is not None and self.summaries:
             for name in (
@@ -349,13 +353,19 @@ class EstimateRequest:
                 if is_given(name):
                     remedy = f"Leave out {names[name]} or --summary, or compare groups: {_COMPARED}"
                     if name == "plot_paths":
-                        remedy = "Leave --summary out: of numbers, mean and median are drawn"
+                        remedy = (
+                            "Leave out --summary: the picture of numbers shows mean and median "
+                            "anyway"
+                        )
                     rule = "cannot be used with --by and --summary"
                     raise ArgumentError(str(names[name]), rule, None, remedy)
         if self.design is not None:
             for name in ("pool", "time", "margins", "background", "forged", "within"):
                 if is_given(name):
-                    rule = f"cannot be used with a survey design ({self.design.text})"
+                    rule = (
+                        "cannot be used when people were drawn with a survey design "
+                        f"({self.design.text})"
+                    )
                     raise ArgumentError(str(names[name]), rule, None, f"Leave out {names[name]}")
         self.paper.check(is_given("tallies"))
         has_groups = self.paper.is_of_groups or self.paper.is_on_one_card
@@ -366,7 +376,7 @@ class EstimateRequest:
             for name in _NOT_OF_TWO_CARDS:
                 if is_given(name):
                     rule = f"cannot be used with --design {self.on_paper}"
-                    raise ArgumentError(str(names[name]), rule)
+                    raise ArgumentError(str(names[name]), rule, None, f"Leave out {names[name]}")
         if self.counts:
             for name in _OF_TABLES:
                 if is_given(name):
@@ -410,47 +420,48 @@ class EstimateRequest:
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Estimate groups of people, by these public columns of a tally of groups. The other "
-    "columns of the tally are then ignored, so that groups are larger. With --by file, each TALLY "
-    "is a group, called NAME or after its file: the group of tally.north.json is north. So "
-    "--by file,platform has the platforms of each file.",
+    help="Estimate the shares in groups of people, by these public columns of TALLY. It must be "
+    "made with warner tally --by. People who differ only in other columns are put together. With "
+    "--by file, each file is a group, named after it: tally.north.json is the group north. You can "
+    "also write north=FILE. With --by file,platform, each platform of each file is a group.",
 )
 @click.option(
     "--pool",
     type=click.Choice(POOLS),
-    help='With --by. "none", the default: each group is estimated by itself. "partial": each '
-    'group is moved towards the mean of all groups, further if its reports tell less. "path": '
-    "each group is moved towards the groups before and after it in time.",
+    help='With --by: whether the other groups help to estimate a group. "none", the default: each '
+    'group is estimated by itself. "partial": the shares of each group are moved towards the mean '
+    'of all groups, further if its reports tell less. "path": they are moved towards the groups '
+    "before and after it in time.",
 )
-@click.option("--time", metavar="NAME", help="The public column with the time, for --pool path.")
+@click.option("--time", metavar="NAME", help="With --pool path: the public column with the time.")
 @click.option(
     "--margins",
     metavar="FILE",
-    help="With --by: how many people of the population have each value, to weight the groups. A "
-    "CSV file with the columns value,number or NAME,number (such as ward,number), or for several "
-    "public columns column,value,number.",
+    help="With --by: a CSV file that says how many people of the population are in each group, to "
+    "weight the groups. Its columns are value,number or NAME,number, such as ward,number. For "
+    "several public columns they are column,value,number.",
 )
 @click.option(
     "--compare-groups",
     is_flag=True,
-    help="Compare the groups of --by, or all groups. Each difference has an interval, a p-value, "
-    "and a p-value that allows for the number of comparisons in the table (Holm's method). "
-    "Shares, means and quantiles count separately.",
+    help="Print the differences between groups: those of --by, or all. Each difference has an "
+    "interval and a p-value. A second p-value allows for the number of comparisons in the table "
+    "(Holm's method). Comparisons of shares, of means and of quantiles are counted separately.",
 )
 @click.option(
     "--reference",
     metavar="NAME",
-    help="With --compare-groups: compare each group with this one. Default: with all others "
-    "together; of two files, compare the second with the first.",
+    help="With --compare-groups: compare each group with this one. Default: with all other groups "
+    "together. If there are two files, the second is compared with the first.",
 )
 @click.option(
     "--of",
     "quantity",
     metavar="shares|numbers|mean|median|Q",
-    help='With --compare-groups, what is compared. "shares": the share of each value. For values '
-    'that are numbers also "mean"; "median"; a quantile, such as 0.25; or "numbers": mean, '
-    'median, quartiles and bands. Default: "numbers" where values are bins or more than 12 '
-    'numbers, else "shares".',
+    help='With --compare-groups: what is compared. "shares": the share of each value. If the '
+    'values are numbers, also "mean", "median", a quantile such as 0.25, or "numbers": mean, '
+    'median, quartiles and bands of values. Default: "shares", but "numbers" if there are more '
+    "than 12 numbers, or ranges of numbers.",
 )
 @click.option(
     "--within",
@@ -461,15 +472,16 @@ class EstimateRequest:
 @click.option(
     "--same-people",
     is_flag=True,
-    help="With --compare-groups: the two groups are two rounds that the same people answered. "
-    "Shows how much surer a difference is if each person gave the same answer in both rounds.",
+    help="With --compare-groups: say that the two groups are two rounds which the same people "
+    "answered. The table then also shows how much surer a difference is if each person gave the "
+    "same answer in both rounds.",
 )
 @survey_design
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="The study file. Its table [design] says how people were drawn, and --plot shows its "
-    "texts of questions and answers.",
+    help="The study file. Estimates use what its table [design] says about how people were drawn. "
+    "Pictures show its texts of questions and answers.",
 )
 @of_intervals
 @click.option(
@@ -477,19 +489,19 @@ class EstimateRequest:
     "kind",
     type=IntervalKind(),
     help='The kind of intervals. "score" holds for each share, also for the largest ones. "wald" '
-    "holds for each share by itself, around its unbiased estimate (right on average). "
-    '"likelihood" holds for each share, by the likelihood ratio. "average" holds for 95 % of all '
-    'shares, on average. "simultaneous" holds for all shares at once. "anytime:N" holds for each '
-    "share, mean and quantile, even if you look again and again while N planned reports arrive. "
-    'Default: "posterior" for smooth numbers, "likelihood" for designs on paper, else "score". '
-    'With --plot, only the default and "anytime:N" work.',
+    'holds for each share by itself, around the estimate that is right on average. "likelihood" '
+    'holds for each share, by the likelihood ratio. "average" holds for 95 % of all shares, on '
+    'average. "simultaneous" holds for all shares at once. "anytime:N" holds even if you look '
+    "again and again while reports arrive, up to the planned number N; it is for shares, means and "
+    'quantiles. Default: "posterior" for smooth numbers, "likelihood" for designs on paper, '
+    'otherwise "score". With --plot, only the default and "anytime:N" work.',
 )
 @summary
 @click.option(
     "--no-shares",
     is_flag=True,
-    help="With --summary: leave the shares of the questions that have summaries out of files. This "
-    "saves most of the time of a question with many values.",
+    help="With --summary: leave out the shares of questions that have summaries, in files too. "
+    "This saves most of the time for a question with many values.",
 )
 @written
 @click.option(
@@ -497,43 +509,46 @@ class EstimateRequest:
     "plot_paths",
     metavar="FILE",
     multiple=True,
-    help=f"Draw the shares, or with --compare-groups the differences: {FORMATS}. Several questions "
-    "stand below each other. A page (.html) also has a table of the numbers. With --study, "
-    "questions and answers are shown by their texts. May be repeated.",
+    help=f"Draw a picture of the shares, or with --compare-groups of the differences: {FORMATS}. "
+    "Several questions stand below each other. A file .html also has a table of the numbers. With "
+    "--study, the picture shows the texts of questions and answers. May be repeated.",
 )
 @click.option(
     "--with-reports",
     is_flag=True,
-    help="With --plot: beside each estimate, also draw the share of the reports that name this "
-    "value, to show what was received and what is concluded from it.",
+    help="With --plot: beside each estimated share, also draw the share of the reports that name "
+    "this value. So people see what was received, and what is concluded from it.",
 )
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help="Print only this many shares, the largest ones; of numbers, such as codes, the shares of "
-    "single values in place of bands. A picture (--plot) also has the sum of the others; default: "
-    "all, but 20 if there are more than 60 labels. With --by: only this many values, those with "
-    "the largest shares in all groups together. With --compare-groups: only the values that are "
-    "most common in any group, and in a picture at most this many differences in a panel.",
+    help="Print only this many shares, the largest. For numbers, such as codes, these are shares "
+    "of single values in place of bands. A picture also shows the sum of the other shares. Without "
+    "--top, a picture of more than 60 labels shows 20. With --by, the values with the largest "
+    "shares in all groups together are printed; with --compare-groups, those that are most common "
+    "in any group.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
     "--background",
     multiple=True,
     metavar="TAG=FILE",
-    help="How common the values are that people hide under the tag TAG: a CSV file with the "
-    "columns value,share. If several questions have this tag, write ATTRIBUTE.TAG=FILE.",
+    help='If people could give a tag such as "@home" in place of the true value: how common the '
+    "values behind the tag TAG are. A CSV file with the columns value,share. If several questions "
+    "have this tag, write QUESTION.TAG=FILE.",
 )
 @forged_part
 @additions
 @allow_implausible
 def estimate(**choices: Any) -> None:
-    """Estimate the shares of all values from TALLY, or from several tallies together.
+    """Estimate how common each answer is, with intervals, from TALLY or from several tallies.
 
-    TALLY is a tally file or a report file. Default: -, a tally on standard input.
+    TALLY is a file of counts, made by "warner tally", or a report file. Default: -, a tally on
+    standard input.
 
-    Several files must be from different people. Their budgets and mechanisms may differ, but the
-    values must be the same. To see whether the files differ, add --by file --compare-groups.
+    Several files must be from different people. Their questions must have the same possible
+    answers, but answers may be randomised in different ways. To see whether the files differ, add
+    --by file --compare-groups.
 
     \b
         warner estimate low.json high.json
@@ -542,9 +557,10 @@ def estimate(**choices: Any) -> None:
     CSV, Excel and Parquet files have the same columns for shares, groups and summaries. The page
     "Columns of a result" of the documentation says what each column holds.
 
-    Answers that were randomised on paper need no study. TALLY may be a CSV or Excel table of them.
-    It has a row for each person, or the columns value and count, or a column of counts for each
-    word. --by names the columns of groups.
+    Answers that people randomised themselves, with a card on paper, need no study. TALLY may be a
+    CSV or Excel table of what they said. It has a row for each person, or the columns value and
+    count, or a column of counts for each word on the card. With --by, you name the columns that
+    make groups.
 
     \b
         warner estimate --design crosswise:1/4 --counts same=680,different=320
@@ -552,8 +568,8 @@ def estimate(**choices: Any) -> None:
         warner estimate people.csv --design smokes=crosswise:1/4 --by age --compare-groups
 
     A tally of groups (warner tally --by) gives a table in which each group is estimated by itself.
-    With --by the groups are estimated together, and --compare-groups says how they differ. Each
-    group can also come from its own file.
+    With --by, you choose which groups are shown, and can estimate them together. With
+    --compare-groups, the command says how they differ. Each group can also come from its own file.
 
     \b
         warner estimate tally.json --by week --pool path --plot weeks.png
@@ -572,24 +588,24 @@ def estimate(**choices: Any) -> None:
 
     If people were not drawn as a simple random sample, say how they were drawn: --weights,
     --cluster and --strata name public columns of the tally. Groups are then made by its other
-    public columns, or by the columns of --by.
+    public columns, or by those of --by.
 
     \b
         warner tally reports.parquet --by w,school,region -o tally.json
         warner estimate tally.json --weights w --cluster school --strata region
 
-    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst. Of groups
-    and two answers, these have the rows of "yes" alone.
+    For an article, -o table.tex writes the tables as LaTeX, and -o table.typ as Typst. If a
+    question has two answers and there are groups, these tables show only "yes".
 
-    With --summary, the terminal shows summaries of numbers, such as the mean, in place of their
-    shares. Files have both.
+    With --summary, the terminal shows summaries of numbers, such as the mean, in place of shares.
+    Files have both.
 
     \b
         warner estimate tally.json --only alcohol --summary mean,median,above:14
 
-    If people could hide values under a tag such as "@home", a second table spreads the share of the
-    tag over the real values: as --background says, otherwise in proportion to the values that are
-    not sensitive.
+    If people could give a tag such as "@home" in place of the true value, a second table spreads
+    the share of the tag over the true values. It does so as --background says, otherwise in
+    proportion to the values that are not sensitive.
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
@@ -773,7 +789,7 @@ def _estimate_each_group(
     """Write and print the estimates of the groups of all attributes, each group alone."""
     if request.plot_paths:
         by = ",".join(next(iter(grouped.values()))[0].names)
-        rule = "cannot be used with groups that are each estimated by themselves"
+        rule = "cannot be used while each group is estimated by itself"
         raise ArgumentError("--plot", rule, None, f"Add --by {by}")
     together = "Count all people together: run warner tally without --by"
     rule = "cannot be used with a tally of groups"
@@ -783,7 +799,7 @@ def _estimate_each_group(
         raise ArgumentError("--forged", rule, None, together)
     if request.top is not None:
         by = ",".join(next(iter(grouped.values()))[0].names)
-        rule = "cannot be used with groups that are each estimated by themselves"
+        rule = "cannot be used while each group is estimated by itself"
         raise ArgumentError("--top", rule, None, f"Add --by {by}")
     chosen = None if request.method_name is None else method(request.method_name)
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
@@ -854,7 +870,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
         warn_of_simulation(", ".join(request.tallies))
     flat_results = [result for result in results.values() if not result.names]
     if request.kind is not None and len(flat_results) < len(results):
-        rule = "cannot be used with groups, whose intervals are always score intervals"
+        rule = 'cannot be used with groups, which always have intervals of the kind "score"'
         raise ArgumentError("--interval", rule, request.kind, "Leave out --interval")
     if request.summaries and len(flat_results) < len(results):
         _write_summaries_of_groups(results, request)
@@ -1082,7 +1098,7 @@ def _compare_groups(request: EstimateRequest) -> None:
         shown[title] = in_one_table(rows_of, noun)
     if request.top is not None:
         if all(result.of != "shares" for result in shown.values()) and not request.plot_paths:
-            rule = "needs shares, which are not compared here"
+            rule = "chooses among shares, and here means, medians or quantiles are compared"
             raise ArgumentError("--top", rule, None, "Leave out --top, or add --of shares")
         shown = {name: result.most_common(request.top) for name, result in shown.items()}
     request.draw(shown, {title: one.attribute for title, one in tables.items()})

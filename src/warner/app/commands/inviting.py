@@ -49,19 +49,19 @@ if TYPE_CHECKING:
     "--codes",
     "earlier",
     metavar="FILE",
-    help="The CSV file with the codes of an earlier round, to invite the same people again.",
+    help="To invite the same people again: the CSV file with their codes of an earlier round.",
 )
 @click.option("-o", "--output", required=True, help="The CSV file to write the codes to.")
 @click.option(
     "--url",
     metavar="URL",
-    help="The web address of the survey, for a link with each code.",
+    help="The web address of the survey. Each code is then written as a link.",
 )
 @click.option(
     "--server",
     metavar="URL",
-    help="The address of the running collector, which then keeps the hashes of the codes. Needs "
-    "the owner's token. Default, if a token is given: the address of --url.",
+    help="The address of the running collector, which then learns which codes are valid. Give the "
+    "owner's token too. Default, if a token is given: the address of the survey (--url).",
 )
 @access_options
 @store_options
@@ -78,26 +78,30 @@ def invite(
 ) -> None:
     """Make invitation codes for STUDY, each good for one report.
 
-    The study must say access = "invited" in [collect]. Send each person one code, for example by
-    mail merge. The store keeps only a hash of each code, and later that the code was used, never
-    when. Only the file OUTPUT has the codes themselves. Whoever has OUTPUT and one copy of the
-    store can tell which codes were used. Whoever has OUTPUT and two copies of the store, its log or
-    the running server can tell which report came with which code: then epsilon alone protects the
-    answers.
+    The study must say access = "invited" in its table [collect]. Send each person one code, for
+    example by mail merge. Only the file OUTPUT has the codes. The collector's store has a
+    fingerprint (hash) of each code, and later that the code was used, never when.
 
-    With access = "tokens" the codes are for the issuer (the command "warner collect issue"), which
-    keeps the hashes in its own store, STUDY.codes.sqlite. No number in a report is then computed
-    from a code.
+    Keep OUTPUT secret. Whoever has OUTPUT and one copy of the store can tell which codes were used.
+    Whoever has OUTPUT and also two copies of the store, its log or the running server can tell
+    which report came with which code. Then only the randomising (epsilon) protects the answers.
 
-    In a link the code comes after "#". Browsers do not send this part to servers.
+    If the study says access = "tokens", the codes are for the command "warner collect issue" (the
+    issuer), which has a store of its own, STUDY.codes.sqlite. No number in a report is then
+    computed from a code.
 
-    With --codes, the people of an earlier round of a study with [repeat] are invited again, each
-    with the same code. Anyone who has the codes can then tell which reports of several rounds come
-    from one person; [repeat] limits what these reports tell together.
+    With --url, each code is written as a link to the survey. The code comes after "#", the part of
+    a link that browsers do not send to servers.
 
-    While the server runs, give the owner's token: the server then keeps the hashes, and never sees
-    the codes. Without a token, this command opens the store itself. If the store is a file, stop
-    the server first; if it is a database, the server may go on running.
+    With --codes, the people of an earlier round are invited again, each with the same code. The
+    study must have a table [repeat]. Anyone who has the codes can then tell which reports of
+    several rounds come from one person. The table [repeat] limits what these reports reveal
+    together.
+
+    While the server runs, give the owner's token with --token-file or --token-env. The server
+    receives only the fingerprints, never the codes. Without a token, this command opens the store
+    itself. If the store is a file, stop the server first; if it is a database, the server may go on
+    running.
 
     \b
         warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org
@@ -111,16 +115,16 @@ def invite(
     from warner.collector.survey_document import about_fingerprint
 
     if (count is None) == (earlier is None):
-        rule = "one of the two must be given, and not both"
+        rule = "exactly one of the two must be given"
         remedy = (
-            "For new codes write how many, for example --number 500. For a further round of the "
-            "same people name the file of their codes: --codes codes.csv"
+            "For new codes, write how many: --number 500. To invite the same people again, name "
+            "the file of their codes: --codes codes.csv"
         )
         raise ArgumentError("--number and --codes", rule, None, remedy)
     plan = Study.load(study)
     if not plan.collect.has_codes:
         rule = "does not invite people"
-        raise ArgumentError(study, rule, None, 'Write access = "invited" into [collect]')
+        raise ArgumentError(study, rule, None, 'Write access = "invited" into its table [collect]')
     base = None if url is None else checked_url(url)
     refuse_overwriting(output, study, *([] if earlier is None else [earlier]))
     if output != "-" and Path(output).exists():
@@ -140,7 +144,7 @@ def invite(
             raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
     _write_codes(codes, base, output)
     counted = plural(invited, "person is", "people are")
-    click.echo(f"{counted} invited in all. The store keeps only hashes of the codes.", err=True)
+    click.echo(f"{counted} invited in all. The store has only fingerprints of the codes.", err=True)
     click.echo(about_fingerprint(plan), err=True)
 
 
@@ -159,17 +163,19 @@ def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
     "--codes",
     required=True,
     metavar="FILE",
-    help='The CSV file that the command "warner collect invite" wrote.',
+    help='The CSV file with the codes, which the command "warner collect invite" wrote.',
 )
 @click.option("-o", "--output", required=True, help="The CSV file to write the unused codes to.")
 @click.option(
-    "--url", metavar="URL", help="The web address of the survey, for a link with each code."
+    "--url",
+    metavar="URL",
+    help="The web address of the survey. Each code is then written as a link.",
 )
 @click.option(
     "--server",
     metavar="URL",
-    help="The address of the running collector. Needs the owner's token. Default, if a token is "
-    "given: the address of --url.",
+    help="The address of the running collector. Give the owner's token too. Default, if a token is "
+    "given: the address of the survey (--url).",
 )
 @access_options
 @store_options
@@ -186,8 +192,8 @@ def unused(
     """List the codes of STUDY that were not used yet, for reminders.
 
     The list shows who has not answered, and so also who has. Whoever compares the lists of two days
-    sees who answered between these days, so make lists rarely, and always for all codes at once.
-    What people answered stays protected by epsilon.
+    sees who answered between these days. So make lists rarely, and always for all codes at once.
+    What people answered stays protected, because answers are randomised.
 
     \b
         warner collect unused study.toml --codes codes.csv -o unused.csv \\
@@ -216,7 +222,8 @@ def unused(
 
 
 _SERVED = (
-    "Invite through the running server, with --server and --token-file. Or stop that server first"
+    "Send the codes to the running server, with --server and --token-file. Or stop that server "
+    "first"
 )
 
 
@@ -239,22 +246,27 @@ def _keeping_codes(
     "--issuer",
     metavar="URL",
     required=True,
-    help="The web address at which people's devices will reach the command \"warner collect "
-    'issue".',
+    help="The web address of the issuer, at which people's devices will reach the command \"warner "
+    'collect issue".',
 )
 @click.option(
-    "-o", "--output", required=True, help="The file to write the private keys to, for the issuer."
+    "-o",
+    "--output",
+    required=True,
+    help="The file to write the private keys to. Only the issuer may have it.",
 )
 def make_keys(study: str, issuer: str, output: str) -> None:
-    """Make keys for STUDY, with which an issuer exchanges codes for tokens.
+    """Make keys for STUDY, with which an issuer exchanges invitation codes for tokens.
 
-    With tokens, no number in a report is computed from an invitation code: the issuer signs each
-    token without seeing it. Give OUTPUT only to the issuer, because anyone who has it can make
-    tokens without codes. The issuer must be another process than the collector, and must be run by
-    somebody else: whoever runs both could compare when a code was exchanged and when a report came.
+    With tokens, no number in a report is computed from an invitation code, because the issuer signs
+    each token without seeing it. Give OUTPUT only to the issuer: anyone who has it can make tokens
+    without codes.
 
-    The command prints the lines to add to STUDY. The public keys in them are the same for
-    everybody.
+    The issuer is a program apart from the collector, and somebody else must run it. Whoever runs
+    both could compare when a code was exchanged and when a report came.
+
+    A token lets a device send one report, and does not say whose it is. The command prints the
+    lines to add to STUDY, with the public keys. They are the same for everybody.
 
     \b
         warner collect keys study.toml --issuer https://codes.example.org -o issuer.pem
@@ -265,13 +277,13 @@ def make_keys(study: str, issuer: str, output: str) -> None:
 
     plan, address = Study.load(study), checked_url(issuer)
     if plan.collect.tokens is not None:
-        rule = "has keys already, and tokens made with other keys would not count"
+        rule = "has keys already, and tokens that were made with them would no longer count"
         raise ArgumentError(
             study, rule, None, "To make new keys, first delete the table [collect.tokens]"
         )
     refuse_overwriting(output, study)
     if output == "-" or Path(output).exists():
-        rule = "must be a new file: the keys are secret, and cannot be made again"
+        rule = "must be a new file, because the keys are secret and cannot be made again"
         raise ArgumentError("--output", rule, output)
     with open(output, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(new_keys(count_of_keys(plan)))
@@ -290,31 +302,32 @@ def make_keys(study: str, issuer: str, output: str) -> None:
     "path_of_keys",
     type=STUDY,
     required=True,
-    help='The file of private keys that the command "warner collect keys" wrote.',
+    help='The file with the private keys, which the command "warner collect keys" wrote.',
 )
 @address_options
 @click.option(
     "--store",
     metavar="PATH",
-    help="Where the hashes of codes are kept: a SQLite file, or postgresql://HOST/DATABASE. It "
-    "must not be the store of the collector. Default: STUDY.codes.sqlite, in the folder of the "
-    "study.",
+    help="Where the issuer keeps fingerprints of the codes: a SQLite file, or "
+    "postgresql://HOST/DATABASE. It must not be the store of the collector. Default: "
+    "STUDY.codes.sqlite, in the folder of the study.",
 )
 @owner_options
 @reach_options
 @rate_options
 def issue(study: str, path_of_keys: str, **choices: Any) -> None:
-    """Exchange the codes of STUDY for tokens, for a survey with access = "tokens".
+    """Give people's devices tokens for their invitation codes, for a survey with access = "tokens".
 
-    This command, the issuer, knows who is invited and which codes were exchanged, but sees no
-    report. The command "warner collect serve" counts the reports, but sees no code. A device
-    exchanges its code for a token, which the issuer signs without seeing it. The device then waits
-    for a random time, and sends its report with the token. Run the two commands at different
-    addresses. Let different people run them, so that nobody can compare when a code was exchanged
-    and when a report came.
+    This command is the issuer. It knows who is invited and which codes were exchanged, but sees no
+    report. The command "warner collect serve" counts the reports, but sees no code.
 
-    To invite people before or while the issuer runs, run: warner collect invite. The owner's token
-    for that is printed only once.
+    A device exchanges its code for a token, which the issuer signs without seeing it. The device
+    then waits for a random time, and sends its report with the token. Run the two commands at
+    different addresses, and let different people run them. Then nobody can compare when a code was
+    exchanged and when a report came.
+
+    To invite people before or while the issuer runs, run: warner collect invite. For that you need
+    the owner's token, which is printed only once.
 
     \b
         warner collect issue study.toml --keys issuer.pem --port 8001
@@ -344,7 +357,10 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
     if [key.public for key in keys] != keys_of(study):
         rule = f"has other keys than {path}"
         raise ArgumentError(
-            path_of_keys, rule, None, "Take the file that was made with the study's keys"
+            path_of_keys,
+            rule,
+            None,
+            'Give the file that "warner collect keys" wrote for this study',
         )
     url = None if choices["url"] is None else checked_url(choices["url"])
     limits, listen = limits_of(choices), listening(choices, url)
@@ -353,7 +369,7 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
     is_here = is_of_this_machine(stated.issuer) and listen.port > 0
     if here != stated.issuer and (url or is_here):
         option = "--url" if url else "--port" if is_of_this_machine(here) else "--host"
-        rule = f"must give the address to which {path} sends devices, {stated.issuer}"
+        rule = f"must be the address to which {path} sends devices: {stated.issuer}"
         behind = None if url else f"If a proxy is at that address, add --url {stated.issuer}"
         raise ArgumentError(option, rule, here, behind)
     with collecting(path, study, choices["store"], None, issues=True) as collector:
@@ -371,8 +387,7 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
                 click.echo(f"Token of {name or 'the owner'}: {token}")
             if tokens:
                 click.echo(
-                    "Note down the token now: it is not shown again. Only its SHA-256 fingerprint "
-                    "is kept.",
+                    "Note down the token now: it is not shown again. Only its fingerprint is kept.",
                     err=True,
                 )
             invited, _ = collector.invitations

@@ -77,15 +77,15 @@ several_reports = click.option(
     "--reports-per-person",
     type=click.IntRange(1, MOST_PER_PERSON),
     metavar="T",
-    help="Each person sent up to T reports, about different answers. Intervals for the population "
-    "then count people, not reports. Not needed if the study had rows_per_person: its reports "
-    "already state T.",
+    help="Say that each person sent up to T reports, about different answers. Intervals for the "
+    "population then count people, not reports. Not needed if the study says rows_per_person: its "
+    "reports state this themselves.",
 )
 are_simulated = click.option(
     "--simulated",
     is_flag=True,
-    help="The reports are a simulation, made with a seed. The result and its tally are then marked "
-    "as simulated.",
+    help="Say that the reports are simulated, because they were made with a seed. The result and "
+    "its tally are then marked as simulated.",
 )
 smallest_group = click.option(
     "--smallest-group",
@@ -93,8 +93,8 @@ smallest_group = click.option(
     metavar="N",
     default=SMALLEST_GROUP,
     show_default=True,
-    help="Warn if public columns make groups of fewer people than this: such a group can point at "
-    "a person.",
+    help="Warn if public columns make groups of fewer people than this, because a small group can "
+    "point at a person.",
 )
 level = click.option(
     "--level",
@@ -102,7 +102,7 @@ level = click.option(
     callback=lambda _context, _option, level: confidence_level(level),
     default=0.95,
     show_default=True,
-    help="How sure the intervals are: at 0.95, 95 % of such intervals contain the true value.",
+    help="How sure intervals are: with 0.95, 95 % of such intervals contain the true value.",
 )
 of_intervals = options(
     level,
@@ -111,16 +111,16 @@ of_intervals = options(
         type=click.Choice(["population", "respondents"]),
         default="population",
         show_default=True,
-        help="Intervals for the population that people were drawn from, or only for the people who "
-        "answered.",
+        help="For whom intervals hold: for the population that people were drawn from, or only for "
+        "the people who answered.",
     ),
 )
 additions = options(
     click.option(
         "--allow-equal",
         is_flag=True,
-        help="Also add files with equal counts. Use this only if you know that they are from "
-        "different people.",
+        help="Add files even if their counts are equal. Use this only if you know that they are "
+        "from different people.",
     ),
     click.option(
         "--allow-simulated",
@@ -133,25 +133,26 @@ survey_design = options(
         "--weights",
         metavar="NAME",
         help="The public column with the weight of each person: how many people the person stands "
-        "for, up to a common factor.",
+        "for. Only the proportions of the weights matter.",
     ),
     click.option(
         "--cluster",
         metavar="NAME",
-        help="The public column with the unit that was drawn first, such as the school.",
+        help="If people were drawn in clusters: the public column with the cluster, such as the "
+        "school that was drawn first.",
     ),
     click.option(
         "--strata",
         metavar="NAME",
-        help="The public column with the strata: the parts of the population from each of which "
-        "people or clusters were drawn.",
+        help="If people or clusters were drawn separately from each part of the population "
+        "(stratum): the public column with these parts.",
     ),
 )
 allow_implausible = click.option(
     "--allow-implausible",
     is_flag=True,
-    help="Accept counts that randomised answers hardly ever give, such as counts of answers that "
-    "were not randomised.",
+    help="Accept counts that randomised answers hardly ever give. Such counts mostly come from "
+    "answers that were not randomised.",
 )
 attributes = options(
     click.option(
@@ -161,15 +162,15 @@ attributes = options(
         callback=lambda _context, _option, texts: tuple(
             n for text in texts for n in names_in(text)
         ),
-        help="Only these questions (attributes). May be repeated.",
+        help="Show only this question, by its name in the study (attribute). May be repeated.",
     ),
     click.option(
         "--joint",
         metavar="NAME,NAME,...",
         multiple=True,
-        help="Joint shares of these questions: how common each combination of their answers is. "
-        'Needs a tally made with "warner tally --ways", or a study that asks or randomises these '
-        "questions together. May be repeated.",
+        help="Say how common each combination of answers to these questions is. This needs a tally "
+        'made with "warner tally --ways", or a study that asks or randomises these questions '
+        "together. May be repeated.",
     ),
 )
 
@@ -221,7 +222,9 @@ class Output:
         ]
         if (self.as_json or self.as_csv) and 0 < len(absent) < len(inputs):
             flag = "--json" if self.as_json else "--csv"
-            raise ArgumentError(flag, "takes no file", absent[0], f"Write -o {absent[0]}")
+            raise ArgumentError(
+                flag, "is not followed by a file", absent[0], f"Write -o {absent[0]}"
+            )
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
@@ -322,13 +325,15 @@ def written(command: Command) -> Command:
             "output_paths",
             metavar="FILE",
             multiple=True,
-            help="Write the result to this file. Its ending, .json, .csv, .xlsx or .parquet, sets "
-            "the form; otherwise the file has what a terminal shows. May be repeated. Default: "
+            help="Write the result to this file. Its ending chooses the form: .json, .csv, .xlsx "
+            "or .parquet for programs, .txt for what the terminal shows. May be repeated. Default: "
             "standard output.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),
-        click.option("--wide", is_flag=True, help="Show all columns, in lines of any length."),
+        click.option(
+            "--wide", is_flag=True, help="Show all columns of tables, even if lines become long."
+        ),
         click.option("--explain", is_flag=True, help="Also say how the numbers were computed."),
     )(with_output)  # type: ignore[return-value]
 
@@ -423,7 +428,7 @@ class Below1(click.FloatRange):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value} is not above 0 and below 1. {self.remedy}.", param, ctx)
+            self.fail(f"{value} must be above 0 and below 1. {self.remedy}.", param, ctx)
 
 
 def is_given(name: str) -> bool:
@@ -445,7 +450,7 @@ class Percentage(click.ParamType):  # type: ignore[type-arg]  # generic since cl
             return float(chance("forged", value))
         except ArgumentError:
             self.fail(
-                f"{value!r} is not above 0 % and below 100 % of the reports. Write for example 1% "
+                f"{value!r} must be above 0 % and below 100 % of the reports. Write for example 1% "
                 "or 0.01.",
                 param,
                 ctx,
@@ -456,6 +461,6 @@ forged_part = click.option(
     "--forged",
     type=Percentage(),
     metavar="PART",
-    help="Also show how low and how high each share can be if up to this part of the reports, "
-    "such as 1%, was false (made up in any way).",
+    help="Also show how low and how high each true share can be if up to this part of the reports, "
+    "such as 1%, was made up.",
 )

@@ -61,64 +61,68 @@ _NINES = re.compile(r"-9+|99+")
 @click.option(
     "--study",
     type=click.Path(dir_okay=False),
-    help="The study file. Reports that were not made as this file says are refused. Its table "
-    "[design] says how people were drawn.",
+    help="The study file. Reports that were not made as it says are refused. The command also uses "
+    "what its table [design] says about how people were drawn.",
 )
 @click.option(
     "--design",
     "said_by",
     metavar="DESIGN",
     multiple=True,
-    help="For answers on paper: how people were asked, such as crosswise:1/4. REPORTS is then a "
-    "table of what people said. For several questions, repeat it as NAME=DESIGN.",
+    help="For answers that people randomised on paper: the design of the card, such as "
+    "crosswise:1/4. REPORTS is then a table of what people said. For several questions, repeat it "
+    "as NAME=DESIGN.",
 )
 @group_option
 @click.option(
     "--mean",
     is_flag=True,
-    help="For answers that are numbers: how their mean depends on the columns, by least squares. "
-    "Default: how the odds of each answer depend on them, by maximum likelihood.",
+    help="For answers that are numbers: compute how their mean depends on the columns, by least "
+    "squares. Without it, the command computes how the odds of each answer depend on the columns, "
+    "by maximum likelihood.",
 )
 @click.option(
     "--hidden",
     metavar="FORMULA",
-    help="If a hidden answer is a predictor: the columns that its own share depends on, such as "
-    "smokes ~ age, or smokes ~ 1 for none. Default: the other columns of FORMULA.",
+    help="If a hidden answer stands on the right of FORMULA: the columns on which this answer "
+    "itself depends, such as smokes ~ age. If there are none, write smokes ~ 1. Default: the other "
+    "columns of FORMULA.",
 )
 @click.option(
     "--random",
     metavar="NAME",
-    help="The public column of groups whose people are alike, such as schools. Each group has a "
-    "random intercept.",
+    help="The public column of groups whose people may be alike, such as schools. Each group gets "
+    "a random intercept.",
 )
 @click.option(
     "--link",
     type=click.Choice(LINKS),
     default="logit",
     show_default=True,
-    help="For a question with two answers: the function that turns the sum of coefficients times "
-    "columns into a share.",
+    help="For a question with two answers: the link function, by which the sum of coefficients "
+    "times columns becomes a share.",
 )
 @click.option(
     "--correlation",
     is_flag=True,
-    help="Correlate the names in FORMULA with each other: smokes + drinks + income.",
+    help="Compute how the questions and columns in FORMULA correlate with each other: smokes + "
+    "drinks + income.",
 )
 @click.option(
     "--reference",
     "references",
     metavar="VALUE",
     multiple=True,
-    help="The answer with which the odds compare the others; COLUMN=VALUE names the label with "
-    "which the other labels of a column are compared. Can be repeated. Default: the first answer "
-    "of the attribute, and the first label in the alphabet.",
+    help="The answer with which the other answers are compared. Write COLUMN=VALUE for the value "
+    "with which the other values of a column are compared. May be repeated. Default: the first "
+    "answer to the question, and the first value of a column in the alphabet.",
 )
 @click.option(
     "--errors",
     type=click.Choice(["observed", "sandwich"]),
-    help="Standard errors from the observed information, the default, or from the sandwich "
-    "formula, which also holds if the model is wrong. With a survey design, standard errors follow "
-    "the design.",
+    help="How standard errors are computed. observed, the default: from the observed information. "
+    "sandwich: by the sandwich formula, which also holds if the model is wrong. If people were "
+    "drawn with a survey design, the standard errors follow the design.",
 )
 @drop_missing_option(
     "With a table of what people said on paper: leave out people without an entry in a column that "
@@ -147,22 +151,23 @@ def regress(
     level: float,
     output: Output,
 ) -> None:
-    """Regress the hidden answer to a question on public columns of a report file.
+    """Say how the hidden answer to a question depends on public columns (regression).
 
-    REPORTS is a report file with public columns, which the study declares and nothing protects.
-    FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone uses all public columns. If a column has
-    labels, each label is compared with the first one in the alphabet. Write backticks around a name
-    with a space, and single quotes around FORMULA: 'smokes ~ `age group`'. Products, powers and
-    functions need the package formulaic (the extra 'formula').
+    REPORTS is a report file with public columns, such as the age of each person, which are not
+    randomised. FORMULA is QUESTION ~ COLUMN + COLUMN. If you write QUESTION alone, all public
+    columns are used. Each value of a column of labels is compared with the first in the alphabet.
+
+    If a name has a space, write backticks around it, and single quotes around FORMULA: 'smokes ~
+    `age group`'. For products, powers and functions of columns, install the extra 'formula'.
 
     \b
         warner regress reports.parquet "smokes ~ hospital"
         warner regress reports.parquet "smokes ~ hospital + age:hospital" -o odds.csv
         warner regress reports.parquet "units ~ age" --mean
 
-    With a public column on the left of FORMULA, hidden answers on the right are predictors.
-    Nobody's true answer is known. In its place stands the probability of each answer, given the
-    person's report.
+    A hidden answer can also explain a public column: write the column on the left of FORMULA, and
+    the question on the right. Nobody's true answer is known. In its place the command uses the
+    probability of each answer, given the person's report.
 
     \b
         warner regress reports.parquet "income ~ smokes + age" -o table.tex
@@ -178,9 +183,9 @@ def regress(
         warner regress said.csv "smokes ~ age" --study study.toml
         warner regress said.csv "smokes ~ age" --design cheating:1/4,3/4 --group card
 
-    If people were drawn in clusters, from strata or with unequal weights, standard errors are
-    computed from sums over clusters. The columns that say how people were drawn explain the answer
-    only if FORMULA names them.
+    If people were drawn in clusters, from strata or with unequal weights, say so with --cluster,
+    --strata and --weights. Standard errors then allow for it. These columns explain the answer only
+    if FORMULA names them.
 
     \b
         warner regress reports.parquet "smokes ~ age" --weights w --cluster school --strata region
@@ -243,11 +248,11 @@ def regress(
             )
         else:
             if hidden is not None:
-                rule = "needs a hidden answer on the right of FORMULA"
+                rule = "can be used only if a hidden answer stands on the right of FORMULA"
                 raise ArgumentError("--hidden", rule, repr(hidden), "Leave out --hidden")
             answers, attribute = people.question(left)
             if both := people.hidden_in(left, right):
-                rule = "has hidden answers on both sides"
+                rule = "has hidden answers on both sides of ~"
                 remedy = (
                     f"For their correlation, write '{left} + {both[0]}' --correlation. Or put a "
                     "public column on the left"
@@ -318,7 +323,7 @@ class _People:
         """The reports about a hidden answer."""
         if name not in self.questions:
             listed = list(self.questions)
-            rule = f"must begin with one of {', '.join(listed)}, or have one as a predictor"
+            rule = f"must begin with one of {', '.join(listed)}, or have one on the right of ~"
             example = f"{in_formula(listed[0])} ~ {in_formula(next(iter(self.public), 'ward'))}"
             remedy = meant(name, listed) or f"For example {example}"
             raise ArgumentError("FORMULA", rule, repr(name), remedy)
@@ -348,7 +353,10 @@ class _People:
             return {name: reports for name, (reports, _) in zip(names, chosen, strict=True)}
         first = chosen[0][0]
         if any(reports is not first for reports, _ in chosen):
-            rule = "has several hidden answers, of which some are asked together with others"
+            rule = (
+                "has several hidden answers, and people were asked some of them together with "
+                "others"
+            )
             raise ArgumentError("FORMULA", rule, ", ".join(names), "Use only one of them")
         return first
 
@@ -364,7 +372,7 @@ def _of_reports(reports: str, plan: Study | None) -> _People:
         warn_of_simulation(reports)
     public = files.read_public(reports)
     if not public:
-        rule = "has no public columns, on which answers could depend"
+        rule = "has no public columns, so there is nothing on which answers could depend"
         remedy = "Declare them in the study, as in [public.ward], before answers are randomised"
         raise ArgumentError(reports, rule, None, remedy)
     everything = files.read_reports(reports)
@@ -421,7 +429,10 @@ def _of_paper(
             places = {entry: i for i, entry in enumerate(entries, 1)}
             keys = [str(key).strip().removesuffix(".0") for key in columns[column].tolist()]
             if lacking := sum(key not in places for key in keys):
-                rule = f"must have {' or '.join(entries)}, for the first and the second group"
+                rule = (
+                    f"must say who is in which group: {' or '.join(entries)}, for the first and "
+                    "the second group"
+                )
                 got = f"other entries in {lacking:,} of {len(keys):,} rows"
                 remedy = f"Say which is which: --group {column}=FIRST,SECOND"
                 raise ArgumentError(f"column {column!r}", rule, got, remedy)
@@ -465,7 +476,7 @@ def _slips(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
             yield from written_alike(name, dict.fromkeys(column.tolist()))
     ends = [f"{name} {c.min():,.6g} to {c.max():,.6g}" for name, c in numbers.items()]
     if ends:
-        yield f"Least and largest numbers: {', '.join(ends)}."
+        yield f"The smallest and the largest number of each column: {', '.join(ends)}."
 
 
 def _codes_of_missing(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
@@ -547,8 +558,8 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
         name, left = stated_name or _sides(formula)[0], formula.partition("~")[0]
         if stated_name is None and (len(stated) > 1 or len(names_of_sum(left) or ()) != 1):
             rule = (
-                "must name its question, unless there is one design and FORMULA begins with its "
-                "question"
+                "must say which question it is for, unless there is only one design and FORMULA "
+                "begins with its question"
             )
             raise ArgumentError("--design", rule, repr(text), f"Write NAME={text}")
         short_name = design.partition(":")[0].strip().lower()
@@ -570,7 +581,7 @@ def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
     """The correlations of the names in a sum."""
     names = names_of_sum(formula)
     if not names or len(names) < 2:
-        rule = "must be names joined by + where --correlation is given"
+        rule = "must be names joined by + if --correlation is given"
         raise ArgumentError("FORMULA", rule, repr(formula), "For example smokes + drinks + income")
     listed = [*people.questions, *people.public]
     for name in names:
@@ -578,7 +589,7 @@ def _correlated(people: _People, formula: str, roles: Mapping[str, Any]) -> Any:
             raise unknown("FORMULA", name, listed, "the hidden answers and public columns")
     hidden = [name for name in names if name in people.questions]
     if not hidden:
-        rule = "must have a hidden answer among its names"
+        rule = "must name at least one hidden answer"
         listed_hidden = ", ".join(people.questions)
         raise ArgumentError("FORMULA", rule, repr(formula), f"Hidden answers: {listed_hidden}")
     columns = {

@@ -72,28 +72,28 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     "--output",
     required=True,
     metavar="FILE",
-    help="The report file to write, .html or .pdf; - is HTML on standard output.",
+    help="The file to write, .html or .pdf. With -, HTML is printed on standard output.",
 )
 @click.option(
     "--study",
     metavar="FILE",
-    help="The study file, for its title, the texts of questions and, in its table [design], how "
-    "people were drawn.",
+    help="The study file. The report takes from it the title, the texts of questions and, from its "
+    "table [design], how people were drawn.",
 )
 @paper_options()
 @click.option("--title", metavar="TEXT", help="The title. Default: the title of the study.")
 @click.option(
     "--date",
     metavar="TEXT",
-    help="A date to print; the word today prints the date of today. Default: none, so that the "
-    "same tallies give the same file.",
+    help="A date to print in the report. Write today for the date of today. Default: no date, so "
+    "that the same tallies give the same file.",
 )
 @click.option(
     "--short",
     "is_short",
     is_flag=True,
-    help="Write about a page: a table for each question, the clear differences between groups, and "
-    "what a report tells of a person.",
+    help="Write only about a page: a table for each question, the clear differences between "
+    "groups, and how much is revealed about each person.",
 )
 @summary
 @method_option
@@ -101,7 +101,8 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
 @click.option(
     "--by",
     metavar="NAME,NAME,...",
-    help="Make groups by these public columns of a tally of groups. Default: by all its columns.",
+    help="Show results for groups of people, by these public columns of TALLY. It must be made "
+    "with warner tally --by. Default: all its columns make the groups.",
 )
 @click.option(
     "--reference",
@@ -113,15 +114,15 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     type=click.IntRange(1, 10_000),
     default=1,
     show_default=True,
-    help="How many times the same people send new reports: the file then tells the privacy of all "
-    "rounds together.",
+    help="How many times the same people send new reports. The file then says how well they are "
+    "protected after all these rounds.",
 )
 @click.option(
     "--top",
     type=click.IntRange(1),
     default=20,
     show_default=True,
-    help="How many answers one table shows at most.",
+    help="The most answers that one table shows.",
 )
 @survey_design
 @of_intervals
@@ -156,17 +157,18 @@ def report(
     allow_simulated: bool,
     allow_implausible: bool,
 ) -> None:
-    """Turn TALLY into a report for readers, as one HTML or PDF file.
+    """Turn TALLY, a file of counts, into a report for readers, as one HTML or PDF file.
 
     For each question, the file shows how many people answered, the shares with their intervals, and
-    mean and median of numbers. If the tally has groups (warner tally --by), it compares them. It
-    says in plain words what a sent report tells about a person, how the numbers were made, and what
-    they do not say. The file needs no network, no script and no other file. PDF needs the extra
+    mean and median of numbers. If the tally has groups (warner tally --by), the file compares them.
+    It says in plain words how well each person is protected, how the numbers were made, and what
+    they do not say.
+
+    The file needs no network, no script and no other file. To write PDF, install the extra
     'report'.
 
     If people were not drawn as a simple random sample, say how they were drawn: --weights,
-    --cluster and --strata name public columns of the tally. The shares are then those of "warner
-    estimate" with the same options.
+    --cluster and --strata name public columns of the tally.
 
     \b
         warner report all.json --study study.toml -o report.html
@@ -182,7 +184,7 @@ def report(
     paper.check(bool(tallies))
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
-        remedy = f"To print its table, run: warner estimate --design {on_paper}"
+        remedy = f"For a table of this design, run: warner estimate --design {on_paper}"
         raise ArgumentError("--design", rule, on_paper, remedy)
     if not tallies and not paper.counts:
         raise click.UsageError("Missing argument 'TALLY...'.")
@@ -275,8 +277,8 @@ def _refuse_tiny_groups(groups: Mapping[str, Sequence[Tally]]) -> None:
         tiny = sum(size < _FEW_PEOPLE for size in sizes)
         if tiny > max(_MANY_GROUPS, len(sizes) / 2):
             rule = (
-                f"has {len(sizes):,} groups by {', '.join(tallies[0].names)}, most of them "
-                "too small to compare"
+                f"has {len(sizes):,} groups by {', '.join(tallies[0].names)}, and most of these "
+                "groups are too small to compare"
             )
             got = f"{tiny:,} groups of fewer than {_FEW_PEOPLE} people"
             remedy = (
@@ -291,7 +293,10 @@ def _check_reference(
 ) -> None:
     """Refuse a reference that is no group."""
     if not groups and design is not None:
-        rule = f"needs groups, and all columns here only say how people were drawn ({design.text})"
+        rule = (
+            "needs groups, and here all public columns only say how people were drawn "
+            f"({design.text})"
+        )
         remedy = f"Name the columns that make groups: --by {design.strata or 'NAME'}"
         raise ArgumentError("--reference", rule, reference, remedy)
     listed = [tally for tallies in groups.values() for tally in tallies]
@@ -335,7 +340,7 @@ def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> 
         for inside in tallied or [{name: mechanism.domain} for mechanism in mechanisms]:
             for attribute, domain in (inside or {name: mechanisms[0].domain}).items():
                 if attribute not in domains:
-                    rule = f"does not have the attribute {attribute!r} of the tally"
+                    rule = f"does not have the question {attribute!r} of the tally"
                     raise MismatchError(path, rule, None, remedy)
                 if domain.digest not in domains[attribute]:
                     rule = f"states other values of {attribute!r} than the tally has"

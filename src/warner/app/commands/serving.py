@@ -60,7 +60,10 @@ if TYPE_CHECKING:
 
 _brand = options(
     click.option(
-        "--logo", type=STUDY, metavar="FILE", help="A picture above the survey, at most 50 kB."
+        "--logo",
+        type=STUDY,
+        metavar="FILE",
+        help="A picture to show above the survey, at most 50 kB.",
     ),
     click.option(
         "--colours",
@@ -75,8 +78,8 @@ _own_words = click.option(
     type=STUDY,
     metavar="LANGUAGE.json",
     multiple=True,
-    help="A file with the page's own words in one language, from the command \"warner collect "
-    'words". May be repeated.',
+    help='A file with your wording of the survey page in one language. Make it with "warner '
+    'collect words", and change the texts. May be repeated.',
 )
 
 
@@ -85,7 +88,7 @@ _MANY_MORE = 1.1  # times the planned people, from which on a wrong file is like
 
 @click.group()
 def collect() -> None:
-    """Ask real people on a web page, and count their reports."""
+    """Ask people on a web page of your own, and count their answers without seeing them."""
 
 
 @collect.command()
@@ -94,8 +97,9 @@ def collect() -> None:
 @click.option(
     "--lan",
     is_flag=True,
-    help="For people in one room: serve HTTPS at this machine's address in the local network, and "
-    "show a QR code. The certificate is made here, STUDY.lan.pem, and browsers warn about it.",
+    help="For people in one room: serve the survey at this machine's address in the local network, "
+    "and show a QR code. The command makes a certificate for HTTPS, STUDY.lan.pem. Browsers warn "
+    "that they do not know it.",
 )
 @store_options
 @click.option(
@@ -108,24 +112,26 @@ def collect() -> None:
     type=click.IntRange(1),
     help="After how many reports the live page shows a new result. Default: the number in the "
     "study. Use 1 only for trials: whoever watches the page then sees what each single report "
-    "changes. With the same store, this number must not become smaller.",
+    "changes. Once answers are stored, this number must not become smaller.",
 )
 @click.option(
     "--preview",
     is_flag=True,
-    help="Try the page: nothing is counted, the page says so, and the store is deleted at the end.",
+    help="Only try the page: nothing is counted, and everything is deleted at the end. The page "
+    "says that it is a trial.",
 )
 @click.option(
     "--new-texts",
     is_flag=True,
-    help="Say that changed words of questions or choices mean the same as before, for example "
-    "after correcting a typing error. Without this, a store with answers refuses changed words.",
+    help="Say that questions and choices still mean the same although you changed their words, for "
+    "example to correct a typing error. Without this option, changed words are refused once "
+    "somebody has answered.",
 )
 @click.option(
     "--restored",
     is_flag=True,
-    help="Go on with a store that is a backup or another copy. It lacks the reports that were "
-    "accepted after it was made, and the people who sent them can answer again.",
+    help="Go on with a copy of the store, such as a backup. Reports that were accepted after the "
+    "copy was made are not in it, and the people who sent them can answer again.",
 )
 @_brand
 @_own_words
@@ -136,27 +142,28 @@ def collect() -> None:
     type=click.IntRange(1024),
     default=4 << 20,
     show_default=True,
-    help="The largest request that the server accepts, in bytes (without its headers).",
+    help="The largest request that the server accepts, in bytes. Its headers are not counted.",
 )
 @rate_options
 def serve(study: str, **choices: Any) -> None:
-    """Ask the questions of STUDY on a web page, and count the answers of real people.
+    """Ask the questions of STUDY on a web page, and count people's answers without seeing them.
 
     Two links are printed: one to the survey, one to your live page. The link to the live page ends
-    in a secret, the owner's token. It is printed once, when it is made, and is not stored: the
-    server keeps only its fingerprint (SHA-256), by which it knows the token again.
+    in a secret, the owner's token. Keep it: it is printed only at the first start. The server
+    stores only a fingerprint of the token (SHA-256), by which it recognises it.
 
-    Answers are randomised in the browser. Of the reports, the server keeps only counts, and the
-    random ids of the reports that are counted. It stores no reports, no times, no order and no
-    address of a person's device, and does not log requests. To limit abuse, it holds each address
-    in memory for ten minutes, scrambled (as a salted hash).
+    Answers are randomised in the browser; the result, a report, is sent to the server. The server
+    keeps only counts of the reports, and a random id of each report, so that it is counted once. It
+    stores no reports, no times, no order and no address of a person's device, and does not log
+    requests. To limit abuse, it holds each address in memory for ten minutes, scrambled (as a
+    salted hash).
 
     Ctrl-C or SIGTERM stops the server, after it has answered all requests. Started again, it goes
-    on where it stopped, also after a crash. Once somebody has answered, do not change the words of
-    questions and choices, unless they mean the same and you say --new-texts.
+    on where it stopped, also after a crash. Once somebody has answered, change the words of
+    questions and choices only if they mean the same as before; then add --new-texts.
 
-    Browsers let the survey page work only over HTTPS, or on this machine itself. For other devices,
-    give --certificate and --key, or put the server behind a proxy that serves HTTPS.
+    On devices other than this machine, browsers let the survey page work only over HTTPS. Give a
+    certificate with --certificate and --key, or put the server behind a proxy that serves HTTPS.
 
     \b
         warner collect serve study.toml
@@ -215,8 +222,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     tokens_of, reached = study.collect.tokens, url or listen.url(listen.port)
     if tokens_of and is_of_this_machine(tokens_of.issuer) and not is_of_this_machine(reached):
         rule = (
-            "is an address that only this machine reaches, but other devices must exchange their "
-            "codes there"
+            "is an address that other devices cannot reach, and they must exchange their codes "
+            "there"
         )
         remedy = (
             "Make keys for an address that they reach. Run: warner collect keys --issuer "
@@ -270,8 +277,8 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 )
                 if study.collect.tokens is not None:
                     click.echo(
-                        'For the page, also run "warner collect issue", and make codes for this '
-                        "trial.",
+                        'To answer on the page, you also need "warner collect issue" running, and '
+                        "codes for this trial.",
                         err=True,
                     )
                 if study.collect.access == "invited":
@@ -308,9 +315,9 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:
         click.echo(
-            "The ids by which repeated reports are recognised are still kept. They are deleted "
-            "when the server has run for an hour after closing, or when you close the survey on "
-            "the live page.",
+            "The store still has the ids by which repeated reports are recognised. They are "
+            "deleted when you close the survey on the live page, or when the server has run for an "
+            "hour after the survey closed.",
             err=True,
         )
 
@@ -374,11 +381,11 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     click.echo(f"Survey:      {url}/")
     if "" not in tokens:
         click.echo(f"Live result: {url}/live (with the token of the first start)")
-        click.echo("If that token is lost, --new-token makes another one.", err=True)
+        click.echo("If you lost that token, make another with --new-token.", err=True)
     for name, token in tokens.items():
         of_whom = f" of {name}" if name else ""
         if name == METRICS:
-            click.echo(f"Token of metrics, for {url}/live/metrics: {token}")
+            click.echo(f"Token for the metrics at {url}/live/metrics: {token}")
         else:
             click.echo(f"Live result{of_whom}: {url}/live?token={token}")
     if tokens:
@@ -400,18 +407,20 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     "--language",
     default="en",
     show_default=True,
-    help="The language of the texts that the file starts with.",
+    help="The language of the texts that the new file has.",
 )
 @click.option(
     "-o", "--output", required=True, help="The file to write. Its name says the language: de.json."
 )
 def words(language: str, output: str) -> None:
-    """Write the survey page's own words to a file, for a translator or a reader who checks them.
+    """Write all texts of the survey page to a file, so that somebody can translate or check them.
 
-    The file has a text for each key. Translate the texts; do not change the keys, nor anything in
-    {braces}. Where words depend on a number, write {"by": "count", "one": "...", "other": "..."} in
-    place of the text. No sentence about protection may promise more than the English one. In
-    "read_by", write the name of a native speaker who has read the file.
+    In the file, each text stands after its name (key). Translate the texts. Do not change the keys,
+    and nothing in {braces}. Where words depend on a number, write {"by": "count", "one": "...",
+    "other": "..."} in place of the text.
+
+    No sentence about protection may promise more than the English one. After "read_by", write the
+    name of a native speaker who has read the file.
 
     \b
         warner collect words -o sw.json
@@ -432,7 +441,7 @@ def words(language: str, output: str) -> None:
 @click.option("-o", "--output", required=True, help="The page to write, such as poster.html.")
 @_own_words
 def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> None:
-    """Make a poster of STUDY, which is served at URL: a page to print, with a QR code.
+    """Make a poster for the survey STUDY at URL: a page to print, with a QR code.
 
     The poster has the title, the web address, and what happens to answers, in all languages of the
     study.
@@ -448,7 +457,7 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
 
     plan, address = Study.load(study), checked_url(url)
     if plan.collect.has_codes:
-        rule = "invites people, and each invited person has a link of their own"
+        rule = "lets only invited people answer, each with a link of their own"
         remedy = (
             "To make the links, run: warner collect invite --url ADDRESS. Then send each person "
             "their link"
@@ -466,29 +475,32 @@ def make_poster(study: str, url: str, output: str, words: tuple[str, ...]) -> No
     "path",
     type=STUDY,
     metavar="STUDY",
-    help="The study file that should be served at URL, if you have it.",
+    help="Your copy of the study file, if you have one: the command checks that URL serves the "
+    "same study.",
 )
 @click.option(
     "--draws",
     type=click.IntRange(1_000, 10**8),
     default=1_000_000,
     show_default=True,
-    help="How many trial reports the page makes, for all questions together.",
+    help="How many reports the page makes for the check, for all questions together. None is sent.",
 )
 @trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_json: bool) -> None:
-    """Check the survey that runs at URL, as anybody can.
+    """Check whether the survey at URL protects answers as it says. Anybody can do this.
 
-    Chromium opens the survey and answers it twice, with different answers. What the page would send
-    is caught and checked, and never reaches the collector. The page must be a page of warner, with
-    exactly the scripts of this version. It must load nothing else and keep nothing else. The odds
-    that it states for each question must agree with the whole numbers by which the page changes
-    answers at random. The command also lets the page make many reports, whose odds must be the
-    same. What the page sends must have the same length for all answers.
+    The browser Chromium opens the survey and answers it twice, with different answers. What the
+    page would send is caught and checked, and never reaches the collector.
 
-    Only what was served here and now is checked: a collector can serve something else to others.
-    The exit status is 1 if anything is wrong. Playwright and Chromium are needed.
+    The page must be a page of warner, with exactly the scripts of this version. It must load
+    nothing else and keep nothing else. The odds that it states for each question must agree with
+    the whole numbers by which it changes answers at random. The command also lets the page make
+    many reports, and their odds must be the same. What the page sends must have the same length for
+    all answers.
+
+    Only the page that you receive now is checked: a collector can send another page to other
+    people. The exit status is 1 if anything is wrong. Playwright and Chromium are needed.
 
     \b
         warner collect verify https://survey.example.org --study study.toml
@@ -528,15 +540,18 @@ for _command in (invite, unused, make_keys, issue):
 @tally_output
 @access_options
 @click.option(
-    "--by", metavar="NAME", help="Fetch a tally of groups of people, by this public column."
+    "--by",
+    metavar="NAME",
+    help="Count people separately in groups, which this public column makes.",
 )
 def pull(url: str, output: str, access: Access, by: str | None) -> None:
-    """Fetch the tally of the collector at URL, with the counts up to the last published step.
+    """Fetch the tally (file of counts) of the collector at URL, with all that is published so far.
 
-    The command needs the owner's token, in a file or an environment variable: other users of the
-    computer could see it on the command line. To add the tallies of several collectors of one
-    study, run: warner merge. Close the survey before you fetch its last tally: everything that was
-    counted is then published.
+    The command needs the owner's token, in a file or an environment variable, because other users
+    of the computer could see it on the command line.
+
+    Close the survey before you fetch its last tally: everything that was counted is then published.
+    To add the tallies of several collectors of one study, run: warner merge.
 
     \b
         warner collect pull https://survey.example.org --token-file token.txt -o tally.json
@@ -566,11 +581,12 @@ def pull(url: str, output: str, access: Access, by: str | None) -> None:
 @click.argument("url")
 @access_options
 def close(url: str, access: Access) -> None:
-    """Close the survey of the collector at URL: everything that was counted is then published.
+    """Close the survey of the collector at URL, and publish everything that was counted.
 
-    The command needs the owner's token. Reports that come later are refused. If the study deletes
-    the ids by which repeated reports are recognised, they are deleted now, and the survey cannot be
-    opened again. Otherwise the live page has a button to open it again.
+    The command needs the owner's token. Reports that come later are refused. The ids by which
+    repeated reports are recognised are now deleted, so the survey cannot be opened again. Only if
+    the study says keep_ids = "always" are they kept, and the live page has a button to open the
+    survey again.
 
     \b
         warner collect close https://survey.example.org --token-file token.txt
@@ -585,11 +601,13 @@ def close(url: str, access: Access) -> None:
 @click.option(
     "--server",
     metavar="URL",
-    help="The address of the running collector. Needs the owner's token.",
+    help="The address of the running collector. Give the owner's token too.",
 )
 @access_options
 @store_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a monitoring program.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, for a monitoring program."
+)
 def status(
     study: str,
     server: str | None,
@@ -598,12 +616,14 @@ def status(
     ways: int | None,
     as_json: bool,
 ) -> None:
-    """Show how the collector of STUDY is doing: its survey, its store and its last backup.
+    """Show the state of the collector of STUDY: its survey, its store and its last backup.
 
-    If a running server has the store file open, give --server and the owner's token. A store in a
-    database can be read while servers use it. About people, the command says only what the live
-    page says: how many are counted, and how many of them are published. Only a running server knows
-    the minute of the last report, and forgets it when it stops.
+    While a server runs and its store is a file, give --server and the owner's token. A store in a
+    database can also be read directly.
+
+    About people, the command says only what the live page says: how many are counted, and how many
+    of them are published. Only a running server knows the minute of the last report, and forgets it
+    when it stops.
 
     \b
         warner collect status study.toml
@@ -614,7 +634,7 @@ def status(
     from warner.collector.stores import shown_store, store_at, usual_store
 
     if "://" in study:
-        rule, remedy = "must be the study file", "Give the address with --server, after STUDY"
+        rule, remedy = "must be the study file", "Give the address with --server, after the study"
         raise ArgumentError("STUDY", rule, "an address", remedy)
     plan = Study.load(study)
     remote = access.running(server, server, store, ways)
@@ -630,7 +650,7 @@ def status(
         except Refused as error:
             if error.name != "store_in_use":
                 raise
-            remedy = "Ask the running server, with --server and --token-file"
+            remedy = "Ask the running server: add --server and --token-file"
             raise error.with_remedy(remedy) from None
     click.echo(answer.to_json() if as_json else "\n".join(answer.lines()), nl=not as_json)
 
@@ -643,13 +663,12 @@ def backup(url: str, access: Access) -> None:
 
     The command needs the owner's token. The collector writes the copy beside its store, with
     -backup at the end of the name, and replaces the earlier copy. Move the copy to another disk. It
-    is complete, and shows one moment. It is not sent to you, because the store has what the live
-    page does not show yet.
+    is complete, and shows the store at one moment. The copy is not sent to you, because it has
+    counts that are not yet published.
 
-    Keep few copies: whoever has copies from two different times can see what was counted between
-    them.
+    Keep few copies: whoever has copies from two times can see what was counted between these times.
 
-    Back up a database with its own tool, pg_dump.
+    If the store is a database, back it up with its own tool, pg_dump.
 
     \b
         warner collect backup https://survey.example.org --token-file token.txt
@@ -657,8 +676,7 @@ def backup(url: str, access: Access) -> None:
     """
     name = access.as_owner("collect backup", url).backup()
     click.echo(
-        f"{visible(name)} is the copy. It is in the folder of the store, on the collector's "
-        "machine.",
+        f"{visible(name)} is the copy, in the folder of the store on the collector's machine.",
         err=True,
     )
 
@@ -667,13 +685,14 @@ def backup(url: str, access: Access) -> None:
 @click.argument("backup", type=STUDY)
 @click.argument("store", type=STUDY)
 def restore(backup: str, store: str) -> None:
-    """Make the file STORE from BACKUP, a copy of a store, and check it.
+    """Make the file STORE from BACKUP, a copy of a store, and check that it is undamaged.
 
-    Nothing is replaced: move the files of the old store away first. Reports that were accepted
-    after the copy was made are not in it, and devices do not send them again, because they got a
-    reply. With invitations, the people who sent them can answer again. A person's two reports
-    together then tell as much as one report with twice the epsilon. So warner collect serve refuses
-    the store until you say --restored.
+    Nothing is replaced: first move the files of the old store away.
+
+    Reports that were accepted after the copy was made are not in it. Devices do not send them
+    again, because they got a reply. But people with invitations can answer again, and two reports
+    of one person tell as much as one report with twice the epsilon. So warner collect serve refuses
+    the new store until you add --restored.
 
     \b
         warner collect restore study.counts.sqlite-backup study.counts.sqlite
@@ -682,11 +701,11 @@ def restore(backup: str, store: str) -> None:
     from warner.collector.stores import SQLiteStore, is_database
 
     if is_database(store):
-        rule, remedy = "is a database, which its own tools restore", "Use pg_restore"
+        rule, remedy = "is a database", "Restore it with its own tool, pg_restore"
         raise ArgumentError("STORE", rule, None, remedy)
     SQLiteStore(store).restore(backup)
     click.echo(
-        f"{store} is made and undamaged. It lacks the reports that were accepted after the copy "
+        f"{store} is ready, and undamaged. It lacks the reports that were accepted after the copy "
         "was made. To go on without them, run: warner collect serve STUDY --restored",
         err=True,
     )
@@ -700,19 +719,20 @@ def restore(backup: str, store: str) -> None:
     "--start",
     type=click.IntRange(0),
     default=0,
-    help="Skip this many rows, which an earlier run has sent.",
+    help="Begin after this many rows, which an earlier run has sent.",
 )
 @click.option(
     "--allow-simulated",
     is_flag=True,
-    help="Also send simulated reports, which were made with a seed. For a trial, with the owner's "
-    "token and a store of its own: the collector then refuses real reports, and all that it "
-    "publishes says that the reports are simulated.",
+    help="For a trial: also send simulated reports, which were made with a seed. This needs the "
+    "owner's token and a store without real reports. The collector then refuses real reports, and "
+    "all that it publishes says that the reports are simulated.",
 )
 @click.option(
     "--allow-other-title",
     is_flag=True,
-    help="Send reports that were made before the title of the study was changed.",
+    help="Send reports although the title of their study is another than that of the collector, "
+    "for example because you changed the title.",
 )
 def push(
     reports: str,
@@ -722,15 +742,16 @@ def push(
     allow_simulated: bool,
     allow_other_title: bool,
 ) -> None:
-    """Send the reports in the file REPORTS to the collector at URL, 1,000 at a time.
+    """Send a file of reports to the collector at URL, so that it counts them.
 
-    A file whose study had another title than that of the collector is refused: two weeks of one
-    survey can have the same questions, and what was counted cannot be taken out again.
+    The study of the file must have the same title as that of the collector. This protects against
+    mistakes: two weeks of one survey can have the same questions, and what was counted cannot be
+    taken out again.
 
-    The id of each report is computed from the checksum of the file and the row. So each report is
-    counted once, however often you send the same file, even if replies were lost. The rows of a
-    file are already in random order. With the owner's token, the collector's rate limits do not
-    apply.
+    1,000 reports are sent at a time. Each is counted once, however often you send the same file,
+    even if replies were lost: its id is computed from the checksum of the file and its row. The
+    rows of a file are already in random order. With the owner's token, the collector does not limit
+    how many reports you send per second.
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
@@ -779,7 +800,7 @@ def _say_counted(people: int, planned: int | None, is_news: bool = True) -> None
     if planned is not None:
         counted += f", and the study planned {planned:,}"
     if planned is not None and people > _MANY_MORE * planned:
-        question = "Was a file of another survey sent to the collector?"
+        question = "Check whether a file of another survey was sent to the collector."
         click.echo(f"WARNING: {counted}. {question}", err=True)
     elif is_news:
         click.echo(f"{counted}.", err=True)
@@ -787,8 +808,8 @@ def _say_counted(people: int, planned: int | None, is_news: bool = True) -> None
 
 _OF_TRIAL = "collect push of simulated reports"
 _ABOUT_TRIAL = (
-    "This collector counts simulated reports. It refuses real ones: start the real survey with a "
-    "new store, --store NAME."
+    "This collector counts simulated reports, and refuses real ones. Start the real survey with a "
+    "new store: --store NAME."
 )
 
 

@@ -70,22 +70,22 @@ def _joined(
     metavar="NAME,NAME,...",
     multiple=True,
     callback=_joined,
-    help="The columns whose answers are protected. May be repeated.",
+    help="The columns whose answers are to be protected. May be repeated.",
 )
 @click.option(
     "--public",
     metavar="NAME,NAME,...",
     multiple=True,
     callback=_joined,
-    help="Columns that are written beside the reports without protection, such as a ward or a "
-    "week. May be repeated.",
+    help="Columns that everybody may know, such as a ward or a week. They are written beside the "
+    "reports without protection. May be repeated.",
 )
-@click.option("--title", help="The name of the study.")
+@click.option("--title", help="The title of the study, as people read it.")
 @click.option(
     "--label",
     metavar="NAME=TEXT",
     multiple=True,
-    help="The text of a question. May be repeated, like the options below.",
+    help="The text of a question, as people read it. May be repeated for other questions.",
 )
 @click.option(
     "--values",
@@ -97,66 +97,69 @@ def _joined(
     "--range",
     metavar="NAME=LOW:HIGH",
     multiple=True,
-    help="The smallest and the largest number, as in units=0:60. units=0:60:30 divides them into "
-    "30 bins. With --kind error=labels, error=0:299 stands for 300 codes.",
+    help="If answers are numbers: the smallest and the largest, as in units=0:60. With "
+    "units=0:60:30, shares are estimated for 30 equal parts. For codes, --kind error=labels and "
+    "error=0:299 together stand for the 300 codes from 0 to 299.",
 )
 @click.option(
     "--grid",
     metavar="NAME=ROWSxCOLUMNS",
     multiple=True,
-    help="A grid of places: its numbers of rows and columns, as in home=24x16, or home=24x16:0.5 "
-    "with the side of a cell. An answer is a cell, written row,column.",
+    help="If answers are places: the rows and columns of a grid, as in home=24x16. An answer is a "
+    "cell of the grid, written row,column. home=24x16:0.5 also gives the side of a cell, 0.5.",
 )
 @click.option(
     "--kind",
     metavar="NAME=KIND",
     multiple=True,
-    help="The kind of answers: labels, integers, numbers, dates, cells or booleans. The column is "
-    "then not looked at.",
+    help="The kind of answers: labels, integers, numbers, dates, cells or booleans. The command "
+    "then does not look at the column.",
 )
 @click.option(
     "--design",
     metavar="NAME=DESIGN",
     multiple=True,
-    help="For a question on paper: the design by which people randomise their answers themselves, "
-    "as in smokes=crosswise:1/4. It replaces mechanism and epsilon. If you have only counts, you "
-    "need no study: run warner estimate --design.",
+    help="For a question on paper: the design of the card with which people randomise their "
+    "answers themselves, as in smokes=crosswise:1/4. If you have only counts, you need no study: "
+    "run warner estimate --design.",
 )
 @click.option(
     "--values-from-data",
     is_flag=True,
-    help="Copy labels, smallest and largest numbers from ANSWERS into the study. Everyone who "
-    "gets the study then sees them, and each can be one person's answer.",
+    help="Copy labels, and the smallest and largest numbers, from ANSWERS into the study. Everyone "
+    "who gets the study then sees them, and each of them can be one person's answer.",
 )
 @click.option(
     "--copy",
     metavar="NAME,NAME,...",
-    help="Like --values-from-data, but only for these columns.",
+    help="Copy labels, and the smallest and largest numbers, only from these columns of ANSWERS.",
 )
 @click.option(
     "--rounded",
     is_flag=True,
-    help="Round the copied limits outwards, such as 3 and 57 to 0 and 60.",
+    help="Round copied numbers outwards, such as 3 and 57 to 0 and 60.",
 )
 @click.option(
     "--epsilon",
     type=click.FloatRange(0, 700, min_open=True),
     default=1.0,
     show_default=True,
-    help="The epsilon of each question. With two questions, each person spends it twice; with "
-    "three or more, each person is asked one of them, and spends it once.",
+    help="How much a report on one question may reveal: a smaller epsilon protects more. If there "
+    "are two questions, each person spends it twice. If there are more, each person is asked one "
+    "of them, and spends it once.",
 )
 @click.option(
     "--people",
     type=click.IntRange(1),
-    help='How many people will answer. Mechanisms are then chosen as the command "warner plan" '
-    "does, which takes seconds for each question. Default: they are chosen by a simple rule.",
+    help="How many people will answer. The command then chooses the best way of randomising for "
+    'each question, as "warner plan" does. This takes seconds for each question. Default: a simple '
+    "rule chooses.",
 )
 @click.option(
     "--ask/--no-ask",
     default=None,
-    help="Ask on the terminal for what the options do not say. Default: ask if there is a "
-    "terminal.",
+    help="Ask on the terminal for everything that is not given as an option. Default: ask if there "
+    "is a terminal.",
 )
 @force
 def new(
@@ -174,18 +177,18 @@ def new(
     force: bool,
     **per_column: Any,
 ) -> None:
-    """Write a first study file, with comments on what to decide.
+    """Write a first study file, which says what is asked and how answers are protected.
 
-    The command looks at ANSWERS, a file for "warner randomize", and asks questions on the terminal.
-    Without ANSWERS and --secret it asks for everything.
+    The command looks at ANSWERS, a file with one row for each person, and asks questions on the
+    terminal. Without ANSWERS and --secret it asks for everything.
 
     No answer is copied into the study or a message, unless you give --values-from-data or --copy.
-    The study states the kind of each column: labels, whole numbers, numbers, dates, cells. The kind
-    is that of at least 9 in 10 answers, so that one odd answer changes nothing. With --kind the
-    column is not looked at.
+    The study only states the kind of answers in each column: labels, whole numbers, numbers, dates,
+    cells. The kind is that of at least 9 in 10 answers, so that one odd answer changes nothing. For
+    a column with --kind, the command does not look at the answers.
 
-    Give labels and limits with --values and --range, or on the terminal. Otherwise the study says
-    TO DECIDE in their place, and warner audit lists the lines.
+    Give possible answers with --values or --range, or on the terminal. Otherwise the study says TO
+    DECIDE in their place, and warner audit lists the lines.
 
     \b
         warner new answers.csv -o study.toml --secret smokes,units --public hospital
@@ -235,7 +238,9 @@ def new(
     text = study.text()
     write_text(text, output)
     notes = (
-        [f"Left out, because they are neither secret nor public: {listed(left)}."] if left else []
+        [f"Columns left out, because you named them neither secret nor public: {listed(left)}."]
+        if left
+        else []
     )
     tell(study, output, answers, notes)
 
@@ -250,7 +255,7 @@ def refuse_existing(output: str, answers: str | None, force: bool) -> None:
 
 def _refuse_without_file(answers: str | None, copies: bool) -> None:
     if copies and answers is None:
-        rule = "need a file of answers, and none is named"
+        rule = "need a file of answers; name it after the words warner new"
         raise ArgumentError("--values-from-data, --copy and --rounded", rule)
 
 
@@ -264,12 +269,12 @@ def _refuse_unknown(copy: list[str], names: list[str]) -> None:
 def _refuse_no_names(secret: list[str], public: list[str]) -> None:
     """Refuse a study without a question, and a column that is both secret and public."""
     if not secret:
-        rule = "must name the columns whose answers are protected"
+        rule = "must name the columns whose answers are to be protected"
         remedy = "For example --secret smokes"
         raise ArgumentError("--secret", rule, None, remedy)
     both = [name for name in public if name in secret]
     if both:
-        rule = f"names {', '.join(both)}, which --secret names too"
+        rule = f"names {', '.join(both)}, but --secret names this too"
         remedy = f"Leave {', '.join(both)} out of --public, or out of --secret"
         raise ArgumentError("--public", rule, None, remedy)
 
@@ -298,8 +303,8 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
         )
     if study.untranslated:
         said.append(
-            f"Still to be written: texts of {listed(study.untranslated)} in all languages, where "
-            "the study says TO DECIDE."
+            f"Still to be written: the texts of {listed(study.untranslated)} in all languages. The "
+            "study says TO DECIDE in their place."
         )
     if not study.undecided and not study.untranslated:
         name = "STUDY" if output == "-" else output
@@ -324,12 +329,13 @@ def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="The same seed gives the same results again. Default: randomness of the operating system.",
+    help="A number: the same seed gives the same results again. Default: other results each time.",
 )
 def demo(output: str, seed: int | None) -> None:
-    """Run all steps on real answers.
+    """Try all steps of a survey on answers of real people.
 
-    The answers are education and marital status of 32,561 people (UCI Adult), each at epsilon = 1.
+    The answers are the education and marital status of 32,561 people, from the public data set UCI
+    Adult. Both are randomised with epsilon = 1.
     """
     demonstration.run(Path(output), generator(seed), simulation=seed is not None)
 
@@ -340,7 +346,7 @@ def demo(output: str, seed: int | None) -> None:
 
 @click.group(cls=GroupInWholeSentences)
 def study() -> None:
-    """Check a study file, print a paper sheet of it, or make files for programs and web pages."""
+    """Check a study file, or make a paper sheet or files for a web page from it."""
 
 
 @study.command()
@@ -349,19 +355,21 @@ def study() -> None:
     "--rows",
     "shows_rows",
     is_flag=True,
-    help="For questions with the mechanism Optimal: print only its rows, as lines to copy into "
-    "the study.",
+    help="For questions with the mechanism Optimal: print only its rows of chances, as lines to "
+    "copy into the study.",
 )
 @written
 def check(study: str, output: Output, shows_rows: bool) -> None:
     """Check a study file, and show what it means: questions, values, mechanisms, budgets.
 
-    All mistakes are listed with their lines. A draft may lack mechanisms and epsilons: the command
-    "warner plan" proposes them. The command "warner audit" computes what the mechanisms spend.
+    All mistakes are listed with their lines. A draft may still lack mechanisms and epsilons, which
+    say how answers are randomised and how much a report may reveal. The command "warner plan"
+    proposes them. The command "warner audit" computes how well people are protected.
 
-    The mechanism Optimal is computed as a list of rows, and computers with different processors can
-    compute different lists. All lists are equally good, but reports made with different lists
-    cannot be added. If several computers use the study, copy the lines that --rows prints into it.
+    The mechanism Optimal is computed as a list of rows of chances. Computers with different
+    processors can compute different lists. All are equally good, but reports that were made with
+    different lists cannot be added up. If several computers use the study, copy the lines that
+    --rows prints into it.
 
     \b
         warner study check study.toml
@@ -382,23 +390,26 @@ def check(study: str, output: Output, shows_rows: bool) -> None:
 @study.command()
 @study_file
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="The sheet to write: .pdf or .html."
+    "-o", "--output", required=True, metavar="FILE", help="The file for the sheet: .pdf or .html."
 )
 @click.option(
     "--counts",
     metavar="FILE.csv",
-    help="Also write an empty table, to fill in with the counts.",
+    help="Also write an empty table, in which the interviewer fills in the counts.",
 )
 @click.option(
     "--draw",
     "draws",
     metavar="[NAME=]DEVICE",
     multiple=True,
-    help=f"What people draw with: {', '.join(DEVICES)}. NAME=DEVICE is for the question NAME "
-    "alone. May be repeated. Default: the first in this list that has the chances of the design.",
+    help=f"What people draw with: {', '.join(DEVICES)}. Write NAME=DEVICE for the question "
+    "NAME alone. May be repeated. Default: the first in this list that has the chances of the "
+    "design.",
 )
 @click.option(
-    "--language", metavar="TAG", help="The language in which the study's texts are printed."
+    "--language",
+    metavar="TAG",
+    help="The language of the sheet, if the study has texts in several languages.",
 )
 @force
 def sheet(
@@ -412,8 +423,8 @@ def sheet(
     """Write a paper questionnaire, with which people randomise their answers by dice or coins.
 
     The study must state a design for each question, such as design = "crosswise:1/4". The sheet has
-    instructions with exactly the chances of the design, boxes to tick, and, in numbers of people,
-    what a tick tells about a person. The last page is for the interviewer: what to bring, how to
+    instructions for people, with exactly the chances of the design, and boxes to tick. It says how
+    much a tick tells about a person. The last page is for the interviewer: what to bring, how to
     count, and the commands to run.
 
     \b
@@ -432,7 +443,7 @@ def sheet(
         require_ending(
             counts,
             ".csv",
-            remedy="Give it a name that ends in .csv; Excel opens and saves such files",
+            remedy="Give it a name that ends in .csv. Excel opens and saves such files",
         )
     stated = Study.load(study)
     chosen = choice("--language", language or stated.languages[0], stated.languages)
@@ -461,34 +472,38 @@ def sheet(
     type=click.FloatRange(0, 700, min_open=True),
     default=1.0,
     show_default=True,
-    help="The epsilon of marked questions for which the form states none.",
+    help="The epsilon of those marked questions for which the form states none.",
 )
 @click.option(
     "--language",
     "languages",
     metavar="NAME=TAG",
     multiple=True,
-    help="The tag of a language that the form names without a tag, as in Swahili=sw. For texts "
-    "without a language, write default=TAG. May be repeated.",
+    help="The short tag of a language that the form names without a tag, as in Swahili=sw. For "
+    "texts without a language, write default=TAG. May be repeated.",
 )
 @force
 def from_xlsform(
     form: str, output: str, epsilon: float, languages: tuple[str, ...], force: bool
 ) -> None:
-    """Make a study from an XLSForm of ODK or KoboToolbox (.xlsx, .xls, .csv or .md).
+    """Make a study file from a form of ODK or KoboToolbox (XLSForm: .xlsx, .xls, .csv or .md).
 
-    To mark the questions to randomise, add columns to the form's sheet "survey": warner_epsilon,
-    which says how much an answer may reveal, or warner_mechanism. warner_reports, warner_missing,
-    warner_unit and options of the mechanism, such as warner_variant, can be added.
-    warner_public = yes marks a question that everybody may know, which is not protected.
+    First mark the questions to randomise: add a column warner_epsilon to the form's sheet "survey",
+    and write there how much an answer may reveal, such as 1.0. A column warner_mechanism says how
+    the answer is randomised. Write yes in a column warner_public for a question whose answers
+    everybody may know.
 
-    The study takes questions of the types select_one, integer, decimal and range, with labels,
-    hints and choices in all languages. Limits come from constraints such as . >= 18 and . <= 99;
-    without constraints the study says TO DECIDE. A question that is not required gets missing =
-    "answer", so that "no answer" is protected too.
+    Columns for options are warner_reports, warner_missing, warner_unit and, with a mechanism, its
+    options such as warner_variant.
 
-    All other questions are left out of the study and stay in the form; they are listed with the
-    reason. Then delete from the form every question that the study asks. Otherwise the form would
+    The study takes marked questions of the types select_one, integer, decimal and range, with
+    labels, hints and choices in all languages. The limits of numbers come from constraints such as
+    . >= 18 and . <= 99. Where there are none, the study says TO DECIDE. A question that is not
+    required gets missing = "answer", so that "no answer" is protected too.
+
+    All other questions are left out of the study, and are listed with the reason.
+
+    Afterwards, delete from the form every question that is in the study. Otherwise the form would
     store the true answers to it.
 
     \b
@@ -511,20 +526,20 @@ def from_xlsform(
     ]
     if form_read.always_asked:
         notes.append(
-            "Asked of everybody in the study, but not of everybody in the form: "
+            "The form asks only some people, but the study asks everybody: "
             f"{listed(form_read.always_asked)}. If only some people were asked such a question, "
             "that would show their other answers."
         )
     if form_read.must_answer:
         notes.append(
-            f"Everybody must answer {listed(form_read.must_answer)}: the mechanism has no value "
-            "for a missing answer."
+            f"Everybody must answer {listed(form_read.must_answer)}, because the way of "
+            "randomising it has no value for a missing answer."
         )
     names = listed([question.name for question in first.secret])
     noun = "question" if len(first.secret) == 1 else "questions"
     notes.append(
-        f"Take the {noun} {names} out of the form before you use it. Otherwise the form stores the "
-        "true answers beside the reports."
+        f"Before you use the form, take the {noun} {names} out of it. Otherwise the form stores "
+        "the true answers beside the reports."
     )
     tell(first, output, form, notes)
 
@@ -532,16 +547,20 @@ def from_xlsform(
 @study.command()
 @study_file
 @click.option(
-    "-o", "--output", required=True, help="The folder for study.json and warner.js; made if needed."
+    "-o",
+    "--output",
+    required=True,
+    help="The folder for the files study.json and warner.js. It is made if needed.",
 )
 @force
 def embed(study: str, output: str, force: bool) -> None:
-    """Write the files that a page of your own needs to randomise answers in the browser.
+    """Write the files that a web page of your own needs to randomise answers in the browser.
 
     study.json has the questions, and warner.js randomises answers on people's devices. A page of a
-    survey tool loads both, and writes the text of a report into a hidden field, never the answer.
-    The command prints the lines to put into the page, so that it works only with exactly these two
-    files. Afterwards export the reports from the tool, and count the column:
+    survey tool loads both, and writes the randomised answer as a report into a hidden field, never
+    the true answer. The command prints the lines to put into the page. With them the page works
+    only with exactly these two files. Afterwards, export the reports from the tool, and count the
+    column:
 
     \b
         warner study embed study.toml -o page

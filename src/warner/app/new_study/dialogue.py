@@ -134,7 +134,10 @@ def ask_all() -> tuple[list[Question], list[Question]]:
                 return secret, public
             continue
         if name in [q.name for q in (*secret, *public)]:
-            click.echo(f"{name}: is already in the study", err=True)
+            click.echo(
+                f"{name} is already in the study. Type another name",
+                err=True,
+            )
             continue
         is_public = _choose(f"{name}: secret or public", ("secret", "public")) == "public"
         kinds = _PUBLIC if is_public else _SECRET
@@ -168,7 +171,7 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
         name = name.strip()
         if not sign or not value.strip():
             remedy = None if sign or not names else f"Write {names[0]}={text}"
-            raise ArgumentError(option, "must be NAME=VALUE", show(text), remedy)
+            raise ArgumentError(option, "must be written NAME=VALUE", show(text), remedy)
         if name not in names:
             raise unknown(option, name, names)
         if name in values:
@@ -201,7 +204,7 @@ def stated(
     for name in names:
         question = Question(name, kinds.get(name) or _kind_stated(name, options))
         if sum(name in options[key] for key in ("values", "range", "grid")) > 1:
-            rule = "must have only one of --values, --range and --grid"
+            rule = "has more than one of --values, --range and --grid. Give only one of them"
             raise ArgumentError(name, rule)
         for option, read in readers.items():
             if name in options[option]:

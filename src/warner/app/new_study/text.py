@@ -145,7 +145,7 @@ class Question:
     def mechanism(self, epsilon: float) -> tuple[str, str]:
         """The mechanism of an attribute, as lines of a study file, and the reason for it."""
         if "mechanism" in self.options:
-            return f"mechanism = {toml(self.options['mechanism'])}", "as it was stated"
+            return f"mechanism = {toml(self.options['mechanism'])}", "as the form states it"
         if self.is_ticked:
             each = self.options.get("each", "pair" if len(self.labels or ()) > _ONE_PAIR else "one")
             about = {"pair": "two items", "one": "one item"}.get(str(each), "some items")
@@ -159,14 +159,14 @@ class Question:
             if size >= few and (self.limits is not None or self.kind in ("integers", "numbers")):
                 return (
                     'mechanism = "SquareWave"',
-                    "for numbers: a number near the true one is sent more often",
+                    "for numbers: numbers near the true one are sent more often",
                 )
         if size >= few or self.kind == "cells":
             unary = 'mechanism = "UnaryEncoding"\nvariant = "oue"'
-            return unary, "for many values: a random yes or no is sent for each"
+            return unary, "for many values: a random yes or no is sent for each value"
         return (
             'mechanism = "RandomizedResponse"',
-            "for few values: the true one or another one is sent",
+            "for few values: the true value or another one is sent",
         )
 
     @property
@@ -202,12 +202,12 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
     if not is_good or (bins and not re.fullmatch("[1-9][0-9]{0,7}", bins)):
         rule = "must be two limits, the smaller one first, such as 0:60"
         got = None if is_copied else show(text)
-        remedy = "A third number sets the number of parts to estimate: 0:60:30"
+        remedy = "A third number says for how many equal parts shares are estimated: 0:60:30"
         raise ArgumentError(question.name, rule, got, remedy)
     if question.kind == "labels":
         are_whole = not bins and _INTEGER.fullmatch(low) and _INTEGER.fullmatch(high)
         if not are_whole or int(high) - int(low) >= _MOST_CODES:
-            rule = f"must be two whole numbers of at most {_MOST_CODES:,} codes, such as 0:299"
+            rule = f"must be the first and the last of at most {_MOST_CODES:,} codes, such as 0:299"
             raise ArgumentError(question.name, rule, show(text), "Or list them with --values")
         return with_labels(question, [str(code) for code in range(int(low), int(high) + 1)])
     limits = (_as_toml(low), _as_toml(high))
@@ -219,7 +219,7 @@ def with_grid(question: Question, text: str) -> Question:
     sizes = _GRID.fullmatch(text.replace(" ", ""))
     side = (sizes[3] or "1.0") if sizes else ""
     if sizes is None or not _NUMBER.fullmatch(side):
-        rule = "must be rows x columns, such as 24x16, or 24x16:0.5 where 0.5 is the side of a cell"
+        rule = "must be ROWSxCOLUMNS, such as 24x16, or 24x16:0.5 if 0.5 is the side of a cell"
         raise ArgumentError(question.name, rule, show(text))
     grid = (str(int(sizes[1])), str(int(sizes[2])), _as_toml(side))
     return replace(question, kind="cells", grid=grid)
@@ -262,7 +262,7 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
 
 COPIED = (
     "Everyone receives the study, and a label or a limit in it can be one person's answer. Keep "
-    "only what you could know without these people, and round limits outwards."
+    "only labels that you could know without these people, and round limits outwards."
 )
 _WIDTH = 96
 _SHOWN, _IN_TITLE = 30, 6  # names that are listed
@@ -335,7 +335,8 @@ class FirstStudy:
 
     def _lines(self) -> Iterator[str]:
         yield from _comment(
-            "A first study. Read it, decide what is listed here, and check it with: warner audit"
+            "A first study file. Read it, decide what is listed here, and then check it with: "
+            "warner audit"
         )
         yield from _comment("What to decide:")
         for decision in self._decisions():
@@ -361,15 +362,16 @@ class FirstStudy:
             return
         if self.per_distance:
             yield from _comment(
-                "No budget is stated, because the epsilon of "
-                f"{listed(self.per_distance)} is for values at distance 1. To see what a person "
-                "spends in all, run: warner audit"
+                f"The study states no budget, because the epsilon of {listed(self.per_distance)} "
+                "is for two values at distance 1. To see what a person spends in all, run: warner "
+                "audit"
             )
             return
         yield from _comment(
-            "All reports of one person together change the odds between any two answers by at most "
-            f"a factor of e^budget, which is {_factor(self.budget)} for {self.budget}. The budget "
-            "is the sum of the epsilons below. Asking the same people again spends it again."
+            "The budget limits what all reports of one person reveal together: they change the "
+            "odds between any two answers by at most a factor of e^budget, which is "
+            f"{_factor(self.budget)} for {self.budget}. The budget is the sum of the epsilons "
+            "below. Asking the same people again spends it again."
         )
         yield f"budget = {self.budget}"
 
@@ -378,13 +380,14 @@ class FirstStudy:
         yield ""
         yield from _comment(
             f"Each person is asked one of these {many} questions, drawn by chance, and spends all "
-            f"of epsilon on it: the errors of the shares are smaller than with 1/{many} of "
-            'epsilon on each question. each = "pair" asks each person two questions, to see how '
-            'their answers go together; the questions then state no mechanism. each = "all" asks '
-            "everybody all questions, with an epsilon for each question.",
-            "The report of one person changes the odds between any two answers by at most a "
-            f"factor of e^epsilon, which is {_factor(self.budget)} for {self.budget}. Asking the "
-            "same people again spends epsilon again.",
+            f"of epsilon on it. The errors of the shares are then smaller than with 1/{many} of "
+            'epsilon on each question. If you write each = "pair", each person is asked two '
+            "questions, to see how their answers go together; then delete the lines with "
+            'mechanisms. If you write each = "all", everybody is asked all questions, and each '
+            "question needs an epsilon.",
+            "Epsilon limits what the report of one person reveals: it changes the odds between any "
+            f"two answers by at most a factor of e^epsilon, which is {_factor(self.budget)} for "
+            f"{self.budget}. Asking the same people again spends epsilon again.",
         )
         yield "[ask]"
         yield 'each = "one"'
@@ -392,36 +395,43 @@ class FirstStudy:
 
     def _decisions(self) -> Iterator[str]:
         if self.undecided:
-            yield f"The possible answers of these columns: {listed(self.undecided)}."
+            yield f"The possible answers in these columns: {listed(self.undecided)}."
         if self.untranslated:
-            yield f"Texts in all languages, of these columns: {listed(self.untranslated)}."
+            yield f"The texts of these columns, in all languages: {listed(self.untranslated)}."
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
             yield f"The text (label) of these questions: {listed(unasked)}."
         if self.is_on_paper:
-            yield "Whether everybody can make the draws. To see them, run: warner study sheet"
+            yield (
+                "Whether everybody can make the draws. To see how people draw, run: warner study "
+                "sheet"
+            )
             return
         which = "The" if self.asks_one else "Each"
         yield (
-            f"{which} epsilon: a smaller one protects more, a larger one makes intervals narrower. "
-            "To see which intervals to expect and which mechanisms fit, run: warner plan"
+            f"{which} epsilon: a smaller epsilon protects people more, a larger one makes "
+            "intervals narrower. To see how wide intervals will be, and which mechanisms fit, run: "
+            "warner plan"
         )
         drop = (
             '; missing = "drop" leaves the person out, and the collector sees that. Without either'
         )
         yield (
             'What an empty answer means. In the table of a question, missing = "answer" makes "no '
-            f'answer" one more answer, protected too{". Without it" if self.asks_one else drop}, a '
-            "file with empty answers is refused."
+            'answer" one more answer, which is protected '
+            f"too{'. Without it' if self.asks_one else drop}, a file with empty answers is refused."
         )
         yield (
-            "Who may answer the survey page. Before warner collect serve, add a table [collect] at "
-            'the end of this file with access = "invited" (each person has a code that counts '
-            'once) or access = "open" (one person can send several reports).'
+            "For a survey on a web page: who may answer. Add a table [collect] at the end of this "
+            'file, with access = "invited" or access = "open". If people are invited, each has a '
+            "code that counts once. If access is open, one person can send several reports."
         )
         if self.public:
             names = listed([q.name for q in self.public])
-            yield f"Whether everybody may know this of each person, without protection: {names}."
+            yield (
+                "Whether everybody may know this about each person, because it is not protected: "
+                f"{names}."
+            )
         if self.copied:
             names = listed(self.copied)
             values = f"the values of {names}, which are copied from answers"
@@ -467,29 +477,29 @@ def _is_open(texts: object) -> bool:
 def _about(question: Question) -> Iterator[str]:
     """What to say of the values of a question."""
     if question.is_copied:
-        copied = f"These {WORDS[question.kind]} are copied from answers."
+        copied = f"These {WORDS[question.kind]} are copied from the file of answers."
         yield f"{copied} Everyone who gets the study sees them."
     elif question.kind == "dates" and not question.is_decided:
         yield (
-            "There are too many different dates. Ask for the year as a whole number: "
-            "integers = [1900, 2020]. Or ask for the month as a label."
+            "Dates have too many different values. Ask for the year as a whole number: integers = "
+            "[1900, 2020]. Or ask for the month as a label."
         )
     elif question.kind == "cells" and not question.is_decided:
         yield (
-            "Cells written as row,column. With your own numbers: "
-            "grid = { rows = 24, columns = 16, side = 0.5 }"
+            "Answers are cells of a grid, written row,column. Replace TO DECIDE by a line with "
+            "your own numbers: grid = { rows = 24, columns = 16, side = 0.5 }"
         )
     elif not question.is_decided:
         yield {
-            "integers": "Whole numbers: integers = [0, 60], with limits that hold for everyone. "
-            'For codes without an order, write values = ["1", "2", "3"].',
-            "numbers": "Numbers: interval = { low = 0, high = 60, bins = 30 }. Shares are "
-            "estimated for each part, called a bin.",
-        }.get(question.kind, 'All possible answers: values = ["never", "often"].')
+            "integers": "For whole numbers, write integers = [0, 60], with limits that hold for "
+            'everyone. For codes without an order, write values = ["1", "2", "3"].',
+            "numbers": "For numbers, write interval = { low = 0, high = 60, bins = 30 }. Shares "
+            "are then estimated for 30 equal parts, called bins.",
+        }.get(question.kind, 'Write all possible answers: values = ["never", "often"].')
     if question.name.casefold() in _COORDINATES:
         yield (
-            "One coordinate alone says little. To ask where people are, use one column of cells, "
-            "written as row,column, and a grid."
+            "One coordinate alone says little. To ask where people are, use one column with cells "
+            "of a grid, written row,column."
         )
 
 
@@ -504,15 +514,18 @@ def _public(question: Question) -> Iterator[str]:
         yield f"label = {toml(question.text)}"
     yield from (f"{key} = {toml(value)}" for key, value in question.shown.items())
     if question.is_copied:
-        yield from _comment("Copied from the file. Everyone who gets the study sees these values.")
+        yield from _comment(
+            "These values are copied from the file of answers. Everyone who gets the study sees "
+            "them."
+        )
     elif question.public.startswith("dates"):
         yield from _comment(
-            'Dates such as 2024-05-31, grouped by "day", "week" or "month". Longer times make '
+            'Dates such as 2024-05-31 are grouped by "day", "week" or "month". Longer times make '
             "larger groups, which hide people better."
         )
     elif "TO DECIDE" in question.public:
         yield from _comment(
-            'The values of the column: values = ["north", "south"], integers = [1, 12] or '
+            'Write the values of the column: values = ["north", "south"], integers = [1, 12] or '
             'dates = "week".'
         )
     yield question.public

@@ -29,7 +29,7 @@ from warner.studies.study import Study
 from warner.studies.texts import DEFAULT_LANGUAGE, is_language
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".csv", ".md")
-NOT_MARKED = "it has nothing in the columns warner_epsilon, warner_mechanism or warner_public"
+NOT_MARKED = "the columns warner_epsilon, warner_mechanism and warner_public are empty in its row"
 _PLAIN = "default"  # pyxform's name of the language of texts without one
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _AFTER = re.compile(rf"\.\s*(<=|>=|<|>)\s*({_NUMBER})")
@@ -41,12 +41,12 @@ _MOST_CODES = 1000  # values of a range with steps
 _REASONS = {
     "rank": "people rank answers",
     "text": "free text has no list of values",
-    "geopoint": "it asks for a place (ask for a cell of a grid)",
-    "geotrace": "it asks for places (ask for a cell of a grid)",
-    "geoshape": "it asks for places (ask for a cell of a grid)",
-    "date": "a date has too many values (ask for a year as an integer)",
-    "dateTime": "a time has too many values (ask for an hour as an integer)",
-    "time": "a time has too many values (ask for an hour as an integer)",
+    "geopoint": "it asks for a place; ask for a cell of a grid",
+    "geotrace": "it asks for places; ask for a cell of a grid",
+    "geoshape": "it asks for places; ask for a cell of a grid",
+    "date": "a date has too many values; ask for a year as an integer",
+    "dateTime": "a time has too many values; ask for an hour as an integer",
+    "time": "a time has too many values; ask for an hour as an integer",
     "acknowledge": "it has one answer only",
     "trigger": "it has one answer only",
     "note": "nobody answers it",
@@ -103,9 +103,9 @@ def _read(path: str) -> dict[str, Any]:
     except ImportError:
         raise not_installed("pyxform", "an XLSForm") from None
     if Path(path).suffix.lower() not in SUFFIXES:
-        rule = "a file of this kind cannot be read as a form"
+        rule = "cannot be read as a form, because of its ending"
         remedy = (
-            "Open it in a spreadsheet program and save it as .xlsx; renaming is not enough. "
+            "Open it in a spreadsheet program and save it as .xlsx. To rename it is not enough. "
             f"Files that end in {', '.join(SUFFIXES[1:])} are read too"
         )
         raise ArgumentError(path, rule, None, remedy)
@@ -118,7 +118,9 @@ def _read(path: str) -> dict[str, Any]:
                 size = sum(member.file_size for member in parts.infolist())
         if size > _MOST_BYTES:
             rule = f"is too large for a form: more than {_MOST_BYTES >> 20} MiB"
-            raise FileError(path, rule, f"{size >> 20:,} MiB", "Is it a file of answers?")
+            raise FileError(
+                path, rule, f"{size >> 20:,} MiB", "Give the form, not a file of answers"
+            )
         form: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
         return form
     except FileError:
@@ -128,10 +130,8 @@ def _read(path: str) -> dict[str, Any]:
         where = f" (see row {row[1]} of a sheet)" if row else ""
     except Exception:  # what pyxform and its readers of spreadsheets raise else, quotes it too
         pass
-    rule = f"is not an XLSForm that pyxform can read{where}"
-    raise FileError(
-        path, rule, None, f"Check it with pyxform's command: xls2xform {shlex.quote(path)}"
-    )
+    rule = f"cannot be read as an XLSForm{where}"
+    raise FileError(path, rule, None, f"To see what is wrong, run: xls2xform {shlex.quote(path)}")
 
 
 class _Reader:
@@ -196,7 +196,7 @@ class _Reader:
         if tag == _PLAIN:
             return DEFAULT_LANGUAGE
         if not is_language(tag):
-            rule = f"does not say the tag of the language {show(name)}, such as fr or sw"
+            rule = f"does not say the short tag, such as fr or sw, of the language {show(name)}"
             remedy = f'Add --language "{name}=TAG", or write label::{name} (TAG) in the form'
             raise ArgumentError(self._path, rule, None, remedy)
         return tag
@@ -251,7 +251,7 @@ class _Reader:
         """A question with its text and its values."""
         row = item.row
         if item.is_repeated:
-            raise _LeftOutError("it is in a repeat, so one person answers it several times")
+            raise _LeftOutError("it stands in a repeat, so one person answers it several times")
         label = row.get("label")
         texts = list(_by_name(label).values())
         if any("${" in text for text in texts):
@@ -287,7 +287,7 @@ class _Reader:
             return replace(question, kind="dates")
         if form == "select all that apply":
             raise _LeftOutError(
-                "people choose several answers, and a public column can hold only one"
+                "people choose several answers, but a public column can hold only one"
             )
         raise _LeftOutError(_REASONS.get(form, f"it is of the type {form}"))
 
@@ -464,7 +464,7 @@ def _ranged(question: Question, parameters: Mapping[str, Any]) -> Question:
             for key, usual in (("start", 1), ("end", 10), ("step", 1))
         )
         if step == 0:
-            raise _LeftOutError("its step is 0 (write 1 or another step)")
+            raise _LeftOutError("its step is 0; write 1 or another step")
         low, high, step = min(start, end), max(start, end), abs(step)
         count = int((high - low) / step)
     except (ArithmeticError, ValueError):

@@ -189,8 +189,8 @@ def about_shrunk(rows: Sequence[Row]) -> list[Block]:
     if not marked:
         return []
     return [
-        "* This share was moved towards the other shares, further than the reports of this answer "
-        f"alone would allow. Without this step: {'; '.join(marked)}."
+        "* This share was moved towards the other shares, out of the interval that the reports of "
+        f"this answer alone would give. Without this step: {'; '.join(marked)}."
     ]
 
 

@@ -191,7 +191,7 @@ class Question:
             ]
             return f"{upper('; '.join(parts))}."
         if not rows:
-            return "See the table below."
+            return "The table below has the result."
         if self.items_of and len(rows) == 2:
             return f"ticked by {_figures(rows[1], self.is_bounded)}."
         named = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_IN_SHORT]
@@ -314,10 +314,10 @@ class Question:
         if not self.has_nonresponse:
             return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
         row = result.answered().row(self.settings.level, self.settings.target)
-        hidden = "" if self.shows_nonresponse else " Who answered is hidden as well."
+        hidden = "" if self.shows_nonresponse else " Whether a person answered is hidden as well."
         return (
-            f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares "
-            "are shares of those who answered; they say nothing about the others."
+            f"{people} took part, and {_figures(row)} of them answered.{hidden} All shares are of "
+            "those who answered. They say nothing about the others."
         )
 
     def _of_two_ways(self) -> str:
@@ -337,15 +337,18 @@ class Question:
             alone = (estimate(one_or_all(ways[way]), None, self.attributes) for way in WAYS)
             test = compare_groups(*alone, of="shares").test
         except WarnerError as error:
-            return f"{counts} Their shares cannot be compared. {error}"
+            return f"{counts} The shares of these two groups cannot be compared. {error}"
         assert test is not None  # of one question
         p = shown_p(test.p_value)
         if test.p_value < _LEVEL_OF_TESTS:
             return (
-                f"{counts} Their shares differ by more than chance explains ({p}), so the shares "
-                "of all together depend on how many answered in each way."
+                f"{counts} The shares of these two groups differ by more than chance explains "
+                f"({p}), so the shares of all people together depend on how many answered in each "
+                "way."
             )
-        return f"{counts} Their shares differ by no more than chance explains ({p})."
+        return (
+            f"{counts} The shares of these two groups differ by no more than chance explains ({p})."
+        )
 
     def _drawn(self, design: SurveyDesign) -> str:
         """How people were drawn, and what that costs."""
@@ -353,10 +356,15 @@ class Question:
         survey = self.estimate.data.survey
         if survey is not None and len(design.columns) > (design.weights is not None):
             sentences.insert(
-                0, f"The intervals allow for how people were drawn, {survey.drawn.text}."
+                0,
+                "The intervals allow for how people were drawn for the survey, "
+                f"{survey.drawn.text}.",
             )
         if design.weights is not None:
-            sentences.insert(0, f"All numbers are weighted by the column {design.weights}.")
+            sentences.insert(
+                0,
+                f"In all numbers, each person counts as much as the column {design.weights} says.",
+            )
         return visible(" ".join(sentences))
 
     def _about_shares(self) -> list[Block]:
@@ -368,14 +376,17 @@ class Question:
         notes: list[Block] = []
         if is_chosen:
             size = self.domain.size
-            caption = f"The {len(rows)} most frequent of {size:,} answers"
+            caption = f"The {len(rows)} most frequent of {size:,} possible answers"
             rest = percent(max(1 - sum(row["estimate"] for row in rows), 0.0), 1)
-            notes.append(f"The {size - len(rows):,} other answers together have a share of {rest}.")
             notes.append(
-                "The intervals hold for all answers at once, although the largest shares were "
-                "picked."
+                f"The {size - len(rows):,} other possible answers together have a share of {rest}."
+            )
+            notes.append(
+                "The intervals hold for all answers at once, so they also hold for these, which "
+                "were picked for their large shares."
                 if at_once
-                else "The intervals do not allow for the fact that the largest shares were picked."
+                else "These answers were picked for their large shares, and the intervals do not "
+                "allow for that."
             )
         if not self.is_bounded:
             notes.append(NO_INTERVALS)
@@ -390,8 +401,8 @@ class Question:
             return []
         if self.settings.design is not None:
             return [
-                "How far made-up reports could move these shares is not computed here, because "
-                "people have weights here, and a made-up report counts as much as its weight."
+                "How far made-up reports could move these shares is not computed, because people "
+                "have weights, and a made-up report counts as much as its weight."
             ]
         bounds = self.estimate.if_forged(share, level, self.settings.target)
         names = [name_of(row["value"], self.domain) for row in bounds.rows()]
@@ -401,10 +412,10 @@ class Question:
         shown = [listed[row["value"]] for row in rows if row["value"] in listed]
         if not shown:
             return [
-                "How far made-up reports could move shares is computed only for single "
-                "answers, not for bands."
+                "How far made-up reports could move shares is computed only for single answers, "
+                "not for ranges of answers."
             ]
-        caption = f"If up to {100 * share:g} % of the reports were made up, in any way"
+        caption = f"Shares if up to {100 * share:g} % of the reports were made up"
         if self.domain.nonresponse is not None:
             caption += "; shares of all people asked"
         return [table_of_shares(caption, "answer", shown, level, "between"), *bounds.table().notes]
@@ -490,8 +501,8 @@ class Question:
         """The tables of all groups, each estimated from its own reports."""
         columns, tables, groups = self.columns, self._rows_by_group, self._asked_groups
         blocks: list[Block] = [
-            "Each group was estimated from its own reports alone. Smaller groups have wider "
-            "intervals."
+            "The shares of each group were estimated from its own reports alone. Smaller groups "
+            "have wider intervals."
         ]
         if len(groups) < len(self._each_group):
             nobody = [visible(label(key)) for key in self._each_group if key not in groups]
@@ -539,9 +550,15 @@ class Question:
     def _compared(self) -> Differences | str:
         """The differences of the groups, or a sentence that says why there are none."""
         if self._keys:
-            return "Differences are not tested for keys with values."
+            return (
+                "Differences between groups are not computed for this kind of question (keys with "
+                "values)."
+            )
         if self.summaries and self.has_nonresponse:
-            return "These numbers are not compared between groups: people could give no answer."
+            return (
+                "These numbers are not compared between groups, because some people may have given "
+                "no answer."
+            )
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         if of is None and len(self._each_group) > _MOST_GROUPS:
@@ -600,15 +617,15 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     blocks: list[Block] = []
     if clear:
         blocks.append(
-            "These differences are larger than chance explains (p (Holm) below "
-            f"{_LEVEL_OF_TESTS:g}):"
+            "These differences are larger than chance explains; p (Holm) is below "
+            f"{_LEVEL_OF_TESTS:g}:"
         )
         blocks.append(Points(tuple(question.clear_in_words(result)[:_MOST_SENTENCES])))
     else:
         blocks.append(_NO_DIFFERENCE)
     blocks.append(
-        f"With this many people, a difference is known to within about {', '.join(halves)}, up or "
-        "down. Smaller differences cannot be seen, so the groups may still differ."
+        f"With so many people, a difference is known to within about {', '.join(halves)}, up or "
+        "down. Smaller differences cannot be seen, so groups may still differ."
     )
     listed = shown_rows
     if len(shown_rows) > _MOST_DIFFERENCES:
@@ -629,14 +646,15 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     blocks += question.whose_differences(result)
     of_kind = " of means, of quantiles, or of ranges" if result.of == "numbers" else ""
     notes = [
-        "p (Holm) says how easily chance alone gives a difference at least as large: a small p "
-        "speaks for a real difference. It is made larger, by Holm's method, because this question "
-        f"has several comparisons{of_kind}."
+        "p (Holm) says how easily chance alone gives a difference at least as large. A small p "
+        f"speaks for a real difference. Among several comparisons{of_kind}, chance makes a large "
+        "difference more likely. Holm's method makes p larger to allow for that."
     ]
     if result.about_test:
         notes.append(result.about_test)
     notes.append(
-        "Each difference is one estimate minus the other; its interval follows from both intervals."
+        "Each difference is one estimate minus the other. Its interval follows from the intervals "
+        "of both."
         if result.of == "numbers"
         else _STEADIED
         if _is_steadied(question.estimate)
@@ -649,7 +667,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
         )
     if result.left_out:
         count = plural(len(result.left_out), "group", "groups")
-        notes.append(f"Left out, because of fewer than 2 reports: {count}.")
+        notes.append(f"Left out, because fewer than 2 reports came from it: {count}.")
     blocks.append(" ".join(notes))
     return blocks
 
@@ -657,13 +675,13 @@ def _differences(result: Differences, question: Question) -> list[Block]:
 _NO_DIFFERENCE = "No difference between the groups is larger than chance explains."
 _OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
 _STEADIED = (
-    "The differences are computed from estimates that are right on average. The shares of groups "
-    "above have smaller errors but are not right on average, so the differences need not match "
-    "these shares."
+    "The differences were computed from estimates that are right on average. The shares of the "
+    "groups above have smaller errors, but are not right on average. So the differences need not "
+    "match these shares."
 )
 _FROM_COUNTS = (
-    "The differences were computed before the shares were cut to 0 to 100 %, so they need not "
-    "match the shares above."
+    "The differences were computed before shares below 0 % or above 100 % were cut off, so they "
+    "need not match the shares above."
 )
 
 

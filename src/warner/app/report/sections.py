@@ -31,18 +31,19 @@ from warner.reports.tally import Tally
 from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
 
 _SIMULATED = (
-    "Simulation. These reports were made with a seed, and whoever knows it can undo the "
-    "randomisation. They protect nobody, and the numbers are only a trial."
+    "This is a simulation: the numbers are only a trial. The reports were made with a seed, and "
+    "whoever knows the seed can undo the randomising. They protect nobody."
 )
 _IN_SEVERAL_WAYS = (
-    "Answers to one question were randomised with different mechanisms or epsilons, and reports "
-    "that tell more count more. This assumes that the people with each mechanism and epsilon have "
-    "the same shares, within each group that is shown and for all people together."
+    "Answers to one question were randomised in different ways (mechanisms or epsilons), and "
+    "reports that tell more count more. This assumes that the people of each way have the same "
+    "shares, within each group that is shown and among all people together."
 )
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
-    "The intervals of shares assume that neighbouring numbers are about equally frequent, except "
-    "for peaks at round numbers and at both ends. The intervals can miss any other peak."
+    "The intervals of shares assume that neighbouring numbers are about equally frequent. Only "
+    "round numbers and both ends may be more frequent. If another number is, its interval can miss "
+    "the true share."
 )
 
 
@@ -167,15 +168,16 @@ def _is_randomized(source: Source) -> bool:
 
 
 def _privacy(source: Source, settings: Settings) -> Section:
-    """What a report tells of a person: each question, all together, and all rounds."""
+    """What a report tells about a person: each question, all together, and all rounds."""
     most = "nearly everything" if _hidden(source) is Strength.NONE else "a lot"
     blocks: list[Block] = [
-        "The answers of each person were randomised: chance kept or changed them. The results, "
-        "called reports, were counted, and this document was made from reports alone. An answer "
-        "that was never stored cannot be lost."
+        "The answers of each person were randomised: chance kept or changed them. The results are "
+        "called reports. This document was made from counts of reports alone. An answer that was "
+        "never stored cannot be lost."
         if _hidden(source) is Strength.STRONG
         else "The answers of each person were randomised before they were counted. How much a "
-        f"report tells about a person depends on the question and the answer; it can be {most}."
+        "randomised answer, called a report, tells about a person depends on the question and the "
+        f"answer. It can be {most}."
         if _is_randomized(source)
         else "Not all answers were randomised: some were counted as people gave them.",
     ]
@@ -185,7 +187,7 @@ def _privacy(source: Source, settings: Settings) -> Section:
         blocks.append(about_public([visible(name) for name in source.public]))
     if source.is_open:
         blocks.append(OPEN_TO_ALL)
-    return Section("What a report tells of a person", tuple(blocks))
+    return Section("What a report tells about a person", tuple(blocks))
 
 
 _CELLS = {"question": "question", "sends": "of 100 people with each answer", "sure": "at most"}
@@ -222,13 +224,13 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
             points.append(f"{lead(named)} {fact[0]}")
         else:
             rows.append(dict(zip(_CELLS, (named, *fact), strict=True)))
-    about = "The numbers below follow from the chances with which the reports were made."
+    about = "The numbers below follow from the chances with which answers were changed."
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
-        about += " They would be true of reports made without a seed."
+        about += " They would hold for reports that were made without a seed."
     if rows:
         about += (
-            " The table is about somebody who first thought two answers equally likely, and then "
-            "sees a report."
+            " The table is about somebody who first thought two answers of a person equally "
+            "likely, and then sees the person's report."
         )
     blocks.append(about)
     if rows:
@@ -255,7 +257,10 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         mechanisms = {name: mechanism for name, (mechanism, _) in of_file.items()}
         one, several = of_a_person(mechanisms, most, rounds)
         if one is None or several is None:
-            return ["The questions together have no single epsilon; see each question above."]
+            return [
+                "What all questions together tell about a person cannot be said in one number. See "
+                "each question above."
+            ]
         once.setdefault(WAYS[on_paper], []).append(one)
         all_rounds.setdefault(WAYS[on_paper], []).append(several)
     questions = max(len(of_file) for of_file in files)
@@ -264,22 +269,24 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         count > 1 for of_file in files for _, count in of_file.values()
     )
     if is_several:
-        together = "Everything that one person sent tells more than each answer alone."
+        together = "All reports of one person together tell more than each report alone."
         said = _sums(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
     if rounds > 1:
         together = (
-            f"If the same people answer again in {rounds} rounds, every further round reveals "
-            "more about each of them."
+            f"If the same people answer in {rounds} rounds, every further round reveals more about "
+            "each of them."
         )
         sums = [*_sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)]
         if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
-            sums.append("This is so compared with people whose answers changed in the same rounds.")
+            sums.append(
+                "This compares a person with others whose answers changed in the same rounds."
+            )
         blocks.append(" ".join([together, *sums]))
     else:
         blocks.append(
-            "This is for one round. If the same people are asked again, every further round "
-            "reveals more about each of them."
+            "All this is for one round of the survey. If the same people are asked again, every "
+            "further round reveals more about each of them."
         )
     return blocks
 
@@ -301,27 +308,28 @@ def _meaning(source: Source, settings: Settings) -> Section:
         else "the people who answered"
     )
     says = [
-        f"The {level} % intervals are for {whom}. If 100 surveys were made in this way, the "
-        f"interval of a number would contain the true number in about {level} of them or more.",
+        f"The {level} % intervals are for {whom}. If the survey were made 100 times in this way, "
+        f"the interval of a number would contain the true number in about {level} of them or more.",
         *(
             f"{question.lead} {_OF_POSTERIOR}"
             for question in source.questions
             if question.interval_kind == "posterior"
         ),
-        "The intervals allow for the chance by which reports differ from answers"
+        "The intervals allow for the chance by which answers were changed"
         + (
             " and for the chance by which people were drawn."
             if settings.target == "population"
             else "."
         ),
-        "The ends of an interval are rounded outwards, so that it does not become shorter.",
-        "Each interval holds for its own number, unless the table says that all hold at once. Of "
-        "many intervals, some miss the true number.",
+        "The ends of an interval are rounded outwards, so that the interval does not become "
+        "shorter.",
+        "Each interval holds for its own number, unless the table says that all hold at once. "
+        "Among many intervals, some miss the true number.",
     ]
     dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
     says_not = [
-        "The intervals do not allow for untrue answers, for people who did not answer, or for a "
-        "choice of people that is not random.",
+        "The intervals do not allow for untrue answers, for people who did not answer, or for "
+        "people who were not chosen at random.",
         *(
             [
                 "People who did not answer one of these questions were left out with all their "
@@ -368,29 +376,28 @@ def _method(source: Source, settings: Settings) -> Section:
     head = ("attribute", "mechanism", "epsilon")
     listed = [dict(zip(head, row, strict=True)) for row in dict.fromkeys(rows)]
     who = (
-        "The answers"
-        if _is_randomized(source)
-        else "For questions with a finite epsilon, the answers"
+        "The answers" if _is_randomized(source) else "Where epsilon is a finite number, the answers"
     )
     on_paper = {mechanism.is_on_paper for _, mechanism, _ in each}
     how = (
         f"{who} of each person were randomised before they were counted (local differential "
-        "privacy). Epsilon was computed exactly, from the whole numbers with which devices draw"
+        "privacy). Epsilon says how much a report can tell. It was computed exactly, from the "
+        "whole numbers with which devices draw"
     )
     if on_paper == {True, False}:
         how += (
-            ". On paper people randomised their answers themselves, with a card, and epsilon "
+            ". On paper, people randomised their answers themselves, with a card. There epsilon "
             "follows from the chances on the card"
         )
     elif on_paper == {True}:
         how = (
-            "People randomised their answers themselves, with a card (randomised response). The "
-            "epsilon follows from the chances on the card"
+            "People randomised their answers themselves, with a card (randomised response). "
+            "Epsilon says how much a report can tell. It follows from the chances on the card"
         )
     blocks: list[Block] = [
-        f"{how}. Epsilon limits how sure somebody can be, as said above: at most "
-        "e^epsilon / (1 + e^epsilon) sure of one of two answers that were equally likely before.",
-        Table(head, listed, title="How reports were randomised"),
+        f"{how}. If somebody first thought two answers equally likely, a report can make them at "
+        "most e^epsilon / (1 + e^epsilon) sure of one of the two.",
+        Table(head, listed, title="How answers were randomised"),
     ]
     notes: dict[str, list[str]] = {}
     for question in source.questions:
@@ -399,7 +406,7 @@ def _method(source: Source, settings: Settings) -> Section:
         about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
         summary = _sentences(result.estimator.summary)
-        text = f"{summary} {about} Method in the program: {result.method}."
+        text = f"{summary} {about} Name of the method in the program: {result.method}."
         notes.setdefault(text.strip(), []).append(visible(question.name))
     if said := [
         visible(f"{counted}. {chances}".strip())
@@ -414,7 +421,9 @@ def _method(source: Source, settings: Settings) -> Section:
         f"{visible(name)}: " + ", ".join(tally.digest[:16] for tally in parts)
         for name, parts in source.tallies.items()
     ]
-    blocks.append("Fingerprints of the counts (the first digits of SHA-256):")
+    blocks.append(
+        "Fingerprints of the counts, by which they can be recognised (the first digits of SHA-256):"
+    )
     blocks.append(Points(tuple(prints)))
     return Section("Method", tuple(blocks))
 

@@ -76,7 +76,7 @@ def questions_of(
     questions = []
     for name, mechanism in study.mechanisms.items():
         if not isinstance(mechanism, PaperDesign):
-            rule = "is randomised by a device, but on a sheet people make a draw themselves"
+            rule = "is randomised by a device, but with a sheet people make a draw themselves"
             remedy = 'Write design = "crosswise:1/4" in place of mechanism and epsilon'
             raise ArgumentError(f"attributes.{name}", rule, type(mechanism).__name__, remedy)
         texts, by = study.texts, draws.get(name, draws.get(""))
@@ -96,8 +96,8 @@ def _check_birthdays(questions: list[Question], path: str) -> None:
     names = [each.name for each in questions if "mother's birthday" in " ".join(each.card.steps)]
     if len(names) > 1:
         rule = (
-            "uses the same person's birthday for several questions, so the boxes together "
-            "tell more about a person"
+            "uses the birthday of the same person for several questions. Then all ticks on a sheet "
+            "together tell more about a person"
         )
         remedy = f"Use {' '.join(f'--draw {shlex.quote(name)}=spinner' for name in names[1:])}"
         raise ArgumentError(path, rule, " and ".join(names), remedy)
@@ -116,7 +116,7 @@ def sheet(study: Study, questions: list[Question], path: str, language: str, cou
         _asked(question, number, len(questions)) for number, question in enumerate(questions, 1)
     ]
     return Report(
-        title=study.texts.title(language) or "Questions that chance protects",
+        title=study.texts.title(language) or "Questions with answers that chance protects",
         about=tuple(filter(None, [study.texts.introduction(language), _why(questions)])),
         notice="",
         sections=(
@@ -151,7 +151,7 @@ def _asked(question: Question, number: int, count: int) -> Section:
     return Section(title, (*blocks, shown, Points(who_ticks(question.design, question.card))))
 
 
-_HIDDEN = "No box shows your answer, because people with any of the answers may tick it:"
+_HIDDEN = "No box shows your answer, because people with any answer may tick it:"
 
 
 def who_ticks(design: PaperDesign, card: Card) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ def _about_people(study: Study, language: str) -> list[Section]:
     columns = [name for name in study.public if name not in _columns_of_office(study)]
     if not columns:
         return []
-    blocks: list[Block] = ["These answers are not hidden: they are counted as you give them."]
+    blocks: list[Block] = ["These answers are not hidden. They are counted as you give them."]
     for name in columns:
         blocks.append(study.texts.question(name, language))
         if _has_boxes(study.public[name]):
@@ -229,14 +229,14 @@ def _consent(questions: list[Question]) -> Section:
         where = f" (question {number})" if len(questions) > 1 else ""
         sures.append(f"{certainty(promised.total)}{of}{where}")
     says = (
-        "I have read who ticks which box. Somebody who thought two answers equally likely, "
-        f"and then sees my box, can be at most this sure of one of them: {', '.join(sures)}."
+        "I have read who ticks which box. Somebody who first thought two answers equally likely, "
+        f"and then sees my tick, can be at most this sure of one of the two: {', '.join(sures)}."
     )
     if len(questions) > 1:
         together, _ = of_a_person({each.name: each.design for each in questions}, 1, 1)
-        says += " All my boxes together can tell more."
+        says += " All my ticks together can tell more."
         if together is not None:
-            says += f" {' '.join(of_guarantee(together, 'all my boxes', several=True))}"
+            says += f" {' '.join(of_guarantee(together, 'all my ticks', several=True))}"
     says += " I take part of my own free will, and may leave any box empty."
     return Section("Your consent", (Boxes((("Yes.", says),)),))
 
@@ -276,7 +276,7 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
                     f"Run these {len(commands)} commands. They give the shares of the true "
                     "answers with 95 % intervals, and charts:",
                     Commands("\n".join(commands)),
-                    "The designs of this sheet, from which the shares are computed:",
+                    "The shares are computed from the designs of the questions on this sheet:",
                     law,
                 ),
             ),
@@ -285,16 +285,16 @@ def _for_interviewers(study: Study, questions: list[Question], path: str, counts
     )
 
 
-_WRITE_FIRST = "Fill in your lines on each sheet before you hand it out."
+_WRITE_FIRST = "Fill in the lines for the interviewer on each sheet before you hand it out."
 _EXAMPLES = {
     True: "Read the instructions aloud once, and make an example draw that all can see.",
     False: "Read the instructions aloud once, and go through an example with an invented birthday.",
 }
 _ALONE = {
     True: "Let each person make the draw where nobody can see it, not even you. Only the draw "
-    "hides the answer: do not ask what the draw was, and let nobody skip the draw.",
+    "hides the answer. Do not ask what the draw was, and let nobody skip it.",
     False: "Let each person fill in the sheet where nobody can see it, not even you. Only the "
-    "birthday hides the answer: do not ask whose birthday it was, or when it is.",
+    "birthday hides the answer. Do not ask whose birthday it is, or when.",
 }
 
 
@@ -302,11 +302,12 @@ def _counted(study: Study, questions: list[Question], counts: str) -> list[Secti
     """How the interviewer counts the boxes, and types the numbers."""
     groups = list(study.public)
     count = (
-        "For each question, put aside the sheets with no tick or several ticks: they do not count "
-        "for this question. Count the sheets on which each box is ticked. Write the numbers here."
+        "For each question, put aside the sheets on which it has no tick or several ticks: they do "
+        "not count for this question. For each box, count the sheets on which it is ticked. Write "
+        "the numbers here."
     )
     if groups:
-        count += f" Count them separately for each {' and '.join(groups)}."
+        count += f" Count separately for each {' and '.join(groups)}."
     # A blank for each group where the page is wide enough; else one, to be copied.
     keys = list(itertools.product(*(domain.labels for domain in study.public.values())))
     names = [", ".join(map(str, key)) for key in keys]

@@ -51,7 +51,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_study_that_is_stated_is_audited_and_used_at_once(here: Path, file: str) -> None:
     said = run("new", file, "-o", "study.toml", *ASKED, *STATED).stderr
     assert "study.toml: 3 questions and 1 public column; budget 1.0." in said
-    assert "Left out, because they are neither secret nor public: patient, weight, visit, " in said
+    assert (
+        "Columns left out, because you named them neither secret nor public: patient, weight, visit, "
+        in said
+    )
     assert "Next: warner audit study.toml" in said
     run("audit", "study.toml")
     run("randomize", "study.toml", file, "-o", "r.parquet")
@@ -163,18 +166,18 @@ def test_a_file_is_replaced_only_if_told_and_never_the_answers(here: Path) -> No
 @pytest.mark.parametrize(
     "options, complaint",
     [
-        ((), "--secret: must name the columns whose answers are protected"),
+        ((), "--secret: must name the columns whose answers are to be protected"),
         (("--secret", "smokes,,units"), "--secret: must be different names"),
-        (("--secret", "smokes", "--public", "smokes"), "--public: names smokes, which --secret"),
+        (("--secret", "smokes", "--public", "smokes"), "--public: names smokes, but --secret"),
         (("--secret", "smoke"), "answers.csv: has no column smoke. Write the names"),
         (("--secret", "Smokes"), "has no column Smokes. Is 'smokes' meant?"),
-        ((*ASKED, "--values", "smokes"), "--values: must be NAME=VALUE; got 'smokes'"),
+        ((*ASKED, "--values", "smokes"), "--values: must be written NAME=VALUE; got 'smokes'"),
         ((*ASKED, "--values", "smoke=a,b"), "must be one of smokes, units, condition, hospital"),
         ((*ASKED, "--values", "smokes=a,a"), "smokes: must be two or more different labels"),
         ((*ASKED, "--range", "units=60:0"), "units: must be two limits, the smaller one first"),
-        ((*ASKED, "--range", "units=0:1", "--values", "units=1,2"), "must have only one of --val"),
+        ((*ASKED, "--range", "units=0:1", "--values", "units=1,2"), "has more than one of --val"),
         ((*ASKED, "--kind", "units=whole"), "--kind: must be one of labels, integers"),
-        ((*ASKED, "--grid", "units=3"), "units: must be rows x columns"),
+        ((*ASKED, "--grid", "units=3"), "units: must be ROWSxCOLUMNS"),
         (("--secret", "a.b", "--values", "a.b=x,y"), "answers.csv: has no column a.b"),
     ],
 )
@@ -199,13 +202,15 @@ def test_no_file_and_a_name_that_no_study_can_have() -> None:
     refused = run("new", "--secret", "a.b", "--values", "a.b=x,y", "--no-ask", ok=False).stderr
     assert "attributes.a.b: names must not be empty, and must not contain a point" in refused
     refused = run("new", "--secret", "a", "--values-from-data", ok=False).stderr
-    assert "need a file of answers, and none is named" in refused
+    assert "need a file of answers; name it after" in refused
 
 
 def test_coordinates_and_dates_have_the_comment_that_helps(here: Path) -> None:
     Path("places.csv").write_text("lat,lon,born\n" + "52.5,13.4,1980-05-01\n" * 20)
     text = run("new", "places.csv", "--secret", "lat,lon,born").stdout
-    assert text.count("One coordinate alone") == 2 and "There are too many different dates" in text
+    assert (
+        text.count("One coordinate alone") == 2 and "Dates have too many different values" in text
+    )
 
 
 def test_semicolons_and_decimal_commas_are_read(here: Path) -> None:

@@ -109,12 +109,12 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out, because free text has no list of values: name.",
         "Left out, because its choices depend on other answers: some.",
         "Left out, because its text holds the answer to another question: again.",
-        "Left out, because it asks for a place (ask for a cell of a grid): spot.",
-        "Left out, because it is in a repeat, so one person answers it several times: nights.",
-        "Left out, because it has nothing in the columns warner_epsilon, warner_mechanism or warner_public: remark",
-        "Asked of everybody in the study, but not of everybody in the form: weight.",
-        "Everybody must answer place: the mechanism has no value for a missing answer.",
-        "Take the questions smokes, age, weight, place, pain, fives, open, many out of the form",
+        "Left out, because it asks for a place; ask for a cell of a grid: spot.",
+        "Left out, because it stands in a repeat, so one person answers it several times: nights.",
+        "Left out, because the columns warner_epsilon, warner_mechanism and warner_public are empty in its row: remark",
+        "The form asks only some people, but the study asks everybody: weight.",
+        "Everybody must answer place, because the way of randomising it has no value for a missing answer.",
+        "take the questions smokes, age, weight, place, pain, fives, open, many out of it",
         "Still to be decided: the values of the question open.",
     ):
         assert part in said, part
@@ -239,7 +239,7 @@ def test_a_file_of_answers_in_the_place_of_a_form_is_not_shown(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(FileError, match="is not an XLSForm that pyxform can read") as caught:
+    with pytest.raises(FileError, match="cannot be read as an XLSForm") as caught:
         read_form(str(tmp_path / name))
     assert "CANARY" not in str(caught.value)
     assert caught.value.__context__ is None and caught.value.__cause__ is None

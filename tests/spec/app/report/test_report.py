@@ -180,7 +180,7 @@ def test_people_by_phone_and_on_paper_are_counted_compared_and_protected_each(he
     run("report", *files, "--short", "-o", "r.html")
     words = re.sub(r"\s+", " ", " ".join(_Outline(Path("r.html").read_text()).words))
     words = words.replace("\xa0", " ")
-    counts = "600 people answered by phone or computer, and 200 on paper. Their shares differ by"
+    counts = "600 people answered by phone or computer, and 200 on paper. The shares of these two groups differ by"
     assert f"{counts} more than chance explains (p < 0.0001)" in words
     assert f"{counts} no more than chance explains (p = {alike:.2g})" in words
     for row in ("used (600 by phone or computer)", "used (200 on paper)", "tested (200 on paper)"):
@@ -208,7 +208,7 @@ def test_shares_and_intervals_are_those_of_the_estimate(tally: str) -> None:
 def test_bounds_of_forged_reports_stand_under_the_shares(tally: str) -> None:
     run("report", tally, "--only", "smokes", "--forged", "2%", "-o", "report.html")
     words = " ".join(_Outline(Path("report.html").read_text()).words).replace("\xa0", " ")
-    assert "If up to 2 % of the reports were made up, in any way" in words
+    assert "Shares if up to 2 % of the reports were made up" in words
     run("estimate", "r.parquet", "--only", "smokes", "--forged", "2%", "-o", "e.json")
     (data,) = json.loads(Path("e.json").read_text())
     for row in data["if_forged"]["shares"]:
@@ -289,7 +289,7 @@ def test_simulated_reports_are_marked_first_and_in_the_title(here: Path) -> None
     run("randomize", "study.toml", "answers.csv", "-o", "s.csv", "--seed", "1")
     said = run("report", "s.csv", "-o", "s.html").stderr
     page = Path("s.html").read_text()
-    assert "reports of a simulation" in said and "<h1>" in page
+    assert "these reports are simulated" in said and "<h1>" in page
     assert page.index('class="notice"') < page.index("<h1>")
     assert "(simulation)</title>" in page and "(simulation)</h1>" in page
 
@@ -335,7 +335,7 @@ def test_rounds_of_permanent_reports_do_not_add_up() -> None:
     question = Question(warner.Estimate(found.fit, found.data, found.estimator, "x"), shown)
     words = _words(build(Source({"x": [tally]}, [question], rounds=52), shown))
     assert "The total epsilon is 1." in words and "hardly any" not in words
-    assert "people whose answers changed in the same rounds" in words
+    assert "with others whose answers changed in the same rounds" in words
 
 
 @pytest.mark.parametrize(
@@ -371,10 +371,11 @@ def test_of_many_answers_the_largest_are_shown_and_the_others_together() -> None
     answers: list[object] = [f"s{i % 40:03d}" for i in range(4000)]
     report = _report({"x": mechanism}, {"x": answers}, settings=Settings(top=5))
     (table,) = [b for b in report.sections[1].blocks if isinstance(b, Table)]
-    assert len(table.rows) == 5 and table.title == "The 5 most frequent of 200 answers"
+    assert len(table.rows) == 5 and table.title == "The 5 most frequent of 200 possible answers"
     words = _words(report)
     assert (
-        "The 195 other answers together have" in words and "hold for all answers at once" in words
+        "The 195 other possible answers together have" in words
+        and "hold for all answers at once" in words
     )
 
 
@@ -482,7 +483,7 @@ def test_intervals_of_a_smooth_estimate_are_said_to_suppose_smoothness() -> None
     labels = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
     answers: dict[str, list[object]] = {"units": [3.0, 5.0] * 300, "smokes": ["no", "yes"] * 300}
     words = _words(_report({"units": numbers, "smokes": labels}, answers))
-    assert words.count("The intervals can miss any other peak") == 1
+    assert words.count("If another number is, its interval can miss the true share") == 1
     assert "units: The intervals of shares assume that neighbouring numbers" in words
 
 

@@ -58,10 +58,10 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         'Of 100 people whose answer is "no", 75 tick "A, neither" and 25 tick "B, either".',
         'Of 100 people whose answer is "yes", 100 tick "B, either".',
         'The box "neither" shows that your answer is not "yes".',
-        'at most this sure of one of them: 75.0 % (question 1), 80.0 % that it is "yes" (question 2)',
+        'at most this sure of one of the two: 75.0 % (question 1), 80.0 % that it is "yes" (question 2)',
     ):
         assert words in page.replace("\N{NO-BREAK SPACE}", " "), words
-    assert "All my boxes together can tell more. Only people whose" in page
+    assert "All my ticks together can tell more. This protects only people whose" in page
     assert "can be at most 92.4 % sure of the sensitive ones" in page.replace("\xa0", " ")
     # What only the interviewer reads comes after everything else, on a page of its own.
     people, interviewer = Path("form.html").read_text().split('<section class="page">')
@@ -98,7 +98,9 @@ def test_one_birthday_does_not_hide_two_questions(here: Path) -> None:
     days = CLASS.replace("crosswise:1/4", "crosswise:91/365")
     Path("class.toml").write_text(days.replace("triangular:1/4", "crosswise:31/365"))
     said = run("study", "sheet", "class.toml", "-o", "f.html", ok=False).stderr
-    assert "same person's birthday" in said and "--draw stole=spinner" in " ".join(said.split())
+    assert "birthday of the same person" in said and "--draw stole=spinner" in " ".join(
+        said.split()
+    )
     assert "mother" in _page("--draw", "stole=spinner")
 
 
@@ -150,7 +152,7 @@ def test_counts_by_public_columns_are_asked_for(here: Path) -> None:
     card = "copied,crosswise:1/4"
     assert lines[:2] == [f"{card},7a,same,", f"{card},7a,different,"]
     assert lines[4] == f"{card},7b,same,"
-    assert "Count them separately for each class." in page
+    assert "Count separately for each class." in page
     assert "box on the sheet 7a 7b Have you copied" in page  # a blank for each class
     assert "estimate tally.json --study class.toml --by class --only stole" in page
 
@@ -179,7 +181,9 @@ def test_columns_of_numbers_are_typed_by_sheet_and_nobody_is_asked_for_a_weight(
     assert "age" in people and "Number on the list" not in people
     assert "Number on the list: ____" in office and "undeclared: same, different" in office
     assert Path("counts.csv").read_text() == "region,age,weight,undeclared\n"
-    tally, estimate, regress = re.findall(r"warner [a-z]+ [^_]*?(?= warner| The designs)", office)
+    tally, estimate, regress = re.findall(
+        r"warner [a-z]+ [^_]*?(?= warner| The shares are)", office
+    )
     assert regress.endswith("--design undeclared=crosswise:46/365 --weights weight")
     rows = [f"{'NS'[i % 5 % 2]}orth,{18 + i % 70},{1 + i % 3},same" for i in range(400)]
     rows = [row.replace("Sorth", "South") for row in rows]
@@ -209,13 +213,16 @@ def test_equal_studies_are_equal_files(here: Path) -> None:
 def test_what_cannot_be_a_sheet_is_refused(here: Path) -> None:
     Path("device.toml").write_text(STUDY)
     for arguments, words in (
-        (["device.toml", "-o", "f.pdf"], 'on a sheet people make a draw.*design = "crosswise:1/4"'),
+        (
+            ["device.toml", "-o", "f.pdf"],
+            'with a sheet people make a draw.*design = "crosswise:1/4"',
+        ),
         (["class.toml", "-o", "f.docx"], "must end in .pdf or .html"),
         (["class.toml", "-o", "f.html", "--language", "de"], "--language"),
         (["class.toml", "-o", "class.toml"], "must end in"),
         (
             ["class.toml", "-o", "f.html", "--counts", "c.xlsx"],
-            "Give it a name that ends in .csv; Excel opens",
+            "Give it a name that ends in .csv. Excel opens",
         ),
     ):
         assert re.search(words, run("study", "sheet", *arguments, ok=False).stderr), words

@@ -41,7 +41,7 @@ def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
 
 
 UNPROTECTED = "Not all answers were randomised"
-MUCH, ALL = "it can be a lot", "it can be nearly everything"
+MUCH, ALL = "It can be a lot", "It can be nearly everything"
 SAYS_SO = ("never stored cannot be lost", "hidden by chance", "is about a single person")
 
 
@@ -148,4 +148,4 @@ def test_a_report_of_a_card_says_what_was_done(tmp_path: Path) -> None:
     run("report", tally, "--study", str(study), "-o", str(page))
     text = page.read_text()
     assert "not right on average" not in text and "integers that were sampled" not in text
-    assert "The epsilon follows from the chances on the card" in text
+    assert "It follows from the chances on the card" in text

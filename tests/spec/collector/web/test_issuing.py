@@ -201,12 +201,12 @@ def test_an_issuer_that_devices_do_not_reach_is_refused(
     study.write_text(study.read_text() + table)
     issue = ("collect", "issue", "study.toml", "--keys", "issuer.pem")
     for options, said in [
-        (("--port", "8002"), "--port: must give the address to which study.toml sends devices"),
+        (("--port", "8002"), "--port: must be the address to which study.toml sends devices"),
         (
             ("--host", "0.0.0.0", "--port", "8002"),
             f"If a proxy is at that address, add --url {here}",
         ),
-        (("--url", "https://codes.example.org"), "--url: must give the address"),
+        (("--url", "https://codes.example.org"), "--url: must be the address"),
     ]:
         assert said in run(*issue, *options, ok=False).stderr
     run(*issue, "--port", "8001")
