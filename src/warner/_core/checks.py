@@ -153,7 +153,7 @@ def unknown(
     """The refusal of a name that is not allowed, with the nearest one, or else a remedy."""
     words = [str(word) for word in allowed]
     listed = ", ".join(words)
-    rule = f"must be one of {what} {listed}" if what else f"must be one of {listed}"
+    rule = f"must be one of {what}: {listed}" if what else f"must be one of {listed}"
     if not words:
         rule = f"must be one of {what}, but there are none"
     return ArgumentError(name, rule, show(given), meant(str(given), words) or remedy)

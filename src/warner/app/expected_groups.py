@@ -48,7 +48,7 @@ def require_groups(totals: Iterable[Mapping[str, Tally]], expected: Collection[s
             example = "For example week=2026-W45..2026-W48 or ward=north,south"
             raise ArgumentError(_OPTION, rule, show(text), example)
         if name not in columns:
-            raise unknown(_OPTION, name, columns, "the columns of --by:")
+            raise unknown(_OPTION, name, columns, "the columns of --by")
         values.setdefault(name, []).extend(_values(words, columns[name]))
     at = [list(columns).index(name) for name in values]
     counted = {tuple(str(key[i]) for i in at) for key in keys}

@@ -333,7 +333,7 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
     words = set(words_of(right)) if terms is None else set(terms)
     for name in names:
         if name not in words:
-            raise unknown("hidden", name, sorted(words), "the predictors of the formula:")
+            raise unknown("hidden", name, sorted(words), "the predictors of the formula")
     if tilde:
         if outcome in words_of(given):
             rule = (

@@ -132,7 +132,7 @@ def test_a_pulled_tally_of_groups_says_who_is_left_out(
         for name, remedy in wrong.items():
             refused = run("collect", "pull", url, "--token-file", "token", "--by", name)
             rule = (
-                f"--by: must be one of the public columns of the study ward; got '{name}'. {remedy}"
+                f"--by: must be one of the public columns of the study: ward; got '{name}'. {remedy}"
             )
             assert refused.exit_code == 1 and rule in " ".join(refused.stderr.split())
 

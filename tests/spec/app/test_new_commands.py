@@ -86,7 +86,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
     ("command", "problem"),
     [
         (("regress", "r.parquet", "smoke ~ ward"), "Is 'smokes' meant?"),
-        (("regress", "r.parquet", "smokes ~ warf"), "must be one of the columns ward, visits"),
+        (("regress", "r.parquet", "smokes ~ warf"), "must be one of the columns: ward, visits"),
         (("regress", "r.parquet", "age ~ ward", "--mean", "--errors", "sandwich"), "--mean"),
         (("regress", "r.parquet", "smokes", "-o", "r.parquet"), "one of the inputs"),
         (("benchmark", "t.json", "--people", "9"), "can be used only with a study and --truth"),

@@ -355,7 +355,7 @@ def test_interactions_functions_and_no_intercept() -> None:
     ("formula", "text"),
     [
         ("answer ~ age", "no left side"),
-        ("height", "must be one of the columns age, ward; got 'height'"),
+        ("height", "must be one of the columns: age, ward; got 'height'"),
         ("height:age", "does not fit the covariates"),
         ("age +", "cannot be read"),
         ("relevel(ward, ref='A')", "To compare with the label A, add --reference ward=A"),

@@ -311,13 +311,13 @@ LONELY = np.repeat(["n", "s"], [110, 10])
         (
             _with(),
             {"cluster": "schol"},
-            "cluster: must be one of the public columns of the tally .* Is 'school'",
+            "cluster: must be one of the public columns of the tally: .* Is 'school'",
         ),
         (_with(), {"cluster": 3}, "cluster: must be the name of a public column; got 3"),
         (
             _with(),
             {"cluster": "school", "strata": "school"},
-            "must name another public column for each of weights, cluster and strata",
+            "must name different public columns; got school, school",
         ),
         (_with(w=np.tile([-1.0, 1], 60)), {"weights": "w"}, "'w': must hold positive numbers"),
         (

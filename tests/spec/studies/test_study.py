@@ -284,7 +284,7 @@ def test_what_does_not_belong_to_the_study_is_refused() -> None:
     frame = pl.DataFrame(ROWS)
     for by in ("year", ["week", "year"], 3, [["week"]]):
         with pytest.raises(
-            ArgumentError, match="must be one of the public columns of the study week, ward"
+            ArgumentError, match="must be one of the public columns of the study: week, ward"
         ):
             TWO_QUESTIONS.tally(frame, by)
     with pytest.raises(ArgumentTypeError, match=r"\{name: values\}; got a list"):

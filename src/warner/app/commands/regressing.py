@@ -407,7 +407,7 @@ def _of_paper(
     needed |= {name for text in texts for name in names_bare(text, others)}
     for name in named:
         if name not in (*designs, *others):
-            raise unknown("FORMULA", name, [*designs, *others], f"the columns of {path}:")
+            raise unknown("FORMULA", name, [*designs, *others], f"the columns of {path}")
     public = [name for name in others if name in needed or formula.strip() in designs]
     used = list(dict.fromkeys([*designs, *of_group, *public]))
     columns, left_out = read_columns(path, used, [*designs], drop_missing)

@@ -263,7 +263,7 @@ def _refuse_unknown(copy: list[str], names: list[str]) -> None:
     """Refuse to copy from a column that is neither secret nor public."""
     for name in copy:
         if name not in names:
-            raise unknown("--copy", name, names, "the columns of --secret and --public:")
+            raise unknown("--copy", name, names, "the columns of --secret and --public")
 
 
 def _refuse_no_names(secret: list[str], public: list[str]) -> None:
