@@ -217,6 +217,9 @@ def same_length(
         raise error(name, "must have the same number of rows in all columns", got)
 
 
+_LIBRARIES = ("pandas", "polars", "pyarrow", "pyspark")
+
+
 def kind(value: Any) -> str:
     """Return the kind of a value in words that do not tell the value.
 
@@ -238,4 +241,8 @@ def kind(value: Any) -> str:
     if isinstance(value, type):
         return "a class"  # whose name can be anything, where it stands for an answer
     name = type(value).__name__
+    # The frames of most libraries are called DataFrame.
+    library = type(value).__module__.partition(".")[0]
+    if library in _LIBRARIES:
+        return f"a {library} {name}"
     return f"{'an' if name[0] in 'AEIOaeio' or name[:3] == 'Unr' else 'a'} {name}"

@@ -44,8 +44,8 @@ Reader = Callable[[Any], ForeignTable | None]
 _READERS: list[Reader] = []
 _NO_CHANCE = 1e-9  # the probability below which equal rows are those of the same people
 ONE_COPY = (
-    "Remove the second copy, and do not drop duplicates: equal reports of different people are "
-    "normal."
+    "Mend the step that copied the rows, and count again. Do not drop rows that are equal: equal "
+    "reports of different people are normal."
 )
 
 

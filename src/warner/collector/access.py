@@ -102,9 +102,9 @@ def codes_in(path: str) -> list[str]:
         plain = plain_code(code)
         if len(plain) != CODE_LETTERS or not set(plain) <= letters:
             # The code itself is not repeated: a message may be logged.
-            rule = f"row {number} must hold an invitation code"
-            remedy = 'Pass the file that "warner collect invite -o" wrote'
-            raise ArgumentError("--codes", rule, path, remedy)
+            rule = "must hold an invitation code"
+            remedy = 'Pass the file as "warner collect invite -o" wrote it'
+            raise ArgumentError(f"{path}: row {number}", rule, None, remedy)
     if len(set(map(plain_code, codes))) < len(codes):
         raise ArgumentError(
             "--codes", "must have each code only once", path, "Delete the rows that repeat a code"

@@ -420,7 +420,12 @@ class Proposal:
             f"interval at {100 * self.share:.3g} %: how wide the {100 * self.level:.3g} % interval "
             f"is for the share of {self.share_in_words}."
         )
-        return Table(columns, rows, [note], title)
+        of_odds = (
+            f"people for {in_points(self.width)}: how many people an interval of this width needs. "
+            "odds change at most: how many times as likely, compared with another answer, a report "
+            "can make an answer seem."
+        )
+        return Table(columns, rows, [note, of_odds], title)
 
     @property
     def share_in_words(self) -> str:

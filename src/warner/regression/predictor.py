@@ -328,7 +328,8 @@ def _hidden(hidden: Any, outcome: str, right: str) -> tuple[list[str], str]:
     names = names_of_sum(left)
     if not names:
         rule = "must name the hidden answer among the predictors"
-        raise ArgumentError("hidden", rule, show(hidden), "For example 'smokes', or 'smokes ~ age'")
+        remedy = "For example hidden='smokes', or hidden='smokes ~ age' if its share depends on age"
+        raise ArgumentError("hidden", rule, show(hidden), remedy)
     terms = names_of_sum(right)
     words = set(words_of(right)) if terms is None else set(terms)
     for name in names:

@@ -399,7 +399,8 @@ class Differences(Tabular):
         return [
             f"Each difference and its interval: {made}.",
             f"Column p is for the difference in its row alone: {_P_VALUES[self._way]}. Column p "
-            "(Holm) is corrected by Holm's method for all comparisons of its kind in the table.",
+            "(Holm) is corrected by Holm's method for the number of comparisons. Two rows that say "
+            "the same of two answers, such as yes and no, are one comparison.",
             *([] if self.test is None or self.of != "shares" else [self.test.explained]),
         ]
 

@@ -83,7 +83,10 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
         again = run("collect", "push", "reports.parquet", url, "--token-file", "token", *more)
         assert again.exit_code == 0, again.output
         assert "accepted: 0 new, and " in again.stderr
-    assert "300 reports were accepted: 0 new, and 300 that had been counted before" in again.stderr
+    assert (
+        "300 reports were accepted: 0 new, and 300 that were counted before and are not counted again"
+        in again.stderr
+    )
     assert made.collector.n == PEOPLE
     made.live.look()
     pulled = run("collect", "pull", url, "-o", "pulled.json", "--token-file", "token")
@@ -131,9 +134,7 @@ def test_a_pulled_tally_of_groups_says_who_is_left_out(
         wrong = {"wards": "Is 'ward' meant?", "age": "Leave out --by."}
         for name, remedy in wrong.items():
             refused = run("collect", "pull", url, "--token-file", "token", "--by", name)
-            rule = (
-                f"--by: must be one of the public columns of the study: ward; got '{name}'. {remedy}"
-            )
+            rule = f"--by: must be one of the public columns of the study: ward; got '{name}'. {remedy}"
             assert refused.exit_code == 1 and rule in " ".join(refused.stderr.split())
 
 

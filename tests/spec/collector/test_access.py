@@ -27,7 +27,7 @@ def test_the_codes_of_a_file_are_those_that_were_written(tmp_path: Path) -> None
     [
         ("", "first column is 'code'"),
         ("name\nAlice\n", "first column is 'code'"),
-        ("code\nABCD-EFGH-JKMN-PQRS\nSECRET\n", "row 3 must hold an invitation code"),
+        ("code\nABCD-EFGH-JKMN-PQRS\nSECRET\n", "row 3: must hold an invitation code"),
         ("code\nABCD-EFGH-JKMN-PQRS\nabcdefghjkmnpqrs\n", "must have each code only once"),
     ],
 )

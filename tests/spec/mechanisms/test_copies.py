@@ -108,7 +108,9 @@ def test_reports_that_are_counted_twice_are_noticed_in_any_order() -> None:
         (south, ["month", "region"], "All counts of region s are even"),
         (frame.loc[rows].reset_index(drop=True), "region", "in twos, fours and other even numbers"),
     ):
-        with pytest.warns(FrameWarning, match=f"{said}.* do not drop duplicates: equal reports"):
+        with pytest.warns(
+            FrameWarning, match=f"{said}.* Do not drop rows that are equal: equal reports"
+        ):
             TWO.tally(twice, by)
     with pytest.warns(FrameWarning, match="All counts of people are even"):
         TWO.tally(TWO.reports(mixed), {"region": mixed["region"]})

@@ -788,7 +788,7 @@ def push(
         )
         return
     n_new = sum(count or 0 for count in new)
-    old = f"{sent - start - n_new:,} that had been counted before"
+    old = f"{sent - start - n_new:,} that were counted before and are not counted again"
     click.echo(f"{accepted}: {n_new:,} new, and {old}.", err=True)
     shown = remote.status_with(before.people + n_new)
     _say_counted(max(shown.people, before.people + n_new), shown.planned)

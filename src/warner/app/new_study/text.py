@@ -448,7 +448,8 @@ class FirstStudy:
         yield from _comment(*_about(question))
         yield question.domain
         if "design" in question.options:
-            yield f"design = {toml(question.options['design'])}  # the draw: run warner study sheet"
+            design = toml(question.options["design"])
+            yield f"design = {design}  # of the card on paper, which warner study sheet prints"
             return
         epsilon = self.epsilon_of(question)
         by_rule = question.mechanism(float(epsilon))
