@@ -161,8 +161,10 @@ def test_whole_decimals_and_floats_are_counted(dtype: Any) -> None:
 
 def test_what_is_no_frame_of_reports_is_refused() -> None:
     index = MECHANISMS["index"]
-    with pytest.raises(ArgumentTypeError, match="must be a Spark frame; got a pandas DataFrame"):
+    with pytest.raises(ArgumentTypeError, match="must be a Spark frame; got a dict"):
         warner.spark.tally(index, {"index_report": [1]})
+    with pytest.raises(ArgumentTypeError, match="must be a Spark frame; got a pyarrow Table"):
+        warner.spark.tally(index, pa.table({"index_report": [1]}))
     refused(ReportError, "no setting_report among", warner.spark.tally, STUDY, FRAME)
     with pytest.raises(ArgumentError, match="must be one of the attributes of the study"):
         warner.spark.tally(STUDY, OF_PEOPLE, {"colour": "x"})
