@@ -150,7 +150,7 @@ class DbtMacro:
 
     >>> DbtMacro("count reports")
     Traceback (most recent call last):
-    warner._core.errors.ArgumentError: macro: must consist of ...
+    warner._core.errors.ArgumentError: macro: must have only ...
     """
 
     name: str

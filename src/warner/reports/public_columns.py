@@ -223,8 +223,8 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
 def secret_column(where: str, name: str, public: Iterable[str]) -> ArgumentError:
     """The error of a question that is named where public columns are.
 
-    >>> str(secret_column("by", "smokes", ["ward"]))[:72]
-    'by: must name public columns only, and the answers to this question are secret;'
+    >>> str(secret_column("by", "smokes", ["ward"]))[:78]
+    'by: must name public columns only, and the answers to this question are secret'
     """
     columns = ", ".join(public)
     there = f"The public columns are: {columns}. " if columns else ""
@@ -315,8 +315,8 @@ def _by_numbers_inside(text: Any) -> tuple[list[tuple[str, int, str]], str]:
 def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GROUP) -> str:
     """How many groups are so small that their public values can point at a person; "" for none.
 
-    >>> about_small_groups([np.array([3, 40])])[:53]
-    '1 of 2 groups has fewer than 10 reports, the smallest'
+    >>> about_small_groups([np.array([3, 40])])[:63]
+    '1 of 2 groups has fewer than 10 reports, and the smallest has 3'
     """
     all_sizes = np.concatenate(sizes)
     few = int((all_sizes < smallest).sum())

@@ -180,7 +180,7 @@ class Texts:
         >>> from warner import Categorical
         >>> data = {"languages": ["en", "de"], "public": {"site": {"values": ["north", "south"]}}}
         >>> Texts(data, {"site": Categorical(["north", "south"])}).missing()
-        ['no label, so people read the name of the question: site', 'no answers by language: site']
+        ['no label, so people read the name: site', 'no answers by language: site']
         """
         unasked = [name for name, table in self._parts.items() if not table.get("label")]
         untold = [

@@ -49,7 +49,7 @@ def test_kept_reports_are_the_distinct_ones(name: str) -> None:
     assert len(whole.rows) == len(set(reports.records()))
     assert whole.counts.sum() == whole.n == 200
     if whole.kind == DistinctReports():
-        with pytest.raises(MismatchError, match="must be of one kind"):
+        with pytest.raises(MismatchError, match="must be of the same kind to be added"):
             sums + whole
     else:
         assert whole.sums() == sums

@@ -92,7 +92,7 @@ def test_a_file_that_does_not_say_it_is_simulated_can_be_told(folder: Path) -> N
     of_study = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json")
     for more in ((), ("--checkpoint", "c.jsonl"), ("--checkpoint", "c.jsonl")):
         done = run("tally", "plain.parquet", *of_study, *more, "--simulated")
-        assert "these are reports of a simulation" in done.stderr
+        assert "these reports are simulated; they were made with a seed" in done.stderr
         assert "whether the reports are simulated" not in done.stderr
         assert load_tallies("t.json") == {a: t.marked() for a, t in _wanted().items()}
     run("tally", "plain.parquet", *of_study, "--checkpoint", "c.jsonl")

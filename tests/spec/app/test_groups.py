@@ -701,7 +701,7 @@ def test_weeks_are_compared_within_each_platform(
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert [row["platform"] for row in rows] == ["mac"] * 4 + ["linux"] * 4
     drawn = Path("out.svg").read_text()  # one legend above all charts
-    assert drawn.count(">Filled dots: p &lt; 0.05") == 1 and ">q, linux<" in drawn
+    assert drawn.count(">Filled dots: p is below 0.05") == 1 and ">q, linux<" in drawn
     assert "q, linux: the group minus the reference" in run(*within).output
     said = run(*within, "--reference", "W7", ok=False).output
     assert "--within: leaves no groups to compare; got --reference W7" in said

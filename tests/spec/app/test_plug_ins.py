@@ -113,7 +113,10 @@ def test_entry_points_are_loaded_and_a_broken_one_is_left_out(
     monkeypatch.setattr(running, "declared", running.declared.__wrapped__)
     result = _warner("audit", "study.toml")
     assert result.exit_code == 0 and "holds" in result.output
-    assert "the entry point 'broken' is left out: ModuleNotFoundError" in result.output
+    assert (
+        "the extension 'broken' of an installed package (entry point) is left out: ModuleNotFound"
+        in result.output
+    )
 
 
 def test_a_file_with_the_name_of_a_module_hides_none(monkeypatch: pytest.MonkeyPatch) -> None:

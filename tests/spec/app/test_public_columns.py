@@ -178,7 +178,7 @@ def test_small_groups_are_counted_and_said(here: Path) -> None:
     sizes = load_tallies("t.json")["smokes"].sizes
     few = int((sizes < 30).sum())
     assert 0 < few < 16 and f"{few} of 16 groups have fewer than 30 reports" in out.stderr
-    assert f"the smallest {sizes.min()}." in out.stderr and "may be recognised" in out.stderr
+    assert f"the smallest has {sizes.min()}." in out.stderr and "may be recognised" in out.stderr
     audit = run("audit", "t.json", "--smallest-group", "30").output
     assert f"WARNING: {few} of 16 groups" in audit
     data = json.loads(run("audit", "t.json", "--json").stdout)["public"]

@@ -100,7 +100,7 @@ def test_reports_say_how_many_are_of_one_person(here: Path, suffix: str) -> None
     done = run("randomize", "study.toml", "answers.csv", "-o", f"r.{suffix}")
     assert "700 rows, a person with 7 of them spends at most epsilon = " in done.stderr
     assert open_reports(f"r.{suffix}").reports_per_person == DAYS
-    assert "up to 7 of one person" in run("tally", f"r.{suffix}", "-o", "t.json").stderr
+    assert "up to 7 by the same person" in run("tally", f"r.{suffix}", "-o", "t.json").stderr
     assert load_tallies("t.json")["place"].reports_per_person == DAYS
     shown = run("estimate", "t.json", "-m", "inversion")
     assert "700 reports of 100 people or more" in shown.output

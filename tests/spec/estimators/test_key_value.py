@@ -239,10 +239,10 @@ def test_only_reports_of_keys_and_values_have_such_estimates() -> None:
         refused(ArgumentError, "KeyValue", warner.estimate, tally, method)
     found = warner.estimate(tally)
     for ask in (found.frequencies, lambda: found.conditional("a")):
-        refused(ArgumentTypeError, "two attributes", ask)
+        refused(ArgumentTypeError, "must be of two questions", ask)
     assert found.key_rows() == []
     mechanism = _make("unary", "rounding")
-    with pytest.raises(ArgumentError, match="key: must be one of 'a', 'b'"):
+    with pytest.raises(ArgumentError, match="key: must be one of the keys 'a', 'b'"):
         warner.estimate(
             mechanism.tally(mechanism.randomize([{"key": "a", "value": 0.0}]))
         ).conditional("z")

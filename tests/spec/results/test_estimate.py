@@ -253,7 +253,7 @@ def test_one_share_is_a_number_with_its_interval() -> None:
     assert repr(share).count(",") == 1 and pickle.loads(pickle.dumps(share)).high == share.high
     assert "coffee" in RESULT and "milk" not in RESULT and ["x"] not in RESULT
     assert len(RESULT) == 60 and list(RESULT)[:2] == ["<i>tea", "coffee"]
-    with pytest.raises(ArgumentError, match="one of 60 values"):
+    with pytest.raises(ArgumentError, match="one of the 60 values"):
         RESULT["milk"]
 
 

@@ -90,7 +90,7 @@ def test_several_mechanisms_take_the_most_reports_of_any_tally() -> None:
     assert results[0].reports_per_person == TIMES
     assert (results[0].interval() == results[1].interval()).all()
     assert (results[0].probabilities == estimate([ONE, more], Inversion()).probabilities).all()
-    with pytest.raises(ArgumentError, match="different people"):
+    with pytest.raises(ArgumentError, match="where a person sent reports of several mechanisms"):
         estimate([SEVERAL, more], MaximumLikelihood()).interval(kind="fisher")
     wide = estimate([SEVERAL, more], Inversion()).interval(kind="bootstrap", rng=RNG)
     slim = estimate([ONE, more], Inversion()).interval(kind="bootstrap", rng=RNG)

@@ -215,7 +215,13 @@ def test_the_rounding_model_takes_channels_with_more_reports_than_values() -> No
     weights = channel.influence(np.eye(5))
     expected = math.sqrt(2 / (3 * math.pi)) * np.sqrt((weights**2).sum(axis=0)) / 100
     np.testing.assert_allclose(rounding_error(hadamard, 100), expected)
-    refused(ArgumentError, "not bits", rounding_error, UnaryEncoding(THREE, 1.0), 100)
+    refused(
+        ArgumentError,
+        "must not be one whose tallies count single bits",
+        rounding_error,
+        UnaryEncoding(THREE, 1.0),
+        100,
+    )
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (4, 4), (2, 5), (6, 3)])

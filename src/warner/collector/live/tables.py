@@ -242,7 +242,7 @@ def progress(view: LiveView) -> str:
     """How far the survey is, in one sentence.
 
     >>> progress(LiveView(1, 1000, 50, "open"))
-    'No estimate yet: the first one is published after 50 reports.'
+    'No result yet: the first result is published after 50 reports.'
     """
     if view.step is None:
         if view.status == "closed":

@@ -61,7 +61,7 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         'at most this sure of one of the two: 75.0 % (question 1), 80.0 % that it is "yes" (question 2)',
     ):
         assert words in page.replace("\N{NO-BREAK SPACE}", " "), words
-    assert "All my ticks together can tell more. This protects only people whose" in page
+    assert "All my ticks together can tell more. Only people whose" in page
     assert "can be at most 92.4 % sure of the sensitive ones" in page.replace("\xa0", " ")
     # What only the interviewer reads comes after everything else, on a page of its own.
     people, interviewer = Path("form.html").read_text().split('<section class="page">')

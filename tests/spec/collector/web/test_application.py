@@ -463,7 +463,9 @@ def test_pages_of_a_named_origin_may_send_and_no_other(tmp_path: Path) -> None:
     ["*", "app.example.org", "https://app.example.org/", "http://app.example.org", "https://A.org"],
 )
 def test_what_is_no_origin_is_refused_by_name(origin: str) -> None:
-    with pytest.raises(StudyError, match=r"collect\.origins: must be an origin"):
+    with pytest.raises(
+        StudyError, match=r"collect\.origins: must be the beginning of a web address"
+    ):
         Study.parse(f'{TEXT}access = "open"\norigins = ["{origin}"]\n')
 
 
