@@ -323,10 +323,8 @@ class Remote:
         except (ValueError, KeyError, TypeError, RecursionError, OSError):
             pass
         if 300 <= error.code < 400:
-            text = (
-                "this web address redirects to another address, and warner does not follow "
-                "redirects"
-            )
+            name = "a redirect"
+            text = "warner does not follow redirects, so give the address that a browser shows"
         text = text.removesuffix(". Reload the page")  # a program has no page
         rule = f"refused the request with status {error.code}, {name}" + (
             f": {text}" if text else ""

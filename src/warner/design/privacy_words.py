@@ -240,7 +240,7 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
         return [
             f"Only people with {whose} are protected. {who} a sensitive "
             f"answer and another answer {then} can be at most {sure} sure of the sensitive one. "
-            "A report can show an answer that is not sensitive."
+            "A report can reveal an answer that is not sensitive."
         ]
     if promised.is_metric:
         far = (

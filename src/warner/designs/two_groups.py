@@ -173,14 +173,14 @@ class StochasticLieDetector(_TwoGroups):
             ("no", "yes", "yes"),
             [_law(_YES_OR_NO, (1 - p, _ONE, Fraction(0))) for p in self._chances],
             {
-                "yes": ShareOf(("yes, honest", "yes, lies"), "have the answer yes"),
+                "yes": ShareOf(("yes, honest", "yes, lies"), "people whose true answer is yes"),
                 "honest": ShareOf(
                     ("yes, honest",),
-                    "how many of the people whose answer is yes say yes",
+                    "of the people whose true answer is yes, those who say yes",
                     ("yes, honest", "yes, lies"),
                 ),
             },
-            "The design assumes that people whose answer is no are honest.",
+            "The design assumes that people whose true answer is no say no.",
         )
 
 

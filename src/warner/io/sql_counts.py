@@ -225,7 +225,7 @@ class CountsTable:
         where = f"{self.path}: {attribute}: {name}"
         for code, rule, what in (
             (GAP, "must have a report in each row", "without one"),
-            (BEYOND, f"must be from 0 to {values - 1}", "with other numbers"),
+            (BEYOND, f"must have whole numbers from 0 to {values - 1}", "with other values"),
         ):
             if wrong := sum(row.reports for row in rows if row.value == code):
                 raise ReportError(where, rule, f"{wrong:,} row{'s' * (wrong > 1)} {what}")

@@ -296,7 +296,7 @@ def stated_columns(
             named = {p: f"{choice}_{p}" for p in parts} if len(parts) > 1 else {parts[0]: choice}
         elif choice is not None:
             if unknown := [end for end in choice if end not in named]:
-                rule = f"must name only columns that the reports of {name!r} have"
+                rule = f"must name only the columns of the reports of {name!r}: {', '.join(named)}"
                 raise ArgumentError("column", rule, show(unknown[0]))
             named |= choice
         stated[name] = named

@@ -677,7 +677,7 @@ def _points(domain: Domain, name: str) -> np.ndarray:
         else ("value", "Use Integers or Interval if the values are numbers")
     )
     rule = "needs values that are numbers or places, such as Integers, Interval or Grid"
-    remedy = f"{other}, or use {_WEIGHTS} for each {each}"
+    remedy = f"{other}. For the mean of scores, use {_WEIGHTS} for each {each}"
     raise ArgumentTypeError(name, rule, type(domain).__name__, remedy)
 
 

@@ -134,7 +134,9 @@ def test_texts_are_no_reports_where_a_database_takes_any_text_for_a_number(
     for wrong in ("yes", "1a", "", "0.5", "-1", "10"):
         table = {"age 0_report": ["0", "9", wrong]}
         path = run_statement(engine, text, table, str(tmp_path / "c.csv"))
-        with pytest.raises(ReportError, match=r"must be from 0 to 9; got 1 row with other numbers"):
+        with pytest.raises(
+            ReportError, match=r"must have whole numbers from 0 to 9; got 1 row with other values"
+        ):
             read_counts(path).tallies(coin, {}, "s")
 
 

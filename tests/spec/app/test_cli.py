@@ -105,7 +105,7 @@ def test_audit_says_on_any_screen_whom_a_mechanism_protects(tmp_path: Path) -> N
     study.write_text(UTILITY, encoding="utf-8")
     said = " ".join(run("audit", str(study)).stdout.split())
     assert "Only people with " in said and " are protected." in said
-    assert said.count("A report can show an answer that is not sensitive.") == 1
+    assert said.count("A report can reveal an answer that is not sensitive.") == 1
 
 
 def test_a_plan_names_the_option_that_plans_a_difference(tmp_path: Path) -> None:

@@ -149,7 +149,11 @@ def test_columns_of_other_names_are_counted(folder: Path) -> None:
             None,
             "setting: report: must have a report in each row; got 1 row without one",
         ),
-        ("setting_report", 3, r"setting: report: must be from 0 to 2; got 1 row with"),
+        (
+            "setting_report",
+            3,
+            r"setting: report: must have whole numbers from 0 to 2; got 1 row with",
+        ),
         ("setting_report", -1, r"must be from 0 to 2"),
         ("long_bits_2", 255, "padding"),
         ("long_bits_0", 255, "every report must have"),

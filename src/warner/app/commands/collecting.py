@@ -98,8 +98,8 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--group",
     metavar="NAME",
-    help="The group of the study to which all people in VALUES belong. Without this option, a "
-    "column of VALUES names the group of each person.",
+    help="The group of the study to which all people in VALUES belong. Without this option, "
+    "VALUES must have the column that the study names for groups.",
 )
 @click.option(
     "--ledger",

@@ -113,7 +113,7 @@ from warner.studies.study import Study
     "--groups",
     type=click.IntRange(2),
     default=2,
-    show_default="as many as the only public column of STUDY has values, otherwise 2",
+    show_default="2, or the number of values of the public column, if STUDY has one such column",
     help="The number of groups of people, all of equal size, that are to be compared. With three "
     "groups or more, one test compares all groups at once.",
 )

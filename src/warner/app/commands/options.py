@@ -162,7 +162,7 @@ attributes = options(
         callback=lambda _context, _option, texts: tuple(
             n for text in texts for n in names_in(text)
         ),
-        help="Show only this question, by its name in the study (attribute). May be repeated.",
+        help="Show only these questions, by their names in the study.",
     ),
     click.option(
         "--joint",

@@ -158,7 +158,7 @@ def regress(
     columns are used. Each value of a column of labels is compared with the first in the alphabet.
 
     If a name has a space, write backticks around it, and single quotes around FORMULA: 'smokes ~
-    `age group`'. For products, powers and functions of columns, install the extra 'formula'.
+    `age group`'. Products, powers and functions of columns need: pip install "warner[formula]".
 
     \b
         warner regress reports.parquet "smokes ~ hospital"

@@ -82,7 +82,7 @@ REASONS: Mapping[str, Reason] = {
     "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
     "codes_of_issuer": Reason(
         409,
-        "sends invitation codes to the collector, but only the issuer of tokens must have them",
+        "sends invitation codes to the collector, but only the issuer may have them",
         "Use the issuer's web address",
     ),
     "no_backup": Reason(
