@@ -154,11 +154,11 @@ def test_columns_of_other_names_are_counted(folder: Path) -> None:
             3,
             r"setting: report: must have whole numbers from 0 to 2; got 1 row with",
         ),
-        ("setting_report", -1, r"must be from 0 to 2"),
+        ("setting_report", -1, r"must have whole numbers from 0 to 2"),
         ("long_bits_2", 255, "padding"),
         ("long_bits_0", 255, "every report must have"),
         ("rare_bits_0", 0b11000000, "or only the bit of a non-sensitive value"),
-        ("hashed_seed", 8, "hashed: seed,bucket: must be"),
+        ("hashed_seed", 8, "hashed: seed,bucket: must have whole numbers from"),
         ("hashed_bucket", None, "hashed: seed,bucket: must have a report"),
     ],
 )

@@ -788,8 +788,11 @@ def push(
         )
         return
     n_new = sum(count or 0 for count in new)
-    old = f"{sent - start - n_new:,} that were counted before and are not counted again"
-    click.echo(f"{accepted}: {n_new:,} new, and {old}.", err=True)
+    if n_old := sent - start - n_new:
+        again = f"{n_old:,} that were counted before and are not counted again"
+        click.echo(f"{accepted}: {n_new:,} new, and {again}.", err=True)
+    else:
+        click.echo(f"{accepted}, all of them new.", err=True)
     shown = remote.status_with(before.people + n_new)
     _say_counted(max(shown.people, before.people + n_new), shown.planned)
 
