@@ -73,7 +73,8 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
         )
         missing = drop_missing_option(
             "If a table of answers on paper has a row for each person: leave out people without an "
-            "answer, such as NA. The command says how many they are."
+            "answer, or without an entry in a column of --by, such as NA. The command says how "
+            "many they are."
         )
         with_all: Callable[..., Any] = design(counts(missing(command)))
         return with_all
@@ -215,6 +216,8 @@ class OnPaper:
             )
         if self.drop_missing:
             say(f"{path}: {self._left_out(said, columns)}.")
+            if said.without_entry.people:
+                say(f"{path}: {said.without_entry.text}.")
         if by is None:
             tally = tally.total()
         elif groups := [name for name in by if name not in self.not_groups]:

@@ -26,7 +26,15 @@ from warner._core.foreign_tables import repeated_block
 from warner._core.text import look, meant, nearest
 from warner.domains import Domain
 from warner.io.public_values import groups_in, indices_of_groups
-from warner.io.read_answers import MISSING, as_number, has_decimal_comma, table_cells
+from warner.io.read_answers import (
+    MISSING,
+    LeftOut,
+    as_number,
+    has_decimal_comma,
+    have_no_entry,
+    require_entries,
+    table_cells,
+)
 from warner.mechanisms import Mechanism
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.tally import Tally
@@ -297,6 +305,7 @@ class Said(NamedTuple):
         is_coded: whether words are written as their codes, 0 and 1.
         people: of the table, with those who are left out; of a table of counts, those counted.
         left_out: {public values: people without an answer}, who are in no tally.
+        without_entry: who answered but has no entry in a public column, and so is in no tally.
         repeated: the first and the last line that stand in a table of people again, and where.
     """
 
@@ -305,6 +314,7 @@ class Said(NamedTuple):
     is_coded: bool
     people: int
     left_out: Mapping[tuple[str, ...], int]
+    without_entry: LeftOut
     repeated: tuple[int, int, int] | None
 
 
@@ -325,10 +335,12 @@ def read_said(
         name: of the question: the column of what people said, or one of those in the column
             ``attribute``; None for the only one.
         by: the public columns of a table of people. All further columns of counts are public.
-        drop_missing: whether people of whom a table has no answer are left out.
+        drop_missing: whether people of whom a table has no answer, or no entry in a column of
+            ``by``, are left out.
         weights: the public column with the weights of people; None where they have none.
 
     Raises:
+        ArgumentError: a row without an entry in a column of ``by``.
         EmptyError: a table of nobody.
         FileError: no such table, a count that is missing or there twice, a row of totals, or a
             weight that is no positive number.
@@ -371,6 +383,16 @@ def read_said(
                 remedy = meant(column, public) or f"Its columns: {', '.join(public) or 'none'}"
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
     has_comma = has_decimal_comma(path, names)
+    gaps = {name: have_no_entry([row[3][public.index(name)] for row in rows]) for name in by}
+    if not drop_missing:
+        for column, without in gaps.items():
+            if column != weights:  # its entries are refused below, with what a weight must be
+                require_entries(f"{path}: column {column!r}", without, [row[0] for row in rows])
+        gaps = {}
+    in_all = sum(row[2] for row in rows) + left_out.total()
+    rows, without_entry = _with_entries(rows, gaps, in_all)
+    if not rows:
+        raise EmptyError(path, "has nobody with an answer and an entry in all columns of groups")
     if weights in public:
         _require_weights(f"{path}: column {weights!r}", rows, public.index(weights), has_comma)
     groups = _groups(public, [row[3] for row in rows], has_comma)
@@ -390,10 +412,9 @@ def read_said(
     if groups is not None:  # whom a tally has people of
         groups = Groups(groups.columns, groups.keys, np.arange(size))
     is_coded = all(word.strip().isdecimal() for word in said) and not words[0].isdecimal()
-    people = int(table.sum()) + left_out.total()
     repeated = None if counted is not None else _repeated(lines)
     tally = Tally(mechanism.header, counts, groups)
-    return Said(question, tally, is_coded, people, left_out, repeated)
+    return Said(question, tally, is_coded, in_all, left_out, without_entry, repeated)
 
 
 def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int] | None:
@@ -408,6 +429,20 @@ def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int
 
 
 _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values
+
+
+def _with_entries(
+    rows: list[_Row], gaps: Mapping[str, np.ndarray], in_all: int
+) -> tuple[list[_Row], LeftOut]:
+    """The rows with an entry in each public column, and who is left out of all people.
+
+    ``gaps`` says of each column which rows have no entry there.
+    """
+    people = np.array([row[2] for row in rows], dtype=np.int64)
+    dropped = np.logical_or.reduce([np.zeros(len(rows), dtype=bool), *gaps.values()])
+    counts = {name: int(people[without].sum()) for name, without in gaps.items()}
+    remaining = [row for row, without in zip(rows, dropped, strict=True) if not without]
+    return remaining, LeftOut(int(people[dropped].sum()), in_all, counts)
 
 
 def _of_people(
@@ -649,19 +684,10 @@ def remedy_of_words(others: Sequence[str], people: int, mechanism: Mechanism) ->
 
 def doubtful_groups(tally: Tally) -> list[str]:
     """Groups of a table that may be slips of the pen, as sentences."""
-    sentences = []
+    sentences: list[str] = []
     keys = list(tally)
     for i, name in enumerate(tally.columns):
         texts = list(dict.fromkeys(str(key[i]) for key in keys))
-        if "" in texts:
-            people = sum(
-                int(size) for key, size in zip(keys, tally.sizes, strict=True) if str(key[i]) == ""
-            )
-            who = "1 person has" if people == 1 else f"{people:,} people have"
-            sentences.append(
-                f"{name}: {who} no entry in this column, and would be a group without a name. "
-                "Write 'unknown' there, or leave the row out."
-            )
         sentences += written_alike(name, texts)
     single = [key for key, size in zip(keys, tally.sizes, strict=True) if size == 1]
     if tally.columns and single:

@@ -566,12 +566,10 @@ def read_columns(
             cells = _plain(batch.column(name)).to_pylist()
             parts[name] += ["" if cell is None else str(cell).strip() for cell in cells]
     blank = np.logical_and.reduce([np.array(cells) == "" for cells in parts.values()])
-    lacking = {name: np.isin(parts[name], _NO_ENTRY) & ~blank for name in columns}
-    for name, without in lacking.items():
-        if without.any() and not drop_missing:
-            rule = "must have an entry in every row"
-            remedy = "To leave out the people without one, add --drop-missing"
-            raise ArgumentError(f"column {name!r}", rule, _rows_of("no entry", without), remedy)
+    lacking = {name: have_no_entry(parts[name]) & ~blank for name in columns}
+    if not drop_missing:
+        for name, without in lacking.items():
+            require_entries(f"column {name!r}", without)
     dropped = np.logical_or.reduce(list(lacking.values()))
     people = ~blank & ~dropped
     if not people.any():
@@ -597,6 +595,28 @@ def read_columns(
 
 # "None" and "-" can be labels, as where somebody has no religion.
 _NO_ENTRY = [text for text in MISSING if text not in ("None", "-")]
+
+
+def have_no_entry(cells: Sequence[str]) -> np.ndarray:
+    """Which cells (n,) of a public column are empty or say that nothing is known, as NA does."""
+    return np.isin(cells, _NO_ENTRY)
+
+
+def require_entries(where: str, without: np.ndarray, lines: Sequence[int] = ()) -> None:
+    """Refuse a column in which some rows (n,) have no entry.
+
+    Args:
+        where: the column, in words.
+        without: which rows have none.
+        lines: the line of the file of each row; () where rows are counted from the first.
+    """
+    if without.any():
+        remedy = (
+            "To leave out the people without one, add --drop-missing. If an entry such as NA is "
+            "the name of a group, write the name in full"
+        )
+        got = _rows_of("no entry", without, lines)
+        raise ArgumentError(where, "must have an entry in every row", got, remedy)
 
 
 def table_cells(
@@ -635,10 +655,11 @@ def as_number(cell: str, comma: bool) -> float | None:
     return None
 
 
-def _rows_of(what: str, rows: np.ndarray) -> str:
-    """Something that is in some rows (n,), and the first of them."""
-    count, first = np.count_nonzero(rows), int(np.argmax(rows)) + 1
-    return f"{what} in {count:,} of {len(rows):,} rows, first in data row {first:,}"
+def _rows_of(what: str, rows: np.ndarray, lines: Sequence[int] = ()) -> str:
+    """Something that is in some rows (n,), and the first of them, by its line if that is given."""
+    count, first = np.count_nonzero(rows), int(np.argmax(rows))
+    row = f"line {lines[first]:,}" if lines else f"data row {first + 1:,}"
+    return f"{what} in {count:,} of {len(rows):,} rows, first in {row}"
 
 
 def other_columns(path: str, columns: Sequence[str], further: Iterable[str] = ()) -> list[str]:

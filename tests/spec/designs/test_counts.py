@@ -604,11 +604,38 @@ def test_a_note_on_the_first_sheet_is_no_table(
         assert "18-29" in shown if options else "1,500 people, 990 same, 510 different" in shown
 
 
+def test_people_without_an_entry_are_no_group(tmp_path: Path) -> None:
+    """Rejects a missing age that is a group of its own, and so changes the test of all groups."""
+    design = ("--design", "said=crosswise:1/4", "--by", "age")
+    whole = _table(tmp_path / "whole.csv", _PEOPLE)
+    for command in ("--compare-groups", "--csv"):
+        shown = run("estimate", whole, *design, command).stdout
+        for entry in ("", "NA", "."):
+            table = _table(tmp_path / "gaps.csv", [*_PEOPLE, *[[9, entry, "same"]] * 27])
+            refused = run("estimate", table, *design, command, ok=False).stderr
+            assert "'age': must have an entry in every row; got no entry in 27 of 1,527" in refused
+            assert "first in line 1,502. To leave out" in refused and "--drop-missing" in refused
+            left = run("estimate", table, *design, command, "--drop-missing")
+            assert left.stdout == shown
+            about = " ".join(left.stderr.split())
+            assert "27 of 1,527 people have no entry" in about and "(age 27)" in about
+    # Counts by hand are the same: 27 is the number of people, and not of lines.
+    counts = [["age", "same", "different"], ["young", 380, 120], ["old", 300, 200], ["NA", 20, 7]]
+    table, clean = (_table(tmp_path / "c.csv", counts), _table(tmp_path / "d.csv", counts[:3]))
+    by_hand = ("--design", "crosswise:1/4", "--by", "age", "--csv")
+    assert "must have an entry in every row" in run("estimate", table, *by_hand, ok=False).stderr
+    left = run("estimate", table, *by_hand, "--drop-missing")
+    assert left.stdout == run("estimate", clean, *by_hand).stdout
+    assert "27 of 1,027 people have no entry" in " ".join(left.stderr.split())
+    nobody = _table(tmp_path / "nobody.csv", [_PEOPLE[0], [1, "NA", "same"], [2, "", "same"]])
+    assert "has nobody" in run("estimate", nobody, *design, "--drop-missing", ok=False).stderr
+
+
 def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
-    """Rejects silence about "ashfield" beside "Ashfield", an empty cell, and a group of one."""
+    """Rejects silence about "ashfield" beside "Ashfield", and a group of one."""
     rows = [["id", "ward", "said"]] + [
         [i, ward, "same" if i % 3 else "different"]
-        for i, ward in enumerate(["Ashfield"] * 300 + ["Bray"] * 300 + ["ashfield", "", ""])
+        for i, ward in enumerate(["Ashfield"] * 300 + ["Bray"] * 300 + ["ashfield"])
     ]
     path = _table(tmp_path / "people.csv", rows)
     design = ["--design", "said=crosswise:1/4"]
@@ -623,17 +650,12 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     assert "single person" not in _run("estimate", weights, *design, "--weights", "w")
     shown = " ".join(_run("estimate", path, *design, "--by", "ward").split())
     assert (
-        "ward: 2 people have no entry in this column, and would be a group without a name." in shown
-    )
-    assert (
         "'Ashfield' and 'ashfield' count as 2 groups, but differ only in capital letters" in shown
     )
     assert "Groups of only one person: 'ashfield'." in shown
-    assert "no entry" not in _run("estimate", path, *design)
-    for row in rows[-3:]:
-        row[1] = "Bray"
+    rows[-1][1] = "Bray"
     clean = _run("estimate", _table(tmp_path / "clean.csv", rows), *design, "--by", "ward")
-    assert "no entry" not in clean and " differ by " not in clean and "single" not in clean
+    assert " differ by " not in clean and "single" not in clean
 
 
 def test_people_who_stand_in_a_table_twice_are_warned_of(tmp_path: Path) -> None:
