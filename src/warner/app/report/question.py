@@ -219,7 +219,11 @@ class Question:
         if isinstance(compared, str):
             return shown
         differences = self.clear_in_words(compared)[:_MOST_IN_SHORT]
-        return [*shown, *(differences or [_NO_DIFFERENCE]), *self.whose_differences(compared)]
+        return [
+            *shown,
+            *(differences or [_no_difference(compared)]),
+            *self.whose_differences(compared),
+        ]
 
     def _groups_of(self, text: str) -> str:
         """One sentence with an answer or a summary in the groups, or in the largest of many."""
@@ -279,8 +283,11 @@ class Question:
             if isinstance(compared, str):
                 return [*blocks, compared]
             clear = self.clear_in_words(compared)
-            differences = Points(tuple(clear[:_MOST_SENTENCES])) if clear else _NO_DIFFERENCE
-            blocks += [differences, *self.whose_differences(compared)]
+            sentences = Points(tuple(clear[:_MOST_SENTENCES]))
+            blocks += [
+                sentences if clear else _no_difference(compared),
+                *self.whose_differences(compared),
+            ]
         return blocks
 
     def _shown(self) -> dict[str, Row]:
@@ -622,7 +629,7 @@ def _differences(result: Differences, question: Question) -> list[Block]:
         )
         blocks.append(Points(tuple(question.clear_in_words(result)[:_MOST_SENTENCES])))
     else:
-        blocks.append(_NO_DIFFERENCE)
+        blocks.append(_no_difference(result))
     blocks.append(
         f"With so many people, a difference is known to within about {', '.join(halves)}, up or "
         "down. Smaller differences cannot be seen, so groups may still differ."
@@ -672,7 +679,17 @@ def _differences(result: Differences, question: Question) -> list[Block]:
     return blocks
 
 
-_NO_DIFFERENCE = "No difference between the groups is larger than chance explains."
+def _no_difference(result: Differences) -> str:
+    """What is said where no difference is clear by itself: the test of all groups may be."""
+    if result.about_test and result.test is not None and result.test.p_value < _LEVEL_OF_TESTS:
+        return (
+            "No single difference between the groups is larger than chance explains, but all "
+            "differences together are: a test shows that the groups do not all have the same "
+            f"shares ({shown_p(result.test.p_value)})."
+        )
+    return "No difference between the groups is larger than chance explains."
+
+
 _OF_ALL_PEOPLE = "These differences count all people, including those who gave no answer."
 _STEADIED = (
     "The differences were computed from estimates that are right on average. The shares of the "

@@ -535,6 +535,19 @@ def test_the_summary_names_groups_and_their_differences(tally: str) -> None:
     assert "Mean by ward: north " in of_age
 
 
+def test_no_clear_difference_does_not_contradict_the_test_of_all_groups(here: Path) -> None:
+    """Rejects "no difference" beside a test by which the groups differ."""
+    heading = "age,same,different\n18-34,256,127\n35-54,454,194\n"
+    for rest, is_clear in (("55+,332,110\n65+,24,3\n", True), ("55+,320,122\n", False)):
+        Path("counts.csv").write_text(heading + rest)
+        for short in ((), ("--short",)):
+            options = ("--design", "crosswise:1/4", "--by", "age", "-o", "r.html")
+            run("report", "counts.csv", *options, *short)
+            words = " ".join(_Outline(Path("r.html").read_text()).words).replace("\xa0", " ")
+            assert ("the groups do not all have the same shares (p = 0.0099)" in words) is is_clear
+            assert ("No difference between the groups is larger" in words) is not is_clear
+
+
 @pytest.mark.parametrize("common", ["no", "yes"])
 def test_of_two_answers_yes_is_shown_whichever_is_rarer(common: str) -> None:
     coin = warner.RandomizedResponse(warner.Categorical(["yes", "no"]), 3.0)
