@@ -464,6 +464,21 @@ class Question:
             if any(tally.n for tally in tallies) and were_asked(tallies, names)
         }
 
+    @property
+    def group_sizes(self) -> np.ndarray:
+        """The reports of each group with reports; none where there are no groups."""
+        groups = self._asked_groups.values() if self._has_groups else ()
+        return np.array([sum(tally.n for tally in tallies) for tallies in groups])
+
+    @property
+    def has_single_people(self) -> bool:
+        """Whether a number may be about one person: all of them, or a group."""
+        groups = self._asked_groups.values() if self._has_groups else ()
+        return self.estimate.n <= 1 or any(
+            sum(tally.n for tally in tallies) <= max(tally.reports_per_person for tally in tallies)
+            for tallies in groups
+        )
+
     @cached_property
     def _rows_by_group(self) -> dict[str, list[tuple[str, int, Row]]]:
         """{answer or summary: the name, the people and the row of each group that is shown}."""

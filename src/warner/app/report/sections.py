@@ -27,6 +27,7 @@ from warner.design.privacy_words import (
 )
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
 from warner.privacy.guarantees import Guarantee
+from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally
 from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
 
@@ -185,6 +186,10 @@ def _privacy(source: Source, settings: Settings) -> Section:
     blocks += _totals(_mechanisms(source), source.rounds)
     if source.public:
         blocks.append(about_public([visible(name) for name in source.public]))
+    # The groups of the question that has the smallest one.
+    sizes = [question.group_sizes for question in source.questions if question.group_sizes.size]
+    if sizes and (small := about_small_groups([min(sizes, key=min)])):
+        blocks.append(small)
     if source.is_open:
         blocks.append(OPEN_TO_ALL)
     return Section("What a report tells about a person", tuple(blocks))
@@ -346,6 +351,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
         *(
             ["No number in this report is about a single person."]
             if _hidden(source) < Strength.NONE
+            and not any(question.has_single_people for question in source.questions)
             else []
         ),
     ]

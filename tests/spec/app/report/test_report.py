@@ -535,6 +535,25 @@ def test_the_summary_names_groups_and_their_differences(tally: str) -> None:
     assert "Mean by ward: north " in of_age
 
 
+def test_a_group_of_one_person_is_warned_of_and_never_denied(here: Path) -> None:
+    """Rejects "no number is about a single person" above the row of a group of one."""
+    promise = "No number in this report is about a single person."
+    for rest, warning in (
+        ("north,1,0\n", "1 of 3 groups has fewer than 10 reports, and the smallest has 1."),
+        ("west,2,1\n", "1 of 3 groups has fewer than 10 reports, and the smallest has 3."),
+        ("", ""),
+    ):
+        Path("counts.csv").write_text("region,same,different\nNorth,256,127\nEast,454,194\n" + rest)
+        for short in ((), ("--short",)):
+            options = ("--design", "crosswise:1/4", "--by", "region", "-o", "r.html")
+            run("report", "counts.csv", *options, *short)
+            words = " ".join(_Outline(Path("r.html").read_text()).words).replace("\xa0", " ")
+            assert warning in words and ("fewer than 10 reports" in words) is bool(warning)
+            assert (promise in words) is (not short and not rest.startswith("north"))
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
+    assert promise not in _words(_report({"x": coin}, {"x": ["yes"]}))
+
+
 def test_no_clear_difference_does_not_contradict_the_test_of_all_groups(here: Path) -> None:
     """Rejects "no difference" beside a test by which the groups differ."""
     heading = "age,same,different\n18-34,256,127\n35-54,454,194\n"
