@@ -80,8 +80,8 @@ def build(source: Source, settings: Settings) -> Report:
     if source.date:
         about.append(source.date)
     if settings.is_short:
-        more = "The full report also says how the numbers were made, and what they do not say."
-        about.append(" ".join([*_about_limits(source, settings), more]))
+        more = "The full report also says how the numbers were made, and what else they do not say."
+        about.append(" ".join([*_about_limits(source, settings), *_not_allowed_for(source), more]))
     return Report(
         f"{visible(title)} (simulation)" if is_simulated else visible(title),
         tuple(about),
@@ -123,6 +123,16 @@ def _about_limits(source: Source, settings: Settings) -> list[str]:
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
     nobody = [f"Nobody was asked: {'; '.join(names)}."] if names else []
     return [*nobody, upper(about)]
+
+
+def _not_allowed_for(source: Source) -> list[str]:
+    """What may be wrong with the answers themselves, which no interval allows for."""
+    is_on_paper = any(has_paper(q.estimate.data.channel) for q in source.questions)
+    return [
+        "The intervals do not allow for untrue answers, for people who did not answer, or for "
+        "people who were not chosen at random.",
+        *([FOLLOWED] if is_on_paper else []),
+    ]
 
 
 def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
@@ -333,8 +343,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
     ]
     dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
     says_not = [
-        "The intervals do not allow for untrue answers, for people who did not answer, or for "
-        "people who were not chosen at random.",
+        *_not_allowed_for(source),
         *(
             [
                 "People who did not answer one of these questions were left out with all their "
@@ -343,7 +352,6 @@ def _meaning(source: Source, settings: Settings) -> Section:
             if dropped
             else []
         ),
-        *([FOLLOWED] if any(has_paper(q.estimate.data.channel) for q in source.questions) else []),
         *([_IN_SEVERAL_WAYS] if _has_several_ways(source) else []),
         "An interval that begins at 0 does not show that nobody gives this answer.",
         "Two intervals that overlap do not show that two groups are alike. Differences have "

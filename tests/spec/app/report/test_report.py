@@ -554,6 +554,16 @@ def test_a_group_of_one_person_is_warned_of_and_never_denied(here: Path) -> None
     assert promise not in _words(_report({"x": coin}, {"x": ["yes"]}))
 
 
+@pytest.mark.parametrize("short", [(), ("--short",)])
+def test_every_report_says_what_no_interval_allows_for(here: Path, short: tuple[str, ...]) -> None:
+    """Rejects a page to hand on that is silent about untrue answers and an ignored card."""
+    paper = ("--design", "crosswise:1/4", "--counts", "same=710,different=290")
+    run("report", *paper, "-o", "r.html", *short)
+    words = " ".join(_Outline(Path("r.html").read_text()).words).replace("\xa0", " ")
+    assert words.count("All of this assumes that people followed the card.") == 1
+    assert words.count("The intervals do not allow for untrue answers") == 1
+
+
 def test_no_clear_difference_does_not_contradict_the_test_of_all_groups(here: Path) -> None:
     """Rejects "no difference" beside a test by which the groups differ."""
     heading = "age,same,different\n18-34,256,127\n35-54,454,194\n"
