@@ -250,7 +250,9 @@ confint.warner <- function(object, parm, level, ...) {
 
 logLik.warner <- function(object, ...) {
   value <- object$json$log_likelihood
-  if (is.null(value)) stop("warner: only a regression by likelihood has one", call. = FALSE)
+  if (is.null(value)) {
+    stop("warner: only a regression by likelihood without a survey design has one", call. = FALSE)
+  }
   structure(value, df = nrow(object$frame), nobs = object$json$n, class = "logLik")
 }
 

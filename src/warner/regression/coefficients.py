@@ -43,6 +43,29 @@ class WaldTest:
     p: float
     of_errors: float = math.inf
 
+    @property
+    def text(self) -> str:
+        """The statistic and p in words: of a survey with a design, F and its degrees of freedom.
+
+        >>> WaldTest(2.398, 2, 0.3017).text
+        'chi-square 2.398 with 2 degrees of freedom, p = 0.3017'
+        >>> WaldTest(2.398, 2, 0.3021, 1471).text
+        'F(2, 1471) = 1.198, p = 0.3021'
+        """
+        freedom = f"{self.degrees} degree{'s' * (self.degrees != 1)}"
+        law = f"chi-square {self.statistic:.4g} with {freedom} of freedom"
+        if math.isfinite(self.of_errors):
+            of_f = f_of_hotelling(self.statistic, self.degrees, self.of_errors)
+            decimals = 0 if self.of_errors >= 100 or self.of_errors == round(self.of_errors) else 1
+            law = f"F({self.degrees}, {self.of_errors:.{decimals}f}) = {of_f:.4g}"
+        p = UNITS["probability"].write(self.p, 0)
+        return f"{law}, p {p if p.startswith('<') else f'= {p}'}"
+
+
+def f_of_hotelling(statistic: float, degrees: int, of_errors: float) -> float:
+    """The F of Hotelling's law: a Wald statistic whose covariance is estimated as well."""
+    return of_errors / (of_errors + degrees - 1) * statistic / degrees
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -119,7 +142,8 @@ class Coefficients(Tabular):
         others: what the model has beside coefficients; the last rows of its table.
         in_groups: the shares of all people, of designs of two groups that test themselves.
         doubts: what readers have to know of the counts of the reports, as sentences.
-        log_likelihood: of all reports, in nats; None where none was maximised.
+        log_likelihood: of all reports, in nats; None where none was maximised. Of a survey with a
+            design the weighted sum that was maximised, which is no likelihood to compare models by.
     """
 
     coefficients: FloatArray
@@ -259,8 +283,8 @@ class Coefficients(Tabular):
             rule = "are too many covariates to be tested together with so few clusters"
             got = f"{len(places)} coefficients"
             raise ArgumentError("names", rule, got, "Name fewer covariates")
-        fraction = of_errors / (of_errors + len(places) - 1)
-        p = float(scipy.special.fdtrc(len(places), of_errors, fraction * statistic / len(places)))
+        of_f = f_of_hotelling(statistic, len(places), of_errors)
+        p = float(scipy.special.fdtrc(len(places), of_errors, of_f))
         return WaldTest(statistic, len(places), p, of_errors)
 
     def joint_tests(self) -> dict[str, WaldTest]:
@@ -361,7 +385,8 @@ class Coefficients(Tabular):
             **({} if self.survey is None else self.survey.to_json()),
             **({"fit_tests": self._fit_tests} if self._fit_tests else {}),
             **({"doubts": list(self.doubts)} if self.doubts else {}),
-            "log_likelihood": self.log_likelihood,
+            # The weighted sum of a survey with a design is no likelihood to compare models by.
+            "log_likelihood": self.log_likelihood if self.survey is None else None,
             "joint_tests": [
                 {"covariate": name, "statistic": test.statistic, "degrees": test.degrees}
                 | ({"of_errors": test.of_errors} if math.isfinite(test.of_errors) else {})
@@ -401,19 +426,13 @@ class Coefficients(Tabular):
     def _about_fit(self, level: float) -> Iterator[str]:
         """The log-likelihood, to compare models by, and the joint tests of covariates."""
         if self.log_likelihood is not None and self.survey is None:
+            count = len(self.rows(level))
             yield (
-                f"Log-likelihood {self.log_likelihood:.3f}, of {len(self.rows(level))} parameters "
-                f"and {self.n:,} people."
+                f"Log-likelihood {self.log_likelihood:.3f}, of {count} "
+                f"parameter{'s' * (count != 1)} and {self.n:,} people."
             )
         for name, test in self.joint_tests().items():
-            freedom = f"{test.degrees}"
-            if math.isfinite(test.of_errors):
-                freedom += f" and {test.of_errors:.3g}"
-            p = UNITS["probability"].write(test.p, 0)
-            yield (
-                f"Wald test that {name} makes no difference: chi-square {test.statistic:.4g} with "
-                f"{freedom} degrees of freedom, p {p if p.startswith('<') else f'= {p}'}."
-            )
+            yield f"Wald test that {name} makes no difference: {test.text}."
 
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""

@@ -353,7 +353,7 @@ def columns_of(covariates: Any) -> dict[str, Column]:
     else:
         columns = _of_frame(covariates)
     if not columns:
-        remedy = "For a regression without covariates, pass a column and formula='1'"
+        remedy = "For a regression without covariates, the formula is 1, as in 'smokes ~ 1'"
         raise ArgumentError("covariates", "must have at least one column", None, remedy)
     same_length("covariates", columns)
     return columns

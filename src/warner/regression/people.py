@@ -24,7 +24,14 @@ from warner.designs.latent_classes import ClassShares, LatentClasses, SaidInGrou
 from warner.domains import Categorical, Domain
 from warner.mechanisms import from_header
 from warner.mechanisms.base import Mechanism
-from warner.regression.covariates import Column, Design, columns_of, design_of, levels_from
+from warner.regression.covariates import (
+    INTERCEPT,
+    Column,
+    Design,
+    columns_of,
+    design_of,
+    levels_from,
+)
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data, tested
 
@@ -321,6 +328,8 @@ class People:
     @cached_property
     def columns(self) -> dict[str, Column]:
         """All columns, in the order of the reports."""
+        if self.formula == "1" and isinstance(self.covariates, Mapping) and not self.covariates:
+            return {INTERCEPT: np.ones(self.total)}
         index = getattr(self.sources[0], "index", None) if len(self.sources) == 1 else None
         columns = columns_of(in_order_of(index, self.covariates, "covariates"))
         if (length := len(next(iter(columns.values())))) != self.total:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from tests.spec.app._command import run
 from warner.app.commands.regressing import _codes_of_missing
@@ -144,6 +145,39 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     assert "Wald test that ward of person makes no difference: chi-square" in words
     mixed = run("regress", "all.csv", "said ~ age", *design, "--random", "school").stdout
     assert "of 3 parameters" in " ".join(mixed.split())
+
+
+def test_a_model_without_covariates_can_be_compared_with_others(here: Path) -> None:
+    """Rejects: advice in Python where somebody asks for the intercept alone."""
+    design = ("--design", "crosswise:1/4")
+    paper = ("estimate", "all.csv", "--design", "said=crosswise:1/4", "--json")
+    (estimate,) = json.loads(run(*paper).stdout)
+    data = json.loads(run("regress", "all.csv", "said ~ 1", *design, "--json").stdout)
+    assert [row["covariate"] for row in data["coefficients"]] == ["Intercept"]
+    assert data["log_likelihood"] == pytest.approx(estimate["log_likelihood"])
+    assert f"of 1 parameter and {N} people" in run("regress", "all.csv", "said ~ 1", *design).stdout
+    larger = json.loads(run("regress", "all.csv", "said ~ age", *design, "--json").stdout)
+    assert larger["log_likelihood"] > data["log_likelihood"]
+    assert rows_of("r.parquet", "smokes ~ 1")[0]["covariate"] == "Intercept"
+
+
+def test_a_survey_has_no_log_likelihood_and_an_f_test(here: Path, tmp_path: Path) -> None:
+    """Rejects a weighted sum by the name of a likelihood, and a chi-square with the p of an F."""
+    path = tmp_path / "wards.csv"
+    first, *lines = Path("all.csv").read_text().splitlines()
+    wards = [f"{line},{['n', 's', 'e'][i % 3]},{1 + i % 4}" for i, line in enumerate(lines)]
+    path.write_text("\n".join([f"{first},ward,weight", *wards]))
+    command = ("regress", str(path), "said ~ ward", "--design", "crosswise:1/4")
+    data = json.loads(run(*command, "--weights", "weight", "--json").stdout)
+    assert data["log_likelihood"] is None
+    (test,) = data["joint_tests"]
+    of_f = test["statistic"] / 2 * test["of_errors"] / (test["of_errors"] + 1)
+    assert test["of_errors"] == N - 2 and test["p"] == pytest.approx(
+        scipy.stats.f.sf(of_f, 2, N - 2)
+    )
+    shown = " ".join(run(*command, "--weights", "weight").stdout.split())
+    assert f"makes no difference: F(2, {N - 2}) = {of_f:.4g}, p = " in shown
+    assert "Log-likelihood" not in shown and "chi-square" not in shown
 
 
 def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> None:
