@@ -313,6 +313,7 @@ class Table:
         most: int | None = None,
         explain: bool = False,
         sentences: int | None = None,
+        to_see_all: str = "",
     ) -> str:
         """The table as lines of plain text.
 
@@ -324,6 +325,7 @@ class Table:
             most: how many rows at most; None for all.
             explain: whether the sentences on how the numbers were computed follow.
             sentences: characters of a line of title and notes; None for ``width``.
+            to_see_all: what to do to see all columns, as a sentence; "" where nothing helps.
         """
         width = WIDTH if width is None else width
         sentences = width if sentences is None else sentences
@@ -359,7 +361,7 @@ class Table:
             widths[widest] = min(widths[widest], least)
         if left_out:
             names = ", ".join(c.heading for c in self._columns if c in left_out)
-            notes = [*notes, f"Columns not shown here: {names}."]
+            notes = [*notes, f"Columns not shown here: {names}. {to_see_all}".rstrip()]
         head, *lines = [
             _lines(columns, [cells[c][i] for c in columns], widths) for i in range(len(rows) + 1)
         ]

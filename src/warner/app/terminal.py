@@ -23,7 +23,7 @@ from warner._core.text import visible
 
 _WIDE = 100_000  # characters of a line with --wide
 _PIPE = 260  # of a sentence in a file or a pipe
-_wide = ContextVar("wide", default=False)
+_wide: ContextVar[bool | None] = ContextVar("wide", default=None)  # None: no such option
 _explain = ContextVar("explain", default=False)
 _quiet = ContextVar("quiet", default=False)
 
@@ -93,7 +93,8 @@ def show(*blocks: Table | str, err: bool = False) -> None:
         if _wide.get():
             block = _with_errors(block)
         of_table = None if width == _PIPE else width
-        lines = block.text(of_table, explain=_explain.get(), sentences=width).split("\n")
+        to_see_all = "To see all columns, add --wide." if _wide.get() is not None else ""
+        lines = block.text(of_table, None, _explain.get(), width, to_see_all).split("\n")
         titles = len(wrap(visible(block.title), width, break_on_hyphens=False))
         for i, line in enumerate(lines):
             click.secho(line, bold=i < titles, err=err)

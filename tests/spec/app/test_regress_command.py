@@ -118,7 +118,11 @@ def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
     """Rejects: --wide that is taken and does nothing."""
     command = ("regress", "r.parquet", "smokes ~ age")
     narrow, wide = run(*command).stdout, run(*command, "--wide").stdout
-    assert "Columns not shown here: interval of the odds ratio" in narrow
+    assert (
+        "Columns not shown here: interval of the odds ratio, z. To see all columns, add --wide"
+        in narrow
+    )
+    assert "--wide" not in wide
     assert "interval of the odds ratio" in wide and "Left out" not in wide
 
 
