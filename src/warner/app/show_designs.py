@@ -487,38 +487,42 @@ def show_audits(
     show(Table(columns, rows, notes, explained=[WEIGHT]))
 
 
-def _about_permanent(mechanism: Permanent, rounds: int) -> str:
+def _about_permanent(mechanism: Permanent, rounds: int, where: str) -> str:
     """What the reports of a person tell of the answers to one question."""
     of_rounds, of_ever = mechanism.of_rounds(rounds), mechanism.of_rounds(None)
     one, many, ever = (certainty(g.total) for g in (mechanism.guarantee, of_rounds, of_ever))
+    # A tally does not say how many rounds its study has.
+    after_all = f"{many} after all {rounds:,} rounds, and " if rounds > 1 else ""
     tells = (
         "somebody who sees one report, and before thought two answers equally likely, can "
         f"afterwards be at most {one} sure of one of them. If the answer stays the same, this "
-        f"limit is {many} after all {rounds:,} rounds, and {ever} after any number of rounds."
+        f"limit is {after_all}{ever} after any number of rounds."
     )
     each = of_ever.total
     if mechanism.values == 1:
         return (
             f"{tells} A device reports on one answer only: if the answer changes, it sends nothing "
             "more. To let devices report on a second answer, write values = 2 in [repeat]. A "
-            f"person then spends up to epsilon {2 * each:.4g} in place of {each:.4g}. In the same "
-            "way, values = m spends up to m times as much."
+            f"person then spends up to epsilon {2 * each:.4g} in place of {each:.4g}{where}. In "
+            "the same way, values = m spends up to m times as much."
         )
     several = mechanism.of_values().total
     return (
         f"{tells} If the answer changes, a device reports on up to {mechanism.values} different "
-        f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}. Somebody "
-        "may think two series of answers equally likely, which change in the same rounds. "
-        f"Afterwards they can be at most {certainty(several)} sure of one of the two series."
+        f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}{where}. "
+        "Somebody may think two series of answers equally likely, which change in the same "
+        f"rounds. Afterwards they can be at most {certainty(several)} sure of one of the two "
+        "series."
     )
 
 
 def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     """What all reports of a person tell where devices keep permanent reports."""
+    where = " on each question" if len(mechanisms) > 1 else ""
     alike: dict[str, list[str]] = {}
     for name, mechanism in mechanisms.items():
         if isinstance(mechanism, Permanent):
-            alike.setdefault(_about_permanent(mechanism, rounds), []).append(name)
+            alike.setdefault(_about_permanent(mechanism, rounds, where), []).append(name)
     said = [f"{', '.join(names)}: {text}" for text, names in alike.items()]
     if said:
         said.append(

@@ -31,6 +31,9 @@ OPEN_TO_ALL = (
 )
 """What is said of a survey that invites nobody."""
 
+CHANGED_ALIKE = "This compares a person with others whose answers changed in the same rounds."
+"""What is said of all reports of a person where devices keep permanent reports."""
+
 
 def about_public(columns: Sequence[str]) -> str:
     """What is said of public columns, which nothing hides.

@@ -355,13 +355,16 @@ class Study(Hinting):
 
     @property
     def spending(self) -> str:
-        """What a person who answers everything spends, as a sentence."""
-        spent = f"A person spends at most epsilon = {self.epsilon:.6g}"
+        """What a person who answers everything spends, as sentences."""
         if self.rounds == 1:
-            return f"{spent} in all."
+            return (
+                f"A person who is asked once spends at most epsilon = {self.epsilon:.6g} in all. "
+                "Each further time, for example every week, spends it again."
+            )
         return (
-            f"{spent} in each round, and {self.epsilon_of_rounds:.6g} in all {self.rounds:,} "
-            "rounds if the answers stay the same."
+            f"A person spends at most epsilon = {self.epsilon:.6g} in each round, and "
+            f"{self.epsilon_of_rounds:.6g} in all {self.rounds:,} rounds if the answers stay the "
+            "same."
         )
 
     @property

@@ -255,7 +255,7 @@ def test_the_commands_say_the_weight_and_that_answers_randomised_again_spend_aga
     for command in ("audit", "plan"):
         shown = run(main, [command, str(tmp_path / "s.toml"), "--wide", "--explain"])
         assert shown.exit_code == 0 and "A liar is somebody who sends" in shown.output
-        assert "A person spends at most epsilon = 0.3 in all." in shown.output
+        assert "asked once spends at most epsilon = 0.3 in all. Each further" in shown.output
         assert "20.02" in shown.output and "10.03" in shown.output  # (e + 1) / (e - 1)
         data = json.loads(run(main, [command, str(tmp_path / "s.toml"), "--json"]).stdout)
         assert set(data) == {"a", "b"}

@@ -114,12 +114,13 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     assert "can afterwards be at most 62.3 % sure of one of them. If the answer stays" in line
     assert "this limit is 88.1 % after all 52 rounds, and 88.1 % after any number of" in line
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
-    assert "spends up to epsilon 6." in line
+    assert "spends up to epsilon 6 on each question." in line
+    assert "a person spends up to epsilon 10 on all questions together in all rounds" in line
     single = TEXT.replace("values = 3\n", "")
     file.write_text(single.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     line = " ".join(CliRunner().invoke(main, ["audit", str(file)]).output.split())
     assert "if the answer changes, it sends nothing more. To let devices report on a second" in line
-    assert "spends up to epsilon 4 in place of 2" in line
+    assert "spends up to epsilon 4 in place of 2 on each question" in line
     file.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     assert "reports do not hide whether an answer changed, when it changed, and whether" in line
     read = json.loads(CliRunner().invoke(main, ["audit", str(file), "--json"]).output)
@@ -168,3 +169,34 @@ def test_the_total_of_all_rounds_stands_wherever_a_study_is_shown(tmp_path: Path
     for command in ("audit", "plan"):
         done = CliRunner().invoke(main, [command, str(path)])
         assert done.exit_code == 0 and whole in done.output, done.output
+
+
+def test_an_audit_adds_up_what_people_spend_on_all_questions_whose_answers_change(
+    tmp_path: Path,
+) -> None:
+    """Rejects the epsilon of one question as what a person spends, and silence on no protection."""
+    path = tmp_path / "study.toml"
+    question = '[attributes.s{}]\nvalues = ["off", "on"]\nmechanism = "RandomizedResponse"\n'
+    questions = "".join(f"{question.format(n)}epsilon = 1.0\n" for n in range(32))
+    path.write_text(f"{questions}[repeat]\nrounds = 52\nforever = 2.0\nvalues = 2\n")
+    said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
+    assert "a person spends up to epsilon 128 on all questions together in all rounds" in said
+    assert "hardly any protection" in said
+    assert "a person spends up to epsilon 4 on each question" in said
+
+
+def test_an_audit_of_a_study_without_rounds_is_of_people_who_are_asked_once(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(TEXT.split("[repeat]")[0].format(budget=10.0, mechanism="RandomizedResponse"))
+    said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
+    assert "A person who is asked once spends at most epsilon = 1 in all. Each further time" in said
+
+
+def test_the_audit_of_a_tally_knows_no_number_of_rounds(tmp_path: Path) -> None:
+    setting = _study().mechanisms["setting"]
+    setting.tally(setting.device().report("high")).save(tmp_path / "t.json")  # type: ignore[attr-defined]
+    said = " ".join(CliRunner().invoke(main, ["audit", str(tmp_path / "t.json")]).output.split())
+    assert "stays the same, this limit is 88.1 % after any number of rounds" in said
+    assert "1 rounds" not in said

@@ -14,6 +14,7 @@ from warner.app.report.question import WAYS, Question, Settings, upper
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
+    CHANGED_ALIKE,
     OPEN_TO_ALL,
     Strength,
     about_draw,
@@ -294,9 +295,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         )
         sums = [*_sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)]
         if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
-            sums.append(
-                "This compares a person with others whose answers changed in the same rounds."
-            )
+            sums.append(CHANGED_ALIKE)
         blocks.append(" ".join([together, *sums]))
     else:
         blocks.append(
