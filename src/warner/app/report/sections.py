@@ -27,7 +27,7 @@ from warner.design.privacy_words import (
     strength,
 )
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
-from warner.privacy.guarantees import Guarantee
+from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally
 from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
@@ -288,14 +288,14 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         together = "All reports of one person together tell more than each report alone."
         said = _sums(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
-    if rounds > 1:
+    if all(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
+        blocks.append(" ".join(_of_permanent(files, rounds, questions > 1)))
+    elif rounds > 1:
         together = (
             f"If the same people answer in {rounds} rounds, every further round reveals more about "
             "each of them."
         )
-        sums = [*_sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)]
-        if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
-            sums.append(CHANGED_ALIKE)
+        sums = _sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)
         blocks.append(" ".join([together, *sums]))
     else:
         blocks.append(
@@ -305,12 +305,46 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     return blocks
 
 
+def _of_permanent(
+    files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int, is_several: bool
+) -> Iterator[str]:
+    """What all rounds tell where devices keep permanent reports, as an audit says it."""
+    permanents = [
+        {name: m for name, (m, _) in of_file.items() if isinstance(m, Permanent)}
+        for of_file in files
+    ]
+    yield (
+        "Devices keep one permanent report of each answer, and what they send in all rounds tells "
+        "no more about an answer than this report. The following holds if the answer"
+        f"{'s stay' if is_several else ' stays'} the same."
+    )
+    spans: list[tuple[str, int | None]] = [("all rounds, however many they are", None)]
+    if rounds > 1:
+        spans.insert(0, (f"all {rounds} rounds", rounds))
+    for span, many in spans:
+        stays = [side_by_side({k: m.of_rounds(many) for k, m in one.items()}) for one in permanents]
+        yield from _sum(largest(stays), f"what one person sends in {span}", is_several)
+    most = max(m.values for one in permanents for m in one.values())
+    if most > 1:
+        changes = [side_by_side({k: m.of_values() for k, m in one.items()}) for one in permanents]
+        yield (
+            f"If answers change, a device reports on up to {most} different answers to a question."
+        )
+        yield from _sum(largest(changes), "what one person sends in all rounds", True)
+        yield CHANGED_ALIKE
+
+
+def _sum(guarantee: Guarantee, seen: str, is_several: bool) -> Iterator[str]:
+    """What several reports of a person tell, and their epsilon."""
+    yield from of_guarantee(guarantee, seen, is_several)
+    yield f"The total epsilon is {guarantee.total:.4g}."
+
+
 def _sums(by_way: Mapping[str, list[Guarantee]], seen: str, is_several: bool) -> Iterator[str]:
     """What several reports of a person tell, in each way of answering, where there are two."""
     for way, guarantees in by_way.items():
         guarantee = largest(guarantees)
-        yield from of_guarantee(guarantee, seen + f" {way}" * (len(by_way) > 1), is_several)
-        yield f"The total epsilon is {guarantee.total:.4g}."
+        yield from _sum(guarantee, seen + f" {way}" * (len(by_way) > 1), is_several)
 
 
 def _meaning(source: Source, settings: Settings) -> Section:

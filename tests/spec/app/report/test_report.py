@@ -335,7 +335,31 @@ def test_rounds_of_permanent_reports_do_not_add_up() -> None:
     question = Question(warner.Estimate(found.fit, found.data, found.estimator, "x"), shown)
     words = _words(build(Source({"x": [tally]}, [question], rounds=52), shown))
     assert "The total epsilon is 1." in words and "hardly any" not in words
-    assert "with others whose answers changed in the same rounds" in words
+    assert "whose answers changed" not in words  # a device reports on one answer only
+    assert "further round reveals more" not in words
+
+
+@pytest.mark.parametrize("rounds", [1, 52])
+def test_a_report_tells_of_permanent_reports_what_an_audit_tells(rounds: int) -> None:
+    """Rejects a total that is of changed answers alone, and silence on all rounds."""
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
+    permanent = warner.mechanisms.Permanent(coin, 2.0, values=2)
+    tally = permanent.tally(permanent.reports([0, 1] * 200))
+    shown = Settings(wanted=Wanted.of_options((), "mean,median"))
+    found = warner.estimate(tally)
+    question = Question(warner.Estimate(found.fit, found.data, found.estimator, "x"), shown)
+    source = Source({"x": [tally]}, [question], rounds=rounds)
+    words = _words(build(source, shown)).replace("\xa0", " ")
+    stays, changes = words.split("holds if the answer stays the same.")[1].split(
+        "If answers change"
+    )
+    assert "all rounds, however many they are, can be at most 88.1 % sure" in stays
+    assert "The total epsilon is 2." in stays
+    assert "up to 2 different answers" in changes and "98.3 % sure" in changes
+    assert "The total epsilon is 4." in changes
+    assert "answers changed in the same rounds" in changes
+    assert ("in all 52 rounds" in words) is (rounds == 52)
+    assert "further round reveals more" not in words
 
 
 @pytest.mark.parametrize(
