@@ -575,7 +575,8 @@ def compare_groups(
             mapping {public values: tally} of groups, a tally by public columns or several by the
             same ones, or what ``estimate`` made of these, and ``b`` is None.
         reference: for groups, the public values of the group that each other one is compared with.
-            None compares each group with all others together.
+            None compares each group with all others together, and of two the second with the
+            first.
         of: ``"shares"`` of all values; for numbers ``"mean"``, ``"median"``, q in (0, 1) for a
             quantile, or ``"numbers"`` for mean, median, quartiles and bands. None is
             ``"numbers"`` for numbers that are shown by bands, of a survey with a design their
@@ -878,7 +879,8 @@ def _pairs_of_groups(
             raise EmptyError(f"group {labels[against]}", rule, None, "Name another group")
         pairs = [(s, samples[against]) for g, s in samples.items() if g != against]
     elif len(everyone) == 2:
-        pairs = [(everyone[0], everyone[1])]
+        # From the first to the second, so that a change in time has its sign.
+        pairs = [(everyone[1], everyone[0])]
     else:
         pairs = [(s, _others(table, g, target)) for g, s in samples.items()]
     return pairs, everyone, left_out

@@ -51,6 +51,14 @@ def test_a_difference_of_shares_has_the_sum_of_both_variances() -> None:
     )
 
 
+def test_of_two_groups_the_second_is_compared_with_the_first() -> None:
+    """Rejects a growth from one week to the next that is shown as a fall."""
+    groups = drawn(3, [500, 700])
+    rows = compare_groups(groups).rows()
+    assert {(row["group"], row["reference"]) for row in rows} == {("b", "a")}
+    assert rows == compare_groups(groups, reference="a").rows()
+
+
 @pytest.mark.parametrize("of", ["shares", "mean", 0.5, 0.9])
 def test_a_difference_turns_with_its_groups(of: Any) -> None:
     groups = drawn(3, [500, 700])
@@ -118,7 +126,7 @@ def test_a_mean_is_that_of_those_who_answered() -> None:
     plain = RandomizedResponse(domain, float("inf"))
     answers = {"a": [1.0, 4.0, 4.0, 11.0, None] * 80, "b": [1.0, 4.0, None, None, None] * 80}
     groups = {key: plain.tally(plain.randomize(given)) for key, given in answers.items()}
-    (row,) = compare_groups(groups, of="mean").rows()
+    (row,) = compare_groups(groups, of="mean", reference="b").rows()
     assert row["value"] == "mean of those who answered"
     known = {key: np.array([v for v in given if v is not None]) for key, given in answers.items()}
     centres = {key: (v // 3) * 3 + 1.5 for key, v in known.items()}
@@ -148,7 +156,7 @@ def test_results_are_told_in_words_and_as_data() -> None:
     ):
         found = compare_groups(groups, of=of)
         assert found.text.startswith(text)
-        assert "95 % interval" in found.text and "in a than in b" in found.text
+        assert "95 % interval" in found.text and "in b than in a" in found.text
         assert str(found.table()).splitlines()[1].startswith("group")
         assert json.loads(json.dumps(found.to_json(), allow_nan=False))["test"]["degrees"] == 3
 
@@ -313,7 +321,7 @@ def test_numbers_are_compared_by_mean_quantiles_and_bands_as_tables_show_them() 
     """Rejects differences of unbiased estimates, of which a row said 15 points beside two of 1 %."""
     rng = np.random.default_rng(8)
     groups = {"north": _ages(0, 2000, rng), "south": _ages(6, 2000, rng)}
-    found = compare_groups(groups)
+    found = compare_groups(groups, reference="south")
     rows = found.rows()
     assert found.of == "numbers" and len(rows) == 12
     assert [row["value"] for row in rows[:6]] == [

@@ -346,7 +346,7 @@ def test_groups_of_different_mechanisms_have_their_own_estimates(other: Any) -> 
     assert (both[1].probabilities == estimate(one).probabilities).all()
     assert (both[2].probabilities == estimate(two).probabilities).all()
     rows = compare_groups({1: one, 2: two}).rows()
-    same = compare_groups(estimate(one), estimate(two), names=("1", "2")).rows()
+    same = compare_groups(estimate(two), estimate(one), names=("2", "1")).rows()
     assert rows == same
 
 

@@ -452,7 +452,7 @@ class EstimateRequest:
     "--reference",
     metavar="NAME",
     help="With --compare-groups: compare each group with this one. Default: with all other groups "
-    "together. If there are two files, the second is compared with the first.",
+    "together. If there are two groups, the second is compared with the first.",
 )
 @click.option(
     "--of",
@@ -1014,14 +1014,6 @@ def _write_summaries_of_groups(results: Mapping[str, Estimate], request: Estimat
     _write_groups(names, each_group, request, Wanted.of_options(request.summaries))
 
 
-def _first_of_two_files(groups: TalliesOfGroups) -> Any:
-    """The first of two files, so that a change from "before" to "after" has its sign."""
-    parts = _each(groups)
-    is_by_file = isinstance(groups, Mapping) or parts[0].names == (FILES,)
-    keys = list(groups if isinstance(groups, Mapping) else by_group(parts))
-    return keys[0] if is_by_file and len(keys) == 2 else None
-
-
 _IN_ROWS = (*RESERVED, "group", "reference", "difference", "p")  # columns of differences
 
 
@@ -1074,7 +1066,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     def compared(parts: TalliesOfGroups, names: list[str] | None) -> Differences:
         return compare_groups(
             parts,
-            reference=request.reference or _first_of_two_files(parts),
+            reference=request.reference,
             of=of,
             level=request.level,
             target=request.target,

@@ -554,7 +554,7 @@ def test_the_summary_names_groups_and_their_differences(tally: str) -> None:
     smokes = next(point for point in points if point.startswith("smokes: "))
     found = r"“yes” by ward: north [0-9.]+.% \([^)]*\); south [0-9.]+.% \("
     assert re.search(found, smokes), smokes
-    assert "The share of yes is " in smokes and "lower in north than in south" in smokes
+    assert "The share of yes is " in smokes and "higher in south than in north" in smokes
     of_age = next(point for point in points if point != smokes)
     assert "Mean by ward: north " in of_age
 
