@@ -782,13 +782,19 @@ def _of_fewer_rounds(permanents: Sequence[Permanent], budget: float) -> str:
     if count == 1:
         return ways
     if max(mechanism.of_values().epsilon for mechanism in permanents) <= budget:
-        ways += (
-            f". Or write a separate study for each of the {count} questions, and let each device "
-            "choose one of these studies by chance when it is installed: then forever can stay"
-        )
+        separate = _separate_studies(f"each of the {count} questions")
+        ways += f". Or {separate}: then forever can stay"
     return (
         f'{ways}. Or ask each person one question in each round: write [ask] with each = "one" '
         "instead of [repeat]. Then every round spends its epsilon again"
+    )
+
+
+def _separate_studies(questions: str) -> str:
+    """How each person answers one question of several in all rounds."""
+    return (
+        f"write a separate study for {questions}, and let each device choose one of these studies "
+        "by chance when it is installed"
     )
 
 
@@ -805,7 +811,11 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
         rule = (
             "cannot be used with [repeat], where all people are asked all questions in each round"
         )
-        raise broken(("ask",), rule, None, "Leave [ask] or [repeat] out", "ask")
+        remedy = (
+            "Leave [ask] or [repeat] out. To have each person answer one question in all rounds, "
+            f"{_separate_studies('each question')}"
+        )
+        raise broken(("ask",), rule, None, remedy, "ask")
     if data.get("rows_per_person", 1) > 1:
         rule = "cannot be used with [repeat], which already covers several rows of a person"
         remedy = "Leave rows_per_person or [repeat] out"

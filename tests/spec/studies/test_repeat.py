@@ -84,7 +84,8 @@ def test_what_does_not_go_with_it() -> None:
         StudyError, "forever: must be larger than the epsilon of one round", Study.parse, several
     )
     drawn = several.replace("epsilon = 3.0", "epsilon = 0.5") + '[ask]\neach = "one"\n'
-    refused(StudyError, "ask: cannot be used with", Study.parse, drawn)
+    said = refused(StudyError, "ask: cannot be used with", Study.parse, drawn)
+    assert "write a separate study for each question, and let each device choose one" in said
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
     refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
     refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())
