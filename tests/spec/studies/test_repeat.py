@@ -201,3 +201,12 @@ def test_the_audit_of_a_tally_knows_no_number_of_rounds(tmp_path: Path) -> None:
     said = " ".join(CliRunner().invoke(main, ["audit", str(tmp_path / "t.json")]).output.split())
     assert "stays the same, this limit is 88.1 % after any number of rounds" in said
     assert "1 rounds" not in said
+
+
+def test_an_audit_of_several_studies_says_how_their_epsilons_add_up(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
+    done = CliRunner().invoke(main, ["audit", str(path), str(path)])
+    said = " ".join(done.output.split())
+    assert done.exit_code == 1 and "FILE: must be one file" in said and "got 2 files" in said
+    assert "spends the sum of their epsilons" in said

@@ -648,7 +648,7 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("files", nargs=-1, required=True, metavar="FILE", type=click.Path(dir_okay=False))
 @click.option(
     "--samples",
     type=click.IntRange(1000),
@@ -686,7 +686,7 @@ _DELTA = 1e-6  # of what is promised against who sees published counts alone
 )
 @written
 def audit(
-    file: str,
+    files: tuple[str, ...],
     samples: int | None,
     people: int | None,
     delta: float | None,
@@ -708,6 +708,15 @@ def audit(
         warner audit study.toml --shuffled 10000
         warner audit study.toml --plot consent.svg
     """
+    file, *others = files
+    if others:
+        rule = "must be one file, because it is not known which studies one person answers"
+        remedy = (
+            "Audit each study by itself. A person who answers several studies spends the sum of "
+            "their epsilons. A person whose device chooses one of them by chance spends at most "
+            "the largest"
+        )
+        raise ArgumentError("FILE", rule, f"{len(files)} files", remedy)
     output.check(file, plot=plot_path)
     if people is None and (rounds > 1 or delta is not None):
         option, remedy = "--delta", None
