@@ -298,7 +298,7 @@ def test_with_the_token_push_says_how_many_are_new_and_warns_of_more_than_planne
     assert "2,300 reports were accepted, all of them new" in first.stderr
     assert "WARNING: 2,307 people are counted now, and the study planned 100." in first.stderr
     again = run(*pushed)
-    assert "2,300 reports were accepted: 0 new, and 2,300 that had" in again.stderr
+    assert "2,300 reports were accepted: 0 new, and 2,300 that were" in again.stderr
     assert "WARNING: 2,307 people are counted now" in again.stderr
     state = Status.from_json(
         run(

@@ -711,12 +711,12 @@ def audit(
     file, *others = files
     if others:
         rule = "must be one file, because it is not known which studies one person answers"
-        remedy = (
+        each = (
             "Audit each study by itself. A person who answers several studies spends the sum of "
             "their epsilons. A person whose device chooses one of them by chance spends at most "
             "the largest"
         )
-        raise ArgumentError("FILE", rule, f"{len(files)} files", remedy)
+        raise ArgumentError("FILE", rule, f"{len(files)} files", each)
     output.check(file, plot=plot_path)
     if people is None and (rounds > 1 or delta is not None):
         option, remedy = "--delta", None
