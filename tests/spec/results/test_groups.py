@@ -618,7 +618,7 @@ def test_margins_that_contradict_the_groups_are_told_by_the_status() -> None:
 @pytest.mark.parametrize(
     ("margins", "error", "text"),
     [
-        ({"ward": {"a": 1, "b": 1}}, ArgumentError, "public columns group"),
+        ({"ward": {"a": 1, "b": 1}}, ArgumentError, "public columns: group"),
         ({"group": {"a": 1}}, ArgumentError, "none for b"),
         ({"group": {"a": 1, "b": 1, "z": 3}}, EmptyError, "people of z"),
         ({"group": {"a": 1, "b": 1, "c": 3}}, EmptyError, "people of c"),

@@ -143,7 +143,7 @@ def test_a_short_report_is_one_page_with_the_numbers_of_the_long_one(tally: str)
     lines = re.findall(r"<td>(\d+.%)</td><td>(\d+) to (\d+).%</td>", full)
     assert len(shown) == 3
     assert {(part.replace("\xa0", " "), *ends) for part, *ends in lines} >= set(shown)
-    for phrase in ("points lower in north", "The total epsilon is 2.5.", "95 % intervals", "ward"):
+    for phrase in ("points higher in south", "The total epsilon is 2.5.", "95 % intervals", "ward"):
         assert phrase in words, phrase
     for heading in ("In short", "Method", "How to cite"):
         assert f">{heading}<" not in short
