@@ -197,7 +197,9 @@ class OnPaper:
 
         design = from_text(on_one_card(self.design))
         group = self._column_and_entries if self.is_on_one_card else ("", [])
-        columns = [*(by or []), *([group[0]] if self.is_on_one_card else [])]
+        columns = None if by is None else list(by)
+        if self.is_on_one_card:
+            columns = [*(columns or []), group[0]]
         with as_file(path) as near:
             said = read_said(near, design, self.name, columns, self.drop_missing, self.weights)
         column, tally = said.question, said.tally
@@ -215,7 +217,7 @@ class OnPaper:
                 err=True,
             )
         if self.drop_missing:
-            say(f"{path}: {self._left_out(said, columns)}.")
+            say(f"{path}: {self._left_out(said, columns or ())}.")
             if said.without_entry.people:
                 say(f"{path}: {said.without_entry.text}.")
         if by is None:

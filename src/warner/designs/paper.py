@@ -277,6 +277,7 @@ class PaperDesign(TableMechanism):
         here, there = (each._share_of_yes(share) for each in (self, other))
         if here <= 0.5:
             return ""
+        there = min(max(there, 0.0), 1.0)
         return (
             f"With {other.text}, the same counts would give {100 * there:.1f} % "
             f"{self.domain.labels[1]}: check that p is {self.chance_is_of}."

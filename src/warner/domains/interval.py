@@ -119,7 +119,7 @@ class Interval(Domain):
             self._refuse(np.isinf(array), "infinity")
             inside = np.clip(array, self.low, self.high)
             # Of one person or a few, a warning would tell whoever sees it what the answer is.
-            if len(array) >= _BATCH and (inside != array).mean() > _FEW_OUTSIDE:
+            if len(array) >= _BATCH and (inside != array).mean() > _MOST:
                 warn(
                     f"Most of these answers lie outside the limits {self.low:g} and {self.high:g}, "
                     "and each is taken as the nearest limit (clip = true). Do they have the unit "
@@ -146,7 +146,7 @@ class Interval(Domain):
 
 
 _BATCH = 20  # answers at once, of which a warning may tell how many lie outside
-_FEW_OUTSIDE = 0.5  # the part of them that is not warned of
+_MOST = 0.5  # the part of them above which it warns
 
 
 # -----------------------------------------------------------------------------------------------

@@ -322,7 +322,7 @@ def read_said(
     path: str,
     mechanism: Mechanism,
     name: str | None = None,
-    by: Sequence[str] = (),
+    by: Sequence[str] | None = None,
     drop_missing: bool = False,
     weights: str | None = None,
 ) -> Said:
@@ -334,7 +334,8 @@ def read_said(
         mechanism: the design of the card.
         name: of the question: the column of what people said, or one of those in the column
             ``attribute``; None for the only one.
-        by: the public columns of a table of people. All further columns of counts are public.
+        by: the columns of groups: none of a table of counts stands for all further columns. None
+            for all people together.
         drop_missing: whether people of whom a table has no answer, or no entry in a column of
             ``by``, are left out.
         weights: the public column with the weights of people; None where they have none.
@@ -346,7 +347,8 @@ def read_said(
             weight that is no positive number.
         ReportError: a word that is no report.
     """
-    names, lines = table_cells(path, [*by] if name is None else [*by, name])
+    is_grouped, by = by is not None, list(by or ())
+    names, lines = table_cells(path, by if name is None else [*by, name])
     lines = [(number, cells) for number, cells in lines if "".join(cells).strip()]
     if not lines:
         raise EmptyError(
@@ -360,7 +362,7 @@ def read_said(
         question, rows, left_out = _of_people(
             path, names, lines, mechanism, words, name, by, drop_missing
         )
-        public, column_of = list(by), names.index(question)
+        public, column_of = by, names.index(question)
         said = [cells[column_of] for _, cells in lines]
     else:
         hand = CountsByHand(path, *counted)
@@ -383,7 +385,8 @@ def read_said(
                 remedy = meant(column, public) or f"Its columns: {', '.join(public) or 'none'}"
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
     has_comma = has_decimal_comma(path, names)
-    gaps = {name: have_no_entry([row[3][public.index(name)] for row in rows]) for name in by}
+    of_groups = by or (public if is_grouped else [])
+    gaps = {name: have_no_entry([row[3][public.index(name)] for row in rows]) for name in of_groups}
     if not drop_missing:
         for column, without in gaps.items():
             if column != weights:  # its entries are refused below, with what a weight must be

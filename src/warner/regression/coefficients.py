@@ -290,13 +290,18 @@ class Coefficients(Tabular):
     def joint_tests(self) -> dict[str, WaldTest]:
         """The test of each covariate of text with more than two labels: do they make no difference?
 
-        It is that of :meth:`wald`. Covariates are left out where coefficients have no meaning, and
-        where too few clusters were drawn to test so many of them together.
+        It is that of :meth:`wald`. Covariates are left out where coefficients have no meaning, that
+        stand in a product with others, and where too few clusters were drawn to test so many of
+        them together.
         """
-        columns = Counter(name.partition("[T.")[0] for name in self.names if name.endswith("]"))
+        terms = [term.split(":") for term in self.names]
+        in_products = {f.partition("[T.")[0] for factors in terms if factors[1:] for f in factors}
+        columns = Counter(
+            f.partition("[T.")[0] for f, *others in terms if not others and "[T." in f
+        )
         tests: dict[str, WaldTest] = {}
         for name, count in columns.items():
-            if count > 1 and ":" not in name and self.status.is_final:
+            if count > 1 and name not in in_products and self.status.is_final:
                 with contextlib.suppress(ArgumentError):
                     tests[name] = self.wald(name)
         return tests

@@ -141,8 +141,8 @@ def tested_groups(
 ) -> tuple[Plausibility | None, ...]:
     """The plausibility of each group, tested as all people together are; None where not tested.
 
-    What is tested are the largest groups. One of many groups is as unusual as that by chance, so
-    that its p-value is multiplied by their number. A single group is all people.
+    Only the largest groups are tested. Among many groups some look unusual by chance, so each
+    p-value is multiplied by their number. A single group is all people.
     """
     sizes = [0 if data is None else data.n for data in parts]
     filled = [g for g in np.argsort(sizes, kind="stable")[::-1] if sizes[g]][:_MOST_TESTED]

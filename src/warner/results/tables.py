@@ -506,10 +506,11 @@ def about_clipped(result: Any) -> str:
     near = max(1, domain.size // 10)
     ends = ((given[:near].sum(), domain.low), (given[-near:].sum(), domain.high))
     share, limit = max(ends)
-    if share < _NEARLY_ALL * given.sum():
+    whole = given.sum()
+    if whole <= 0 or share < _NEARLY_ALL * whole:
         return ""
     return (
-        f"WARNING: About {100 * share / given.sum():.0f} % of the answers are near the limit "
+        f"WARNING: About {min(100 * share / whole, 100):.0f} % of the answers are near the limit "
         f"{limit:g}, and answers beyond a limit were taken as this limit (clip = true). So most "
         "answers may lie outside the limits, for example in another unit than that of the study."
     )

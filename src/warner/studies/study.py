@@ -359,7 +359,7 @@ class Study(Hinting):
         if self.rounds == 1:
             return (
                 f"A person who is asked once spends at most epsilon = {self.epsilon:.6g} in all. "
-                "Each further time, for example every week, spends it again."
+                "Each further time, for example every week, spends as much again."
             )
         return (
             f"A person spends at most epsilon = {self.epsilon:.6g} in each round, and "

@@ -10,6 +10,7 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
 import openpyxl
 import pytest
 from click.testing import CliRunner
@@ -103,6 +104,8 @@ def test_crosswise_with_the_other_chance_is_seen() -> None:
         for p in ("3/4", "1/4")
     )
     assert line in " ".join(mirrored.split()) and "the same counts" not in right
+    # Counts that are just possible with the other chance mean no share below 0.
+    assert "would give 0.0 % yes" in warner.designs.Crosswise("3/4").mirrored(np.array([24, 76]))
 
 
 def test_wide_lines_have_standard_errors(tmp_path: Path) -> None:
@@ -627,6 +630,12 @@ def test_people_without_an_entry_are_no_group(tmp_path: Path) -> None:
     left = run("estimate", table, *by_hand, "--drop-missing")
     assert left.stdout == run("estimate", clean, *by_hand).stdout
     assert "27 of 1,027 people have no entry" in " ".join(left.stderr.split())
+    # Without --by all columns make groups; without groups the 27 are people like all others.
+    compared = ("--design", "crosswise:1/4", "--compare-groups")
+    assert "must have an entry in every row" in run("estimate", table, *compared, ok=False).stderr
+    left = run("estimate", table, *compared, "--drop-missing").stdout
+    assert left == run("estimate", clean, *compared).stdout
+    assert "1,027 people" in run("estimate", table, "--design", "crosswise:1/4").stdout
     nobody = _table(tmp_path / "nobody.csv", [_PEOPLE[0], [1, "NA", "same"], [2, "", "same"]])
     assert "has nobody" in run("estimate", nobody, *design, "--drop-missing", ok=False).stderr
 

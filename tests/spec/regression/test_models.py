@@ -452,3 +452,11 @@ def test_a_regression_says_whether_people_followed_a_design_that_tests_itself() 
     assert "not tested" in str(drawn.table()) and "fit_tests" not in drawn.to_json()
     honest = Cheating("1/4", "3/4").said(["yes", "no", "no"] * 100, [1, 2, 1] * 100)
     assert "Test of" not in str(regress(honest, {"age": [18, 25, 39] * 100}, trusted=True).table())
+
+
+def test_a_covariate_in_a_product_has_no_joint_test() -> None:
+    """Rejects the test that a ward makes no difference without the coefficients of its products."""
+    wards = {"age": AGE, "ward": np.array(["n", "s", "w"])[np.arange(N) % 3], "region": REGION}
+    assert list(regress(SMOKES, wards, "ward + region").joint_tests()) == ["ward"]
+    for product in ("ward * region", "ward * age"):
+        assert not regress(SMOKES, wards, product).joint_tests()

@@ -1,4 +1,4 @@
-"""Estimates for simulations, in which nobody doubts the reports."""
+"""Estimates for simulations, without the test of whether reports are plausible."""
 
 from __future__ import annotations
 

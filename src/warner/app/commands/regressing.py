@@ -496,10 +496,11 @@ def _codes_of_missing(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
             is_far = max(low - code, code - high) > high - low
             if is_far or (code < 0 <= low):
                 rows = f"{len(column) - len(others):,} of {len(column):,} rows"
+                which = "far from all other numbers" if is_far else "below 0 unlike all others"
                 yield (
-                    f"{name} is {code:g} in {rows}, far from all other numbers ({low:.6g} to "
-                    f"{high:.6g}). If it means that nothing is known, coefficients with it are "
-                    "wrong: make these cells empty, and add --drop-missing."
+                    f"{name} is {code:g} in {rows}, {which} ({low:.6g} to {high:.6g}). If it means "
+                    "that nothing is known, coefficients with it are wrong: make these cells "
+                    "empty, and add --drop-missing."
                 )
 
 

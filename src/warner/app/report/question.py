@@ -249,7 +249,7 @@ class Question:
             blocks.append(self._drawn(self.settings.design))
         compared = self._compared if self._has_groups else ""
         of_groups = "" if isinstance(compared, str) else compared.doubt
-        if doubt := self.estimate.doubt or of_groups or self.estimate.hint:
+        if doubt := of_groups or self.estimate.doubt or self.estimate.hint:
             blocks.append(doubt)
         if self.settings.is_short:
             return Section(self.heading, (*blocks, *self._on_one_page()))
