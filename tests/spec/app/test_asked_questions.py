@@ -509,6 +509,54 @@ def test_items_are_compared_in_one_table(tmp_path: Path) -> None:
     assert all(f'"{item}"' in forest for item in shares) and "week2 minus week1" in forest
 
 
+TWO_QUESTIONS = (
+    '[ask]\neach = "one"\nepsilon = 3.0\n[attributes.dark]\nvalues = ["no", "yes"]\n'
+    '[attributes.wrap]\nvalues = ["no", "yes"]\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "noun"),
+    [
+        (ITEMS.replace(', "tips"', ""), "settings", "items"),
+        (TWO_QUESTIONS, "questions", "questions"),
+    ],
+)
+def test_within_corrects_the_questions_of_one_tally_together(
+    text: str, title: str, noun: str, tmp_path: Path
+) -> None:
+    ((name, mechanism),) = Study.parse(text).mechanisms.items()
+    rng, both, ios = np.random.default_rng(3), [], []
+    for week, share in (("week1", 0.3), ("week2", 0.34)):
+        answers = {
+            question: rng.choice(["no", "yes"], 2000, p=[1 - share, share])
+            for question in ("dark", "wrap")
+        }
+        reports = mechanism.randomize(answers, rng)
+        tally = mechanism.tally(reports, {"platform": ["ios", "mac"] * 1000})
+        for files, folder, counted in (
+            (both, tmp_path / "both", tally),
+            (ios, tmp_path / "ios", tally.only([("ios",)]).total()),
+        ):
+            folder.mkdir(exist_ok=True)
+            save_tallies({name: counted}, folder / f"{week}.json")
+            files.append(f"{week}={folder / week}.json")
+    command = ("estimate", "--compare-groups", "--allow-simulated")
+    within = (*command, *both, "--within", "platform")
+    said = " ".join(warn(*within).split())
+    warn(*within, "-o", str(tmp_path / "both.json"), "--plot", str(tmp_path / "forest.json"))
+    forest = (tmp_path / "forest.json").read_text()
+    for heading in (f"{title}, ios", f"{title}, mac"):
+        assert f"{heading}: the difference week2 minus week1" in said and heading in forest
+    assert said.count(f"comparisons of all 2 {noun}") == 2
+    warn(*command, *ios, "-o", str(tmp_path / "ios.json"))
+    of_ios = json.loads((tmp_path / "ios.json").read_text())
+    found = json.loads((tmp_path / "both.json").read_text())
+    expected = [each | {"platform": "ios"} for each in of_ios]
+    assert [each for each in found if each["platform"] == "ios"] == expected
+    assert any(row["p_holm"] > row["p"] for row in of_ios[0]["differences"])
+
+
 def test_drawn_questions_with_two_answers_show_yes_or_the_last_answer(tmp_path: Path) -> None:
     text = (
         '[ask]\neach = "one"\nepsilon = 3.0\n[attributes.a]\nvalues = ["no", "yes"]\n'

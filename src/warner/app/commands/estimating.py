@@ -1024,6 +1024,7 @@ class _Compared(NamedTuple):
     within: dict[str, Any]  # {public column: the value that all people of these groups have}
     groups: TalliesOfGroups
     attributes: list[str] | None
+    source: TalliesOfGroups  # all groups of the question; questions of one tally have the same
 
     @property
     def title(self) -> str:
@@ -1036,7 +1037,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
     within = names_in(request.within)
     for name, groups, inside in request.groups():
         if not within:
-            yield _Compared(name, {}, groups, inside)
+            yield _Compared(name, {}, groups, inside, groups)
             continue
         parts = _each(groups)
         names = parts[0].names
@@ -1049,7 +1050,7 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
             alike = [tally.only(keys).by(*by) for tally in parts if not set(keys).isdisjoint(tally)]
             columns = [f"{c} (public)" if c in _IN_ROWS else c for c in within]
             of_values = dict(zip(columns, values, strict=True))
-            one = _Compared(name, of_values, one_or_all(alike), inside)
+            one = _Compared(name, of_values, one_or_all(alike), inside, groups)
             groups_of_one = {label(key) for key in chain(*alike)}
             if len(groups_of_one) > 1 and request.reference in (None, *groups_of_one):
                 yield one
@@ -1082,18 +1083,28 @@ def _compare_groups(request: EstimateRequest) -> None:
         raise EmptyError("--within", "leaves no groups to compare", got)
     results = {title: compared(one.groups, one.attributes) for title, one in tables.items()}
     shown: dict[str, Differences] = dict(results)
-    compared_groups = [(title, one.groups, one.attributes) for title, one in tables.items()]
-    for title, noun, names in _of_two_answers(compared_groups, results):
-        results |= corrected_together({name: results[name] for name in names})
-        shown = {name: result for name, result in shown.items() if name not in names}
-        rows_of = {name.removeprefix(f"{title}: "): results[name] for name in names}
-        shown[title] = in_one_table(rows_of, noun)
+    attribute_of = {title: one.attribute for title, one in tables.items()}
+    by_values: dict[tuple[Any, ...], dict[str, _Compared]] = {}  # of --within, then by question
+    for one in tables.values():
+        by_values.setdefault(tuple(one.within.values()), {})[one.attribute] = one
+    for questions in by_values.values():
+        requests = [(name, one.source, one.attributes) for name, one in questions.items()]
+        differences = {name: results[one.title] for name, one in questions.items()}
+        for question, noun, names in _of_two_answers(requests, differences):
+            corrected = corrected_together({name: differences[name] for name in names})
+            for name, result in corrected.items():
+                results[questions[name].title] = result
+                del shown[questions[name].title]
+            title = questions[names[0]]._replace(attribute=question).title
+            rows_of = {name.removeprefix(f"{question}: "): r for name, r in corrected.items()}
+            shown[title] = in_one_table(rows_of, noun)
+            attribute_of[title] = question
     if request.top is not None:
         if all(result.of != "shares" for result in shown.values()) and not request.plot_paths:
             rule = "chooses among shares, and here means, medians or quantiles are compared"
             raise ArgumentError("--top", rule, None, "Leave out --top, or add --of shares")
         shown = {name: result.most_common(request.top) for name, result in shown.items()}
-    request.draw(shown, {title: one.attribute for title, one in tables.items()})
+    request.draw(shown, attribute_of)
     request.show_sources()
 
     def show() -> None:
