@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from warner._core.references import references
 from warner._core.table import Column, Table
@@ -288,31 +289,37 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         together = "All reports of one person together tell more than each report alone."
         said = _sums(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
-    if all(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
+    if _are_permanent(files):
         blocks.append(" ".join(_of_permanent(files, rounds, questions > 1)))
     elif rounds > 1:
         together = (
-            f"If the same people answer in {rounds} rounds, every further round reveals more about "
-            "each of them."
+            f"If the same people answer in {rounds} rounds, every further round can reveal more "
+            "about each of them."
         )
-        sums = _sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)
+        sums = [*_sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)]
+        if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
+            sums.append(CHANGED_ALIKE)
         blocks.append(" ".join([together, *sums]))
     else:
         blocks.append(
             "All this is for one round of the survey. If the same people are asked again, every "
-            "further round reveals more about each of them."
+            "further round can reveal more about each of them."
         )
     return blocks
 
 
+def _are_permanent(
+    files: Sequence[Mapping[str, tuple[Mechanism, int]]],
+) -> TypeGuard[Sequence[Mapping[str, tuple[Permanent, int]]]]:
+    """Whether devices keep permanent reports of all questions in all files."""
+    return all(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values())
+
+
 def _of_permanent(
-    files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int, is_several: bool
+    files: Sequence[Mapping[str, tuple[Permanent, int]]], rounds: int, is_several: bool
 ) -> Iterator[str]:
     """What all rounds tell where devices keep permanent reports, as an audit says it."""
-    permanents = [
-        {name: m for name, (m, _) in of_file.items() if isinstance(m, Permanent)}
-        for of_file in files
-    ]
+    permanents = [{name: m for name, (m, _) in of_file.items()} for of_file in files]
     yield (
         "Devices keep one permanent report of each answer, and what they send in all rounds tells "
         "no more about an answer than this report. The following holds if the answer"
