@@ -483,24 +483,37 @@ def mechanisms_of(path: str) -> Audited:
 
 def _about_a_person(study: Study) -> list[str]:
     """How sure somebody can be who sees all that a person sends, in all rounds."""
-    from warner.design.privacy_words import CHANGED_ALIKE, largest, of_a_person, of_guarantee
+    from warner.design.privacy_words import (
+        CHANGED_ALIKE,
+        largest,
+        of_a_person,
+        of_changed_answers,
+        of_guarantee,
+    )
     from warner.design.shuffling import protects_all_alike
+    from warner.mechanisms import Permanent
 
     rows, groups = study.rows_per_person, study.by_group.values()
-    sent = [of_a_person(group.mechanisms, rows, study.rounds)[1] for group in groups]
-    guarantees = [guarantee for guarantee in sent if guarantee is not None]
-    if len(guarantees) < len(sent):
-        return []
     if study.rounds > 1:
         if all(len(group.mechanisms) == 1 for group in groups):
             return []  # the audit of the question says it
-        guarantee = largest(guarantees)
-        return [
-            f"If the answers change, a person spends up to epsilon {guarantee.total:.6g} on all "
-            "questions together in all rounds.",
-            *of_guarantee(guarantee, "all reports of a person in all rounds", True),
-            CHANGED_ALIKE,
+        permanents = [
+            {name: m for name, m in group.mechanisms.items() if isinstance(m, Permanent)}
+            for group in groups
         ]
+        most, guarantee = of_changed_answers(permanents)
+        spent = (
+            f"person spends up to epsilon {guarantee.total:.6g} on all questions together in all "
+            "rounds"
+        )
+        tells = of_guarantee(guarantee, "all reports of a person in all rounds", True)
+        if most == 1:  # a device whose answer changes sends nothing more
+            return [f"A {spent}, however many they are.", *tells]
+        return [f"If the answers change, a {spent}.", *tells, CHANGED_ALIKE]
+    sent = [of_a_person(group.mechanisms, rows, 1)[0] for group in groups]
+    guarantees = [guarantee for guarantee in sent if guarantee is not None]
+    if len(guarantees) < len(sent):
+        return []
     is_one = rows == 1 and all(len(group.mechanisms) == 1 for group in groups)
     seen = "the report of a person" if is_one else "all reports of a person"
     joint = [domain for group in groups for domain in group.domains.values() if domain.attributes]

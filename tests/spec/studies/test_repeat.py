@@ -122,6 +122,11 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     line = " ".join(CliRunner().invoke(main, ["audit", str(file)]).output.split())
     assert "if the answer changes, it sends nothing more. To let devices report on a second" in line
     assert "spends up to epsilon 4 in place of 2 on each question" in line
+    # A device that reports on one answer only spends nothing on another.
+    assert (
+        "A person spends up to epsilon 4 on all questions together in all rounds, however" in line
+    )
+    assert "If the answers change" not in line and "changed in the same rounds" not in line
     file.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     assert "reports do not hide whether an answer changed, when it changed, and whether" in line
     read = json.loads(CliRunner().invoke(main, ["audit", str(file), "--json"]).output)

@@ -23,6 +23,7 @@ from warner.design.privacy_words import (
     in_numbers,
     largest,
     of_a_person,
+    of_changed_answers,
     of_guarantee,
     of_mechanism,
     strength,
@@ -331,13 +332,12 @@ def _of_permanent(
     for span, many in spans:
         stays = [side_by_side({k: m.of_rounds(many) for k, m in one.items()}) for one in permanents]
         yield from _sum(largest(stays), f"what one person sends in {span}", is_several)
-    most = max(m.values for one in permanents for m in one.values())
+    most, changed = of_changed_answers(permanents)
     if most > 1:
-        changes = [side_by_side({k: m.of_values() for k, m in one.items()}) for one in permanents]
         yield (
             f"If answers change, a device reports on up to {most} different answers to a question."
         )
-        yield from _sum(largest(changes), "what one person sends in all rounds", True)
+        yield from _sum(changed, "what one person sends in all rounds", True)
         yield CHANGED_ALIKE
 
 
