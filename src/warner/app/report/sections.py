@@ -288,7 +288,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     )
     if is_several:
         together = "All reports of one person together tell more than each report alone."
-        said = _sums(once, "all reports of one person", questions > 1)
+        said = _totals_by_way(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
     if _are_permanent(files):
         blocks.append(" ".join(_of_permanent(files, rounds, questions > 1)))
@@ -297,7 +297,11 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
             f"If the same people answer in {rounds} rounds, every further round can reveal more "
             "about each of them."
         )
-        sums = [*_sums(all_rounds, f"what one person sends in all {rounds} rounds", questions > 1)]
+        sums = [
+            *_totals_by_way(
+                all_rounds, f"what one person sends in all {rounds} rounds", questions > 1
+            )
+        ]
         if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
             sums.append(CHANGED_ALIKE)
         blocks.append(" ".join([together, *sums]))
@@ -331,27 +335,29 @@ def _of_permanent(
         spans.insert(0, (f"all {rounds} rounds", rounds))
     for span, many in spans:
         stays = [side_by_side({k: m.of_rounds(many) for k, m in one.items()}) for one in permanents]
-        yield from _sum(largest(stays), f"what one person sends in {span}", is_several)
+        yield from _total_of(largest(stays), f"what one person sends in {span}", is_several)
     most, changed = of_changed_answers(permanents)
     if most > 1:
         yield (
             f"If answers change, a device reports on up to {most} different answers to a question."
         )
-        yield from _sum(changed, "what one person sends in all rounds", True)
+        yield from _total_of(changed, "what one person sends in all rounds", True)
         yield CHANGED_ALIKE
 
 
-def _sum(guarantee: Guarantee, seen: str, is_several: bool) -> Iterator[str]:
+def _total_of(guarantee: Guarantee, seen: str, is_several: bool) -> Iterator[str]:
     """What several reports of a person tell, and their epsilon."""
     yield from of_guarantee(guarantee, seen, is_several)
     yield f"The total epsilon is {guarantee.total:.4g}."
 
 
-def _sums(by_way: Mapping[str, list[Guarantee]], seen: str, is_several: bool) -> Iterator[str]:
+def _totals_by_way(
+    by_way: Mapping[str, list[Guarantee]], seen: str, is_several: bool
+) -> Iterator[str]:
     """What several reports of a person tell, in each way of answering, where there are two."""
     for way, guarantees in by_way.items():
         guarantee = largest(guarantees)
-        yield from _sum(guarantee, seen + f" {way}" * (len(by_way) > 1), is_several)
+        yield from _total_of(guarantee, seen + f" {way}" * (len(by_way) > 1), is_several)
 
 
 def _meaning(source: Source, settings: Settings) -> Section:
