@@ -324,7 +324,6 @@ def _of_permanent(
     files: Sequence[Mapping[str, tuple[Permanent, int]]], rounds: int, is_several: bool
 ) -> Iterator[str]:
     """What all rounds tell where devices keep permanent reports, as an audit says it."""
-    permanents = [{name: m for name, (m, _) in of_file.items()} for of_file in files]
     yield (
         "Devices keep one permanent report of each answer, and what they send in all rounds tells "
         "no more about an answer than this report. The following holds if the answer"
@@ -334,12 +333,19 @@ def _of_permanent(
     if rounds > 1:
         spans.insert(0, (f"all {rounds} rounds", rounds))
     for span, many in spans:
-        stays = [side_by_side({k: m.of_rounds(many) for k, m in one.items()}) for one in permanents]
+        stays = []
+        for of_file in files:
+            most = max(count for _, count in of_file.values())
+            reports = None if many is None else many * most
+            stays.append(side_by_side({k: m.of_rounds(reports) for k, (m, _) in of_file.items()}))
         yield from _total_of(largest(stays), f"what one person sends in {span}", is_several)
-    most, changed = of_changed_answers(permanents)
-    if most > 1:
+    answers, changed = of_changed_answers(
+        [{name: m for name, (m, _) in of_file.items()} for of_file in files]
+    )
+    if answers > 1:
         yield (
-            f"If answers change, a device reports on up to {most} different answers to a question."
+            f"If answers change, a device reports on up to {answers} different answers to a "
+            "question."
         )
         yield from _total_of(changed, "what one person sends in all rounds", True)
         yield CHANGED_ALIKE

@@ -378,6 +378,21 @@ def test_a_report_tells_of_permanent_reports_what_an_audit_tells(rounds: int) ->
     assert "further round" not in words
 
 
+def test_the_rounds_of_permanent_reports_are_of_all_reports_of_a_person() -> None:
+    """Rejects the bound of three reports where a person sends two in each of three rounds."""
+    coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 0.25)
+    permanent = warner.mechanisms.Permanent(coin, 2.0)
+    tally = permanent.tally(permanent.reports([0, 1] * 200))
+    shown = Settings(wanted=Wanted.of_options((), "mean,median"))
+    found = warner.estimate(tally)
+    question = Question(warner.Estimate(found.fit, found.data, found.estimator, "x"), shown)
+    tally.reports_per_person = 2  # per_person() refuses it, but a file can state it
+    words = _words(build(Source({"x": [tally]}, [question], rounds=3), shown))
+    in_three_rounds = words.split("what one person sends in all 3 rounds,")[1]
+    three, six = (f"epsilon is {permanent.of_rounds(n).total:.4g}." for n in (3, 6))
+    assert six in in_three_rounds and three not in in_three_rounds
+
+
 @pytest.mark.parametrize(
     "mechanism, phrase",
     [
