@@ -354,7 +354,8 @@ class Coefficients(Tabular):
         Args:
             level: coverage of the intervals, in [0.5, 1).
         """
-        sentences = [*self._sentences(level), f"Status: {self.status.value}."]
+        word = "Status" if self.status.is_final else "WARNING"
+        sentences = [*self._sentences(level), f"{word}: {self.status.value}."]
         sentences += [f"WARNING: {doubt}" for doubt in self.doubts]
         rows = self.rows(level)
         odds = [
@@ -435,6 +436,11 @@ class Coefficients(Tabular):
             yield (
                 f"Log-likelihood {self.log_likelihood:.3f}, of {count} "
                 f"parameter{'s' * (count != 1)} and {self.n:,} people."
+            )
+        elif self.log_likelihood is not None:
+            yield (
+                "Weights, clusters and strata leave no likelihood, so that models can be compared "
+                "by Wald tests alone."
             )
         for name, test in self.joint_tests().items():
             yield f"Wald test that {name} makes no difference: {test.text}."

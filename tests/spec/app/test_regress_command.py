@@ -76,7 +76,8 @@ def rows_of(*command: str) -> list[dict[str, object]]:
 
 
 def test_a_hidden_answer_explains_what_is_seen(here: Path) -> None:
-    shown = run("regress", "r.parquet", "income ~ smokes + age").stdout
+    # In 80 columns a name is broken where numbers have many digits.
+    shown = run("regress", "r.parquet", "income ~ smokes + age", "--wide").stdout
     assert shown.startswith("income\n") and "smokes[T.yes]" in shown and "smokes: yes" in shown
     rows = {(r["value"], r["covariate"]): r for r in rows_of("r.parquet", "income ~ smokes + age")}
     assert rows["income", "smokes[T.yes]"]["p"] < 0.01  # type: ignore[operator]

@@ -268,6 +268,7 @@ def test_separation_has_a_status_and_finite_numbers(epsilon: float) -> None:
     assert two.status.name in ("SEPARATED", "FLAT") and _all_finite(two)
     if epsilon == float("inf"):
         assert split.status.name == "SEPARATED" and "grow without end" in split.status.value
+        assert "WARNING: separated" in str(split.table())
         assert split.predict({"age": [30.0, 70.0]}).shares[:, 1] == pytest.approx([0, 0], abs=1e-4)
         assert regress(REPORTS, age, errors="sandwich").status.name == "CONVERGED"
 
