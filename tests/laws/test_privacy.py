@@ -72,7 +72,7 @@ def test_tight_up_to_the_last_budget_that_is_not_refused(name: str) -> None:
     8: at probability 5e-11).
     """
     refused = False
-    for epsilon in np.arange(18.0, 50.0):
+    for epsilon in np.arange(18.0, 50.0, 0.5):
         try:
             mechanism = MECHANISMS[name](warner.Integers(0, 3), float(epsilon))
         except BudgetError:
