@@ -50,7 +50,7 @@ class WholeNumbers:
     def holds(self, values: np.ndarray) -> bool:
         """Whether all of some integers are in the range."""
         is_unsigned = values.dtype.kind == "u"
-        if not values.size or (is_unsigned and self.size > np.iinfo(values.dtype).max):
+        if not values.size or (is_unsigned and self.size >= 2 ** (8 * values.itemsize)):
             return True
         return (is_unsigned or int(values.min()) >= 0) and int(values.max()) < self.size
 

@@ -86,6 +86,7 @@ _COUNT_AGAIN = "Count the reports again with 'warner tally'"
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _MOST_PEOPLE = 2**53  # whose number is exact in double precision
 _SHOWN = 20  # groups in a notebook
+_FIRST = 64  # counts of a group that are looked at first: one is odd unless rows are copies
 
 
 class Tally(Hinting):
@@ -801,8 +802,12 @@ class Tally(Hinting):
 
     def are_even(self) -> np.ndarray:
         """Whether all counts of a group are even, (G,): as where each report was counted twice."""
-        # Of all counts together the last bit is 0 where it is 0 in each.
-        odd = np.bitwise_or.reduce(self._table.reshape(len(self._table), -1), axis=1) & 1
+        # Of all counts together the last bit is 0 where it is 0 in each. The first few tell nearly
+        # always, of many values in a fraction of the time.
+        table = self._table.reshape(len(self._table), -1)
+        odd = np.bitwise_or.reduce(table[:, :_FIRST], axis=1) & 1
+        if not odd.all():
+            odd = np.bitwise_or.reduce(table, axis=1) & 1
         if self._places is None:
             return np.asarray(odd == 0)
         return np.asarray(np.bincount(self._places, odd, minlength=len(self)) == 0)
