@@ -216,4 +216,4 @@ def clocks(rng: np.random.Generator) -> None:
 def kills(rng: np.random.Generator) -> None:
     """Processes are killed under load: nothing acknowledged is lost, nothing counted twice."""
     with tempfile.TemporaryDirectory() as folder:
-        killed(str(Path(folder) / "s.db"), int(rng.integers(2**31)), 3)
+        killed(str(Path(folder) / "s.db"), int(rng.integers(2**31)), 6)

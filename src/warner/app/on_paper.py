@@ -266,7 +266,8 @@ class OnPaper:
             groups[", ".join(v or "no entry" for n, v in named if n not in self.not_groups)] += (
                 people
             )
-        text = f"{groups.total():,} of {said.people:,} people have no answer and are left out"
+        in_all = said.without_entry.among
+        text = f"{groups.total():,} of {in_all:,} people have no answer and are left out"
         listed = "; ".join(f"{name}: {people:,}" for name, people in groups.items() if name)
         return f"{text} ({listed})" if listed else text
 

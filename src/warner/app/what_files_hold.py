@@ -255,7 +255,7 @@ def apart(
                 f"Make all of them with --by {names_by}: run warner tally, or warner collect pull"
             )
             raise MismatchError("files", rule, None, remedy)
-        for later in grouped[name][1:]:
+        for later in grouped[name][1:]:  # refused if their columns do not belong together
             columns_of_both(grouped[name][0].columns, later.columns)
     is_flat = any(flat.values())
     return (flat, {}) if is_flat else ({}, grouped)

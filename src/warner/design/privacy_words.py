@@ -236,8 +236,8 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
             return [
                 "Only people whose answer is sensitive in each question that has sensitive answers "
                 f"are protected ({protected} in all). {who} such answers and any others {then} "
-                f"can be at most {sure} sure of the sensitive ones. A report can show answers that "
-                "are not sensitive."
+                f"can be at most {sure} sure of the sensitive ones. A report can reveal answers "
+                "that are not sensitive."
             ]
         whose = f"one of the {protected}" if len(promised.sensitive) > 1 else f"the {protected}"
         return [

@@ -33,6 +33,7 @@ from warner.io.read_answers import (
     has_decimal_comma,
     have_no_entry,
     require_entries,
+    rows_left_out,
     table_cells,
 )
 from warner.mechanisms import Mechanism
@@ -303,16 +304,15 @@ class Said(NamedTuple):
         question: its name; None where the table does not say it.
         tally: of groups where there are public columns, whose values are taken as they are.
         is_coded: whether words are written as their codes, 0 and 1.
-        people: of the table, with those who are left out; of a table of counts, those counted.
         left_out: {public values: people without an answer}, who are in no tally.
-        without_entry: who answered but has no entry in a public column, and so is in no tally.
+        without_entry: who answered but has no entry in a public column, and so is in no tally,
+            among all people of the table; of a table of counts, among those counted.
         repeated: the first and the last line that stand in a table of people again, and where.
     """
 
     question: str | None
     tally: Tally
     is_coded: bool
-    people: int
     left_out: Mapping[tuple[str, ...], int]
     without_entry: LeftOut
     repeated: tuple[int, int, int] | None
@@ -386,14 +386,17 @@ def read_said(
                 raise FileError(path, f"has no column {show(column)}", None, remedy)
     has_comma = has_decimal_comma(path, names)
     of_groups = by or (public if is_grouped else [])
-    gaps = {name: have_no_entry([row[3][public.index(name)] for row in rows]) for name in of_groups}
+    gaps = {
+        name: have_no_entry([row[3][public.index(name)] for row in rows])
+        for name in of_groups
+        if drop_missing or name != weights  # a weight is refused below, with what it must be
+    }
     if not drop_missing:
         for column, without in gaps.items():
-            if column != weights:  # its entries are refused below, with what a weight must be
-                require_entries(f"{path}: column {column!r}", without, [row[0] for row in rows])
-        gaps = {}
-    in_all = sum(row[2] for row in rows) + left_out.total()
-    rows, without_entry = _with_entries(rows, gaps, in_all)
+            require_entries(f"{path}: column {column!r}", without, [row[0] for row in rows])
+    dropped, without_entry = rows_left_out(gaps, np.array([row[2] for row in rows], dtype=np.int64))
+    without_entry = without_entry._replace(among=without_entry.among + left_out.total())
+    rows = [row for row, is_dropped in zip(rows, dropped, strict=True) if not is_dropped]
     if not rows:
         raise EmptyError(path, "has nobody with an answer and an entry in all columns of groups")
     if weights in public:
@@ -417,7 +420,7 @@ def read_said(
     is_coded = all(word.strip().isdecimal() for word in said) and not words[0].isdecimal()
     repeated = None if counted is not None else _repeated(lines)
     tally = Tally(mechanism.header, counts, groups)
-    return Said(question, tally, is_coded, in_all, left_out, without_entry, repeated)
+    return Said(question, tally, is_coded, left_out, without_entry, repeated)
 
 
 def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int] | None:
@@ -432,20 +435,6 @@ def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int
 
 
 _Row = tuple[int, int, int, tuple[str, ...]]  # the line, the code, the people, the public values
-
-
-def _with_entries(
-    rows: list[_Row], gaps: Mapping[str, np.ndarray], in_all: int
-) -> tuple[list[_Row], LeftOut]:
-    """The rows with an entry in each public column, and who is left out of all people.
-
-    ``gaps`` says of each column which rows have no entry there.
-    """
-    people = np.array([row[2] for row in rows], dtype=np.int64)
-    dropped = np.logical_or.reduce([np.zeros(len(rows), dtype=bool), *gaps.values()])
-    counts = {name: int(people[without].sum()) for name, without in gaps.items()}
-    remaining = [row for row, without in zip(rows, dropped, strict=True) if not without]
-    return remaining, LeftOut(int(people[dropped].sum()), in_all, counts)
 
 
 def _of_people(

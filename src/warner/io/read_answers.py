@@ -570,12 +570,10 @@ def read_columns(
     if not drop_missing:
         for name, without in lacking.items():
             require_entries(f"column {name!r}", without)
-    dropped = np.logical_or.reduce(list(lacking.values()))
+    dropped, left_out = rows_left_out(lacking, ~blank)
     people = ~blank & ~dropped
     if not people.any():
         raise EmptyError(path, "has nobody with an entry in all columns that are used")
-    counts = {name: int(without.sum()) for name, without in lacking.items()}
-    left_out = LeftOut(int(dropped.sum()), int((~blank).sum()), counts)
     comma = has_decimal_comma(path, columns)
     made = {}
     for name in columns:
@@ -600,6 +598,16 @@ _NO_ENTRY = [text for text in MISSING if text not in ("None", "-")]
 def have_no_entry(cells: Sequence[str]) -> np.ndarray:
     """Which cells (n,) of a public column are empty or say that nothing is known, as NA does."""
     return np.isin(cells, _NO_ENTRY)
+
+
+def rows_left_out(gaps: Mapping[str, np.ndarray], people: np.ndarray) -> tuple[np.ndarray, LeftOut]:
+    """Which rows (n,) have no entry in some column, and who that is.
+
+    ``gaps`` are the rows without an entry in each column, ``people`` those of each row, all (n,).
+    """
+    dropped = np.logical_or.reduce([np.zeros(len(people), dtype=bool), *gaps.values()])
+    counts = {name: int(people[without].sum()) for name, without in gaps.items()}
+    return dropped, LeftOut(int(people[dropped].sum()), int(people.sum()), counts)
 
 
 def require_entries(where: str, without: np.ndarray, lines: Sequence[int] = ()) -> None:

@@ -439,8 +439,8 @@ class Coefficients(Tabular):
             )
         elif self.log_likelihood is not None:
             yield (
-                "Weights, clusters and strata leave no likelihood, so that models can be compared "
-                "by Wald tests alone."
+                "With weights, clusters or strata there is no likelihood, so models can be "
+                "compared only by Wald tests."
             )
         for name, test in self.joint_tests().items():
             yield f"Wald test that {name} makes no difference: {test.text}."

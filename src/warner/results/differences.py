@@ -653,7 +653,7 @@ def compare_groups(
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
-        left_out, doubt = (), ""  # of two estimates, who have their own
+        left_out, doubt = (), ""  # two estimates say themselves what is doubtful
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)

@@ -512,7 +512,7 @@ def about_clipped(result: Any) -> str:
     return (
         f"WARNING: About {min(100 * share / whole, 100):.0f} % of the answers are near the limit "
         f"{limit:g}, and answers beyond a limit were taken as this limit (clip = true). So most "
-        "answers may lie outside the limits, for example in another unit than that of the study."
+        "answers may lie outside the limits, for example in another unit than the study declares."
     )
 
 

@@ -194,7 +194,7 @@ def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
     theta = np.random.default_rng(1).dirichlet(np.ones(mechanism.domain.size))
     total, square = np.zeros(theta.size), np.zeros(theta.size)
     for i in (
-        range(0, len(outputs), max(1, len(outputs) // 30))
+        range(0, len(outputs), max(1, len(outputs) // 100))
         if len(outputs) > 600
         else range(len(outputs))
     ):

@@ -305,9 +305,9 @@ def _settings(examples: int, steps: int) -> settings:
 
 
 def test_each_submission_is_counted_once_in_sqlite() -> None:
-    run_state_machine_as_test(OnSQLite, settings=_settings(8, 25))
+    run_state_machine_as_test(OnSQLite, settings=_settings(12, 25))
 
 
 def test_each_submission_is_counted_once_in_postgresql() -> None:
     postgres_address()
-    run_state_machine_as_test(OnPostgres, settings=_settings(6, 25))
+    run_state_machine_as_test(OnPostgres, settings=_settings(8, 25))

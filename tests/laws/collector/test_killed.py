@@ -18,7 +18,7 @@ import pytest
 from tests.laws.collector._killed import BODIES, PEOPLE
 from tests.services import postgres_address
 
-ROUNDS = 3  # each way to be killed once
+ROUNDS = 6
 ROOT = Path(__file__).parents[3]
 
 
@@ -66,7 +66,7 @@ def test_killed_with_postgresql() -> None:
 
 
 def test_two_processes_count_once_while_one_of_them_is_killed() -> None:
-    rounds = run("_together", postgres_address(), "5", "4")
+    rounds = run("_together", postgres_address(), "5", "6")
     for found in rounds:
         before = Counter({int(v): n for ward in found["before"].values() for v, n in ward.items()})
         after = Counter({int(v): n for ward in found["after"].values() for v, n in ward.items()})

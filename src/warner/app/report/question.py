@@ -584,7 +584,7 @@ class Question:
         # Of numbers in bands the mean, the median, the quartiles and the bands.
         of = None if has_bands(self.domain) else "mean" if self.summaries else "shares"
         if of is None and len(self._each_group) > _MOST_GROUPS:
-            # Fifteen rows of each of many groups take minutes, and nobody could read them.
+            # Fifteen rows of each of many groups take minutes, and are too many to read.
             of = "mean"
         try:
             return compare_groups(

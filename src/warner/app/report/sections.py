@@ -297,11 +297,8 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
             f"If the same people answer in {rounds} rounds, every further round can reveal more "
             "about each of them."
         )
-        sums = [
-            *_totals_by_way(
-                all_rounds, f"what one person sends in all {rounds} rounds", questions > 1
-            )
-        ]
+        seen = f"what one person sends in all {rounds} rounds"
+        sums = list(_totals_by_way(all_rounds, seen, questions > 1))
         if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
             sums.append(CHANGED_ALIKE)
         blocks.append(" ".join([together, *sums]))
