@@ -345,7 +345,7 @@ class MaximumLikelihood(Estimator):
                 lumped = rows.merge_unsupported_values(weights)
             if lumped is not None:
                 rows, weights, lift = lumped
-            theta, steps, reached = self._iterate(rows, weights)
+            theta, steps, reached = self.iterate(rows, weights)
             theta = zero_small_shares(rows, weights, theta, self.gap)
             only = (
                 uniqueness(rows, weights, theta, score(rows, weights, theta))
@@ -367,10 +367,10 @@ class MaximumLikelihood(Estimator):
                     return theta
         return super().refit(data, near)
 
-    def _iterate(
+    def iterate(
         self, rows: LikelihoodOperator, weights: np.ndarray
     ) -> tuple[np.ndarray, int, bool]:
-        """The solvers that fit the channel in turn, until one reaches the gap."""
+        """Shares (K,), steps, and whether the gap is reached: the channel's solvers in turn."""
         products = rows.has_fast_gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
         solvers: list[_Solver] = (
             [sequential] if isinstance(rows, NearlyConstantRows) else [constrained]

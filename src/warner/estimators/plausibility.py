@@ -41,7 +41,6 @@ from warner.channels import (
     SupportRows,
     weighted_counts,
 )
-from warner.domains import Integers
 from warner.estimators.base import LikelihoodData
 from warner.metrics import project
 
@@ -219,8 +218,9 @@ def _best(law: FloatArray, seen: FloatArray, n: int, parts: int) -> float:
     matrix /= matrix.sum(axis=0)
     if matrix.shape[1] == 1:
         return _tail(seen[possible], matrix[:, 0], n, parts)
-    data = LikelihoodData(DenseChannel(matrix), seen[possible], n, Integers(0, matrix.shape[1] - 1))
-    theta = MaximumLikelihood(gap=max(_GAP, 1 / (10 * n))).fit(data).shares
+    rows, weights = DenseChannel(matrix).restrict_to_observed(seen[possible])
+    # The shares alone: whether they are the only ones does not matter here, and can need scipy.
+    theta, _, _ = MaximumLikelihood(gap=max(_GAP, 1 / (10 * n))).iterate(rows, weights)
     return _tail(seen[possible], matrix @ theta, n, parts)
 
 

@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pytest
+import scipy.optimize
+from scipy.optimize import OptimizeResult
 from scipy.stats import binom
 
 from tests import registry
@@ -25,9 +27,18 @@ from warner import (
     estimate,
     regress,
 )
+from warner.channels import DenseChannel
 from warner.designs import Crosswise
 from warner.errors import MismatchError
-from warner.estimators.plausibility import DOUBTFUL, IMPOSSIBLE, Plausibility, plausibility_of_data
+from warner.estimators import MaximumLikelihood
+from warner.estimators.base import LikelihoodData
+from warner.estimators.plausibility import (
+    DOUBTFUL,
+    IMPOSSIBLE,
+    Plausibility,
+    _best,
+    plausibility_of_data,
+)
 from warner.regression.correlation import correlate
 from warner.results.from_tally import GroupTable, likelihood_data, plausibility
 
@@ -321,3 +332,18 @@ def test_margins_of_subsets_are_tested_by_their_shares() -> None:
     same = device.tally(device.reports(bits))
     for names in (["a"], ["a", "b"]):
         assert plausibility_of_data(likelihood_data(same, names)).p_value < 1e-9
+
+
+def test_the_test_of_cells_needs_no_linear_programme(monkeypatch: pytest.MonkeyPatch) -> None:
+    # All gave one answer, and cells are fewer than answers: whether these shares are the only ones
+    # is decided by scipy, which a device with numpy alone does not have.
+    law = np.array([[0.5, 0.2, 0.3, 0.1], [0.3, 0.5, 0.2, 0.3], [0.2, 0.3, 0.5, 0.6]])
+    programmes: list[object] = []
+    monkeypatch.setattr(
+        scipy.optimize, "linprog", lambda *a, **k: programmes.append(a) or OptimizeResult(status=2)
+    )
+    data = LikelihoodData(DenseChannel(law), law[:, 0], 2000, Integers(0, 3))
+    MaximumLikelihood(gap=1e-5).fit(data)
+    assert len(programmes) == 1
+    assert _best(law, law[:, 0], 2000, 1) == pytest.approx(1.0)
+    assert len(programmes) == 1
