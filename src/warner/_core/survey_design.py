@@ -29,6 +29,7 @@ from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError
 
 ROLES = ("weights", "cluster", "strata")
+_FEWEST_IDS = 10
 _NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
 
 
@@ -176,12 +177,17 @@ class DrawnSample:
     @property
     def text(self) -> str:
         """The sample in words, with the number of clusters or strata where there are any."""
-        if self.design.cluster is None and self.design.strata is None:
-            return self.design.text
         units, strata = int(self.drawn.sum()), len(self.drawn)
         of = "people" if self.design.cluster is None else "clusters"
         within = f" in {strata:,} strata" if self.design.strata is not None else ""
-        return f"{self.design.text}: {units:,} {of}{within}"
+        is_counted = self.design.cluster is not None or self.design.strata is not None
+        counted = f": {units:,} {of}{within}" if is_counted else ""
+        # Kish's number of people.
+        people = float(self.sizes @ self.weights)
+        alike = people**2 / float(self.sizes @ self.weights**2)
+        equal = f"{alike:,.0f} people with equal weights" if alike >= 1.5 else "1 person"
+        unequal = f"; the weights differ so much that {equal} would tell about as much"
+        return f"{self.design.text}{counted}{unequal if 2 * alike < people else ''}"
 
     def to_json(self) -> dict[str, Any]:
         """The sample as an entry of JSON data."""
@@ -289,6 +295,10 @@ def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np
     entries = np.asarray(values, dtype=object).tolist()
     weights = np.array([_number(entry) for entry in entries])
     wrong = ~(np.isfinite(weights) & (weights > 0))
+    if (sizes == 1).all() and are_numbers_of_people(weights):
+        rule = "must hold weights, not a different whole number for each person"
+        remedy = "Name the column that says how many people each person stands for"
+        raise ArgumentError(f"weights {name!r}", rule, None, remedy)
     if wrong.any():
         rule = "must hold positive numbers, one for each person"
         others = dict.fromkeys(_in_words(entries[i]) for i in np.flatnonzero(wrong).tolist())
@@ -300,6 +310,11 @@ def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np
             remedy = "Leave out people with weight 0: they stand for nobody"
         raise ArgumentError(f"weights {name!r}", rule, got, remedy)
     return weights / float(weights.max())  # so that sums do not overflow
+
+
+def are_numbers_of_people(column: np.ndarray) -> bool:
+    """Whether a column (n,) has each number of a run of whole numbers once, as ids have them."""
+    return len(column) >= _FEWEST_IDS and bool((np.diff(np.sort(column)) == 1).all())
 
 
 def _people(chosen: np.ndarray, sizes: np.ndarray) -> str:

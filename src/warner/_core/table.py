@@ -103,6 +103,7 @@ UNITS = {
     "estimate": Unit(number),  # with the decimals that its interval warrants
     "epsilon": Unit(lambda value, _: f"{value:.4g}"),
     "probability": Unit(lambda value, _: "< 0.0001" if value < 1e-4 else f"{value:.4f}"),
+    "ratio": Unit(lambda value, _: f"{value:.3g}"),
     "times": Unit(lambda value, _: f"{value:.3g}", f"{_NB}times"),
     "seconds": Unit(lambda value, _: duration(value)),
 }
@@ -122,6 +123,7 @@ class Column:
         priority: 0 for a column that always stands; of the others, those with the largest number
             are left out first where a line of text is too short.
         ends: the keys of the two ends of an interval, which then stand in one cell.
+        has_value: whether the value at ``key`` stands in the same cell before them: "2 (1 to 3)".
         decimals: those of shares and points; None for as many as the column needs.
     """
 
@@ -131,6 +133,7 @@ class Column:
     priority: int = 0
     ends: tuple[str, str] | None = None
     decimals: int | None = None
+    has_value: bool = False
 
     @property
     def heading(self) -> str:
@@ -142,7 +145,8 @@ class Column:
         """The keys of its data in files and frames."""
         if self.unit == "bar":
             return ()
-        return (self.key,) if self.ends is None else self.ends
+        value = (self.key,) if self.ends is None or self.has_value else ()
+        return (*value, *(self.ends or ()))
 
     @property
     def is_read(self) -> bool:
@@ -163,7 +167,11 @@ class Column:
         digits = self.needed_decimals(rows) if decimals is None else decimals
         if self.ends is not None:
             low, high = self.ends
-            return [self._interval(row[low], row[high], digits) for row in rows]
+            intervals = [self._interval(row[low], row[high], digits) for row in rows]
+            if not self.has_value:
+                return intervals
+            values = [self._written(row[self.key], digits) for row in rows]
+            return [f"{v} ({i})" if i else v for v, i in zip(values, intervals, strict=True)]
         return [self._written(row[self.key], digits) for row in rows]
 
     def needed_decimals(self, rows: Sequence[Row]) -> int:
@@ -239,6 +247,8 @@ class Table:
         title: a sentence above it.
         simulated: whether the data are of a simulation; every form of the table says so.
         explained: sentences on how the numbers were computed, for readers who ask.
+        summary: (name, value) of what holds for all rows, such as the number of people. It stands
+            below the rows in papers, where notes are comments; elsewhere the notes say it.
 
     >>> shares = [{"value": "yes", "share": 0.561, "low": 0.5, "high": 0.62}]
     >>> interval = Column("interval", "95 % interval", "share", ends=("low", "high"))
@@ -259,6 +269,7 @@ class Table:
     title: str = ""
     simulated: bool = False
     explained: Sequence[str] = ()
+    summary: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
         columns = tuple(Column(c) if isinstance(c, str) else c for c in self.columns)
@@ -317,8 +328,9 @@ class Table:
     ) -> str:
         """The table as lines of plain text.
 
-        Where it is too wide, pictures are left out, then columns by their priority, and a note
-        names them. Then the widest column of texts folds.
+        Where it is too wide, pictures are left out, then columns by their priority until the others
+        fit. Of the columns that were left out, each that has room after all comes back, and a note
+        names the rest. Then the widest column of texts folds.
 
         Args:
             width: characters of a line; None for 80.
@@ -354,6 +366,11 @@ class Table:
             if excess() > 0 and column.priority:
                 columns.remove(column)
                 left_out.append(column)
+        if excess() <= 0:  # a narrow column may have room where a wide one had none
+            for column in reversed(left_out):
+                if excess() + widths[column] + len(_GAP) <= 0:
+                    columns = [c for c in cells if c in columns or c is column]
+        left_out = [c for c in left_out if c not in columns]
         if excess() > 0:
             texts = [c for c in columns if not c.is_number] or columns
             widest = max(texts, key=lambda c: widths[c])
@@ -510,8 +527,15 @@ class Table:
         head, *body = [" & ".join(map(latex_text, line)) + r" \\" for line in lines]
         begin = rf"\begin{{tabular}}{{{sides}}}"
         comments = [f"% {visible(text)}" for text in [self.title, *self._sentences] if text]
-        rules = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-        return "\n".join([*comments, *rules])
+        others = len(columns) - 1
+        below = [
+            f"{latex_text(visible(name))} & "
+            rf"\multicolumn{{{others}}}{{l}}{{{latex_text(value)}}} \\"
+            for name, value in self.summary
+        ]
+        below = [r"\midrule", *below] if below else []
+        rules = [begin, r"\toprule", head, r"\midrule", *body, *below, r"\bottomrule"]
+        return "\n".join([*comments, *rules, r"\end{tabular}"])
 
     @with_hints
     def typst(self) -> str:
@@ -525,6 +549,11 @@ class Table:
             f"  align: ({sides},),",
             f"  table.header({head}),",
             *(f"  {line}," for line in body),
+            *(
+                f"  {_typst_text(name)}, table.cell(colspan: {len(columns) - 1}, "
+                f"align: left, {_typst_text(value)}),"
+                for name, value in self.summary
+            ),
             ")",
         ]
         above = [f"#strong({_typst_text(self.title)})"] if self.title else []

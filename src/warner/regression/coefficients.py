@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from warner._core.survey_design import DrawnSample
 from warner._core.table import UNITS, Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.designs.latent_classes import ClassShares
-from warner.regression.covariates import Design
+from warner.regression.covariates import INTERCEPT, Design
 from warner.regression.likelihood import Ending, Likelihood, Maximum, maximize
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import reports_of
@@ -60,6 +60,11 @@ class WaldTest:
             law = f"F({self.degrees}, {self.of_errors:.{decimals}f}) = {of_f:.4g}"
         p = UNITS["probability"].write(self.p, 0)
         return f"{law}, p {p if p.startswith('<') else f'= {p}'}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The test as JSON data."""
+        of_errors = {"of_errors": self.of_errors} if math.isfinite(self.of_errors) else {}
+        return {"statistic": self.statistic, "degrees": self.degrees, **of_errors, "p": self.p}
 
 
 def f_of_hotelling(statistic: float, degrees: int, of_errors: float) -> float:
@@ -306,6 +311,18 @@ class Coefficients(Tabular):
                     tests[name] = self.wald(name)
         return tests
 
+    def model_test(self) -> WaldTest | None:
+        """The test of :meth:`wald` of all columns but the intercept: do they make no difference?
+
+        None where coefficients have no meaning, of fewer than two columns, and where too few
+        clusters were drawn to test so many of them together.
+        """
+        columns = [name for name in self.names if name != INTERCEPT]
+        if len(columns) > 1 and self.status.is_final:
+            with contextlib.suppress(ArgumentError):
+                return self.wald(columns)
+        return None
+
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """The coefficients as a table.
 
@@ -356,24 +373,31 @@ class Coefficients(Tabular):
         """
         word = "Status" if self.status.is_final else "WARNING"
         sentences = [*self._sentences(level), f"{word}: {self.status.value}."]
-        sentences += [f"WARNING: {doubt}" for doubt in self.doubts]
-        rows = self.rows(level)
-        odds = [
-            Column(_ODDS[0], "odds ratio", "times", self._priority_of_odds),
-            Column("", "interval of the odds ratio", "number", 3, ends=_ODDS[1:]),
-        ]
+        sentences += self.doubts
+        rows, interval = self.rows(level), f"{100 * level:.4g} % interval"
+        # Where a line is short: of the log-odds the errors are enough, of odds ratios they are not.
+        of_logs, of_odds = (2, 1) if self._is_of_odds and not self.others else (0, 2)
+        odds = Column(
+            _ODDS[0], "odds ratio (interval)", "ratio", of_odds, _ODDS[1:], has_value=True
+        )
         columns = [
-            Column("value"),
+            Column("value", priority=5 if len(self.outcomes) == 1 and not self.others else 0),
             Column("covariate"),
             Column("estimate", unit="number"),
-            *(odds if _ODDS[0] in rows[0] else []),
             Column("error", unit="number"),
-            Column("z", unit="number", priority=2),
+            Column("z", unit="number", priority=3),
             Column("p", unit="probability"),
-            Column("interval", f"{100 * level:.4g} % interval", "number", ends=("low", "high")),
+            Column("interval", interval, "number", of_logs, ends=("low", "high")),
+            *([odds] if _ODDS[0] in rows[0] else []),
             *([] if self.survey is None else [DESIGN_EFFECT]),
         ]
-        return Table(columns, rows, sentences, "", self.simulated)
+        is_likelihood = self.log_likelihood is not None and self.survey is None
+        summary = [
+            ("People", f"{self.n:,}"),
+            *([("Log-likelihood", f"{self.log_likelihood:.3f}")] if is_likelihood else []),
+            *((f"Wald test that {each}", test.text) for each, test in self._hypotheses()),
+        ]
+        return Table(columns, rows, sentences, "", self.simulated, summary=summary)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
@@ -394,20 +418,21 @@ class Coefficients(Tabular):
             # The weighted sum of a survey with a design is no likelihood to compare models by.
             "log_likelihood": self.log_likelihood if self.survey is None else None,
             "joint_tests": [
-                {"covariate": name, "statistic": test.statistic, "degrees": test.degrees}
-                | ({"of_errors": test.of_errors} if math.isfinite(test.of_errors) else {})
-                | {"p": test.p}
-                for name, test in self.joint_tests().items()
+                {"covariate": name, **test.to_json()} for name, test in self.joint_tests().items()
             ],
+            "model_test": None if (all_of_it := self.model_test()) is None else all_of_it.to_json(),
             "coefficients": self.rows(level),
         }
-
-    _priority_of_odds: ClassVar[int] = 1  # of their column, where a table is narrow
 
     @property
     def _is_logit(self) -> bool:
         """Whether coefficients add to log-odds, so that their exponentials are odds ratios."""
         return False
+
+    @property
+    def _is_of_odds(self) -> bool:
+        """Whether all coefficients add to log-odds, not only those of some equations."""
+        return self._is_logit
 
     @property
     def _has_clusters(self) -> bool:
@@ -442,8 +467,15 @@ class Coefficients(Tabular):
                 "With weights, clusters or strata there is no likelihood, so models can be "
                 "compared only by Wald tests."
             )
+        for hypothesis, test in self._hypotheses():
+            yield f"Wald test that {hypothesis}: {test.text}."
+
+    def _hypotheses(self) -> Iterator[tuple[str, WaldTest]]:
+        """What is tested of several coefficients together, in words, and its test."""
         for name, test in self.joint_tests().items():
-            yield f"Wald test that {name} makes no difference: {test.text}."
+            yield f"{name} makes no difference", test
+        if (of_all := self.model_test()) is not None:
+            yield "no covariate makes a difference", of_all
 
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""

@@ -125,7 +125,7 @@ class Correlations(Tabular):
             f"not of the reports, estimated by {how}. Each interval holds for one correlation, not "
             "for all at once."
         )
-        notes = [sentence, *(f"WARNING: {doubt}" for doubt in self.doubts)]
+        notes = [sentence, *self.doubts]
         return Table(columns, self.rows(level), notes, "", self.simulated)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:

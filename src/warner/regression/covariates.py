@@ -18,6 +18,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.extras import not_installed
+from warner._core.survey_design import are_numbers_of_people
 from warner.channels import FloatArray
 
 INTERCEPT = "Intercept"
@@ -25,6 +26,9 @@ _NAME = r"(?:[^\W\d]\w*|`[^`~]+`)"  # R's backticks stand around any other name
 _SUM_OF_NAMES = re.compile(rf"\s*~?\s*{_NAME}(\s*\+\s*{_NAME})*\s*")
 _WORDS = re.compile(r"`([^`~]+)`|(\w+)")
 _MOST_CODES = 20  # different numbers written as text that may be codes of categories
+_NUMBER_AND_UNIT = re.compile(
+    r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*([^\d.,\s][^\d.,]*|)\s*"
+)
 _ABSENT = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "."])  # as programs write it
 _MISSING = (
     "Leave these people out of both covariates and reports, or give them a category of their "
@@ -82,9 +86,10 @@ class PlainDesign(Design):
                 raise ArgumentError("covariates", rule, None, remedy)
             if column.dtype.kind != "f" and len(different) == len(column) >= _FEWEST_IDS:
                 raise _one_for_each(name)
-            if column.dtype.kind != "f" and _are_numbers(different):
-                rule = f"column {name!r} holds numbers that are written as text"
-                raise ArgumentError("covariates", rule, None, "Convert it to numbers")
+            if column.dtype.kind != "f" and (unit := _unit_of(different)) is not None:
+                text = f"with {unit!r} behind them" if unit else "that are written as text"
+                rule = f"column {name!r} holds numbers {text}"
+                raise ArgumentError("covariates", rule, None, "Convert it to numbers alone")
             levels[name] = None if column.dtype.kind == "f" else tuple(different.tolist())
         return cls({name: (ordered or {}).get(name, each) for name, each in levels.items()})
 
@@ -289,10 +294,8 @@ def refuse_numbers_of_people(columns: Mapping[str, Any]) -> None:
     """Refuse a column that has each number of a run of whole numbers once, as ids have them."""
     for name, values in columns.items():
         column = np.asarray(values)
-        if column.dtype.kind in "iuf" and len(column) >= _FEWEST_IDS:
-            steps = np.diff(np.sort(column))
-            if (steps == 1).all():
-                raise _one_for_each(name)
+        if column.dtype.kind in "iuf" and are_numbers_of_people(column):
+            raise _one_for_each(name)
 
 
 def _one_for_each(name: str) -> ArgumentError:
@@ -467,12 +470,17 @@ def _column(columns: Mapping[str, Column], name: str) -> Column:
     return columns[name]
 
 
-def _are_numbers(texts: np.ndarray) -> bool:
-    """Whether texts are numbers, and too many to be codes of categories."""
+def _unit_of(texts: np.ndarray) -> str | None:
+    """What stands behind the number of each text; None where not all are numbers of one unit.
+
+    A few numbers may be codes of categories.
+
+    >>> ages = np.array([str(age) for age in range(18, 80)])
+    >>> _unit_of(ages), _unit_of(np.char.add(ages, " years")), _unit_of(ages[:5])
+    ('', 'years', None)
+    """
     if len(texts) <= _MOST_CODES:
-        return False
-    try:
-        texts.astype(np.float64)
-    except ValueError:
-        return False
-    return True
+        return None
+    matches = [_NUMBER_AND_UNIT.fullmatch(text) for text in texts]
+    units = {match and match[1] for match in matches}
+    return units.pop() if len(units) == 1 else None

@@ -181,7 +181,10 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
         data = likelihood_data(counts, [attribute])
     plausible = tested(counts.trusted() if trusted else counts, data, "reports")
     row = np.asarray(row, dtype=np.int64)
-    doubt = plausible.note or plausible.hint
+    about = "" if attribute is None else f"{attribute}: "
+    doubt = f"{about}{plausible.hint}" if plausible.hint else ""
+    if plausible.note:
+        doubt = f"WARNING: {about}{plausible.note}"
     return Problem(channel, row, domain, Classes.of(domain), people, doubt)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import numbers
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,11 +117,13 @@ class PredictorRegression(Coefficients):
         ends = self.line(covariates, level)
         return ends if self.family == "normal" else share_of(ends, self.family)[0]
 
-    _priority_of_odds: ClassVar[int] = 3  # only some rows have them
-
     @property
     def _is_logit(self) -> bool:
         return self.family == "logit"
+
+    @property
+    def _is_of_odds(self) -> bool:
+        return False
 
     def _sentences(self, level: float) -> list[str]:
         meaning = {

@@ -250,8 +250,8 @@ class Differences(Tabular):
         test: the test that all groups that are compared have the same shares; None for several
             questions in one table.
         left_out: groups of fewer than two reports, of which nothing is compared.
-        doubt: why the reports are doubtful, of all groups or of some, or what else the counts of a
-            card may mean; "" where they are plain.
+        doubt: why the reports are doubtful, of all groups or of some; "" where they are not.
+        hint: what else the counts of a card may mean; "" where that is plain, or doubtful anyway.
         simulated: whether the reports were made with a generator that can be repeated.
         drawn: how people were drawn, such as "weighted by w"; "" where they were drawn one by one.
 
@@ -281,6 +281,7 @@ class Differences(Tabular):
     tells_codes: bool = False  # whether answers may be codes, of which reports tell each apart
     question: str = ""  # the name of the one that was chosen among several; "" for the only one
     doubt: str = ""
+    hint: str = ""
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -381,14 +382,16 @@ class Differences(Tabular):
             self._about_left_out,
         ]
         notes.append(self.about_test)
-        notes.append(f"WARNING: {self.doubt}" if self.doubt else "")
+        notes.append(f"WARNING: {self.doubt}" if self.doubt else self.hint)
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
         of_pair = f"The difference {in_words(*pairs.pop())}" if is_one_pair else None
         title = f"{of_pair or 'The group minus the reference'}{mark}"
         if self.question:
             title = f"{self.question}: {title[0].lower()}{title[1:]}"
-        return Table(columns, rows, notes, title, self.simulated, self._explained)
+        test = self.test if self.of == "shares" else None
+        summary = [] if test is None else [(f"Test whether {test.hypothesis}", test.law)]
+        return Table(columns, rows, notes, title, self.simulated, self._explained, summary)
 
     @property
     def _explained(self) -> list[str]:
@@ -492,7 +495,7 @@ class Differences(Tabular):
             lines.append(self._about_left_out)
         if self.simulated:
             lines.append("The reports are simulated.")
-        return "\n".join(filter(None, [*lines, self.about_test, self.doubt]))
+        return "\n".join(filter(None, [*lines, self.about_test, self.doubt, self.hint]))
 
     def to_json(self) -> dict[str, Any]:
         """The differences as JSON data."""
@@ -647,13 +650,13 @@ def compare_groups(
             raise ArgumentError("b", rule, kind(b), remedy)
         table = a if isinstance(a, GroupTable) else group_table(a, attributes)
         pairs, samples, left_out = _pairs_of_groups(table, reference, target)
-        doubt = table.doubt or table.plausibility.hint
+        doubt, hint = table.doubt, "" if table.doubt else table.plausibility.hint
     else:
         for name, given in (("reference", reference), ("attributes", attributes)):
             if given is not None:
                 rule = "can be used only with groups, not with two estimates"
                 raise ArgumentError(name, rule, show(given), f"Leave out the argument {name}")
-        left_out, doubt = (), ""  # two estimates say themselves what is doubtful
+        left_out, doubt, hint = (), "", ""  # two estimates say themselves what is doubtful
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
     domain = _one_domain(samples)
@@ -716,6 +719,7 @@ def compare_groups(
         tells_codes=tells_codes,
         question=question,
         doubt=doubt,
+        hint=hint,
     )
 
 
@@ -1482,14 +1486,19 @@ class WaldTest:
 
     @property
     def text(self) -> str:
-        """The result in words."""
+        """The hypothesis and the result in words."""
+        return f"Test whether {self.hypothesis}: {self.law}."
+
+    @property
+    def law(self) -> str:
+        """The statistic and p in words."""
         freedom = "1 degree" if self.degrees == 1 else f"{self.degrees:,} degrees"
         law = f"chi-square {self.statistic:.2f} on {freedom} of freedom"
         if self.f_degrees is not None:
             first, second = self.f_degrees
             decimals = 0 if second >= 100 else 1
             law = f"F({first:.2f}, {second:.{decimals}f}) = {self.statistic / self.degrees:.2f}"
-        return f"Test whether {self.hypothesis}: {law}, {shown_p(self.p_value)}."
+        return f"{law}, {shown_p(self.p_value)}"
 
     @property
     def explained(self) -> str:

@@ -254,3 +254,20 @@ def test_a_missing_number_is_nan_in_frames(backend: str) -> None:
         dtype = made[name].type if backend == "pyarrow" else made[name].dtype
         assert str(dtype).lower() in ("float64", "double")
         assert np.isnan(np.asarray(made[name])[-1])
+
+
+def test_a_narrow_column_comes_back_where_a_wide_one_had_no_room() -> None:
+    """Rejects: the priority alone, which leaves out a column that has room."""
+    rows = [{"a": "x" * 20, "b": "y" * 6, "c": "z" * 40}]
+    table = Table(["a", Column("b", priority=2), Column("c", priority=1)], rows)
+    head = table.text(width=40).splitlines()[0]
+    assert head.split() == ["a", "b"]
+
+
+def test_a_value_stands_before_its_interval_and_all_three_are_data() -> None:
+    ratio = Column("r", "ratio", "ratio", ends=("low", "high"), has_value=True)
+    table = Table(
+        [ratio], [{"r": 2.0, "low": 1.0, "high": 4.0}, {"r": 3.0, "low": None, "high": 1}]
+    )
+    assert [line.strip() for line in str(table).splitlines()[2:]] == ["2 (1 to 4)", "3"]
+    assert table.csv().splitlines()[0] == "r,low,high"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -119,12 +120,9 @@ def test_all_columns_are_shown_where_there_is_room_for_them(here: Path) -> None:
     """Rejects: --wide that is taken and does nothing."""
     command = ("regress", "r.parquet", "smokes ~ age")
     narrow, wide = run(*command).stdout, run(*command, "--wide").stdout
-    assert (
-        "Columns not shown here: interval of the odds ratio, z. To see all columns, add --wide"
-        in narrow
-    )
+    assert "Columns not shown here: value, 95 % interval. To see all columns, add --wide" in narrow
     assert "--wide" not in wide
-    assert "interval of the odds ratio" in wide and "Left out" not in wide
+    assert re.search(r" 95 % interval +odds ratio \(interval\)\n", wide) and "Left out" not in wide
 
 
 def test_errors_stand_at_80_columns_and_the_fit_below(
@@ -148,6 +146,16 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     (test,) = data["joint_tests"]
     assert test["covariate"] == "ward of person" and test["degrees"] == 2
     assert "Wald test that ward of person makes no difference: chi-square" in words
+    # The test of the whole model: more degrees than that of one covariate, and in papers a row.
+    of_all = data["model_test"]
+    assert of_all["degrees"] == 3 and of_all["statistic"] >= test["statistic"]
+    assert of_all["p"] == pytest.approx(scipy.stats.chi2.sf(of_all["statistic"], 3))
+    assert "Wald test that no covariate makes a difference: chi-square" in words
+    tex = tmp_path / "table.tex"
+    run("regress", str(path), "said ~ age + `ward of person`", *design, "-o", str(tex))
+    _, below = tex.read_text().split("\\midrule\n", 2)[1:]
+    assert below.startswith(f"People & \\multicolumn{{7}}{{l}}{{{N}}} \\\\\nLog-likelihood & ")
+    assert "Wald test that no covariate makes a difference & " in below
     mixed = run("regress", "all.csv", "said ~ age", *design, "--random", "school").stdout
     assert "of 3 parameters" in " ".join(mixed.split())
 
@@ -183,6 +191,30 @@ def test_a_survey_has_no_log_likelihood_and_an_f_test(here: Path, tmp_path: Path
     shown = " ".join(run(*command, "--weights", "weight").stdout.split())
     assert f"makes no difference: F(2, {N - 2}) = {of_f:.4g}, p = " in shown
     assert "Log-likelihood" not in shown and "chi-square" not in shown
+
+
+def test_columns_that_are_no_weights_and_no_labels_are_refused(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects ids as weights, one person who outweighs all in silence, and ages as 40 labels."""
+    monkeypatch.setenv("COLUMNS", "200")
+    path = tmp_path / "more.csv"
+    first, *lines = Path("all.csv").read_text().splitlines()
+    age = first.split(",").index("age")
+    more = [
+        f"{line},{i + 1},{5000 if i == 7 else 1},{line.split(',')[age]} years"
+        for i, line in enumerate(lines)
+    ]
+    path.write_text("\n".join([f"{first},id,huge,old", *more]))
+    command = ("regress", str(path), "said ~ age", "--design", "crosswise:1/4", "--weights")
+    refused = run(*command, "id", ok=False).output
+    assert "weights 'id': must hold weights, not a different whole number for each" in refused
+    # (599 + 5000)^2 / (599 + 5000^2) = 1.25 people.
+    shown = " ".join(run(*command, "huge").stdout.split())
+    assert "differ so much that 1 person would tell about as much" in shown
+    labels = ("regress", str(path), "said ~ old", "--design", "crosswise:1/4")
+    refused = run(*labels, ok=False).output
+    assert "column 'old' holds numbers with 'years' behind them. Convert it to numbers" in refused
 
 
 def test_people_without_an_entry_are_left_out(here: Path, tmp_path: Path) -> None:

@@ -282,10 +282,14 @@ def test_a_reversed_chance_is_hinted_at_in_groups_and_regressions() -> None:
     tally = card.tally(card.reports(codes), by={"ward": wards.tolist()})
     for result in (estimate(tally.total()), estimate(tally)):
         assert result.hint.startswith(hint) and hint in " ".join(str(result.table()).split())
-    assert compare_groups(tally).doubt == estimate(tally).hint
+    compared = compare_groups(tally)
+    assert compared.hint == estimate(tally).hint and not compared.doubt
+    assert hint in " ".join(str(compared.table()).split())
+    assert "WARNING" not in str(compared.table())
     regression = regress(card.reports(codes), {"age": ages})
     assert regression.doubts == (estimate(tally).hint,)
     assert hint in " ".join(str(regression.table()).split())
+    assert "WARNING" not in str(regression.table())
     correlated = correlate({"x": card.reports(codes)}, {"age": ages.astype(float)})
     assert correlated.doubts == regression.doubts
     right = regress(sent.reports(codes), {"age": ages})

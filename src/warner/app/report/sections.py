@@ -245,6 +245,11 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
     about = "The numbers below follow from the chances with which answers were changed."
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
         about += " They would hold for reports that were made without a seed."
+    if True in ways:
+        about += (
+            " On paper, they hold as long as whoever sees the sheet does not know what chance told "
+            "this person, such as how the coin fell or which birthday the person thought of."
+        )
     if rows:
         about += (
             " The table is about somebody who first thought two answers of a person equally "
