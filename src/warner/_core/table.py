@@ -641,8 +641,8 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 class _Wrapper(TextWrapper):
-    # Also behind the comma of "forced:yes=1/12,no=1/12", and never within 1,234.
-    wordsep_simple_re = re.compile(r"(\s+|(?<=,)(?=[^\d\s]))")
+    # Also behind the comma of "forced:yes=1/12,no=1/12", and never within 1,234 or before %.
+    wordsep_simple_re = re.compile(r"(\s+(?!%)|(?<=,)(?=[^\d\s]))")
 
 
 def _lines(
