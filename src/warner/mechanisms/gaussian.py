@@ -44,7 +44,7 @@ class Rounded(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "from the probabilities of the noise, rounded to the safe side"
+        return "computed from the probabilities of the noise, rounded up"
 
     @property
     def reach(self) -> int:

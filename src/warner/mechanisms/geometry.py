@@ -368,10 +368,12 @@ def _checked_prime(prime: int) -> int:
 
 def _checked_blocks(blocks: int, size: int) -> int:
     number = integer("blocks", blocks, 1, size)
-    filled = -(-size // -(-size // number))
+    in_block = -(-size // number)
+    filled = -(-size // in_block)
     if filled < number:
         rule = (
-            f"must be fewer: each block needs a value, and {size} values fill only {filled} blocks"
+            f"must not be empty, but with up to {in_block} values in each block, {size} values "
+            f"fill only {filled} blocks"
         )
         raise ArgumentError("blocks", rule, show(number), f"Pass {filled}")
     return number

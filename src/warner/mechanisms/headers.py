@@ -167,7 +167,7 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
         if isinstance(error, WarnerError):
             raise
         # Of what it holds nothing is said: a file may have put anything there.
-        rule = "must be the description of a mechanism, such as mechanism.header"
+        rule = "does not describe a mechanism"
         raise MismatchError("header", rule, kind(header), AS_WRITTEN) from None
     rule = f"must describe a mechanism with at most {LARGEST_PARTS} reports of one person"
     raise MismatchError("header", rule, None, AS_WRITTEN)

@@ -185,7 +185,7 @@ class HiddenReports(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "exactly, from the sum over the question that is answered"
+        return "computed exactly, as a sum over the questions that can be the true one"
 
     def _terms(self) -> list[tuple[Fraction, tuple[Fraction, Fraction], Fraction, Fraction]]:
         """Of each part pi, the least and largest F, and the two probabilities of its mechanism."""

@@ -59,7 +59,7 @@ class KeyValueDistribution(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "each key exactly, one after the other"
+        return "computed exactly, key by key"
 
     def ratio(self) -> Fraction:
         """The largest likelihood ratio of two answers, whose keys may be equal or different."""

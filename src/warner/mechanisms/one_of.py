@@ -410,8 +410,9 @@ class OneOf(Mechanism):
             else:
                 groups[key] = channel, of_block.n, counts
         if not groups:
-            rule = "must include a question that somebody in this tally was asked"
-            raise EmptyError("attributes", rule, ", ".join(chosen), "Leave out these questions")
+            rule = f"nobody in this tally was asked {', '.join(chosen)}"
+            remedy = "Name a question that somebody was asked"
+            raise EmptyError("attributes", rule, None, remedy)
         counts = np.concatenate([counts for _, _, counts in groups.values()])
         if len(groups) == 1:
             return next(iter(groups.values()))[0], counts, domain

@@ -589,9 +589,10 @@ class MemoDevice:
             raise ArgumentError("rng", rule, None, remedy)
         if code not in memos:
             if len(memos) >= mechanism.values:
+                answers = f"{mechanism.values} other answer{'s' * (mechanism.values > 1)}"
                 rule = (
-                    "cannot be reported: this device has reported on as many different answers as "
-                    f"it may, {mechanism.values}"
+                    f"cannot be reported: this device has reported on {answers} already, and may "
+                    "report on no more"
                 )
                 remedy = (
                     "Send nothing in this round. Permanent(..., values=...) sets how many are "

@@ -79,8 +79,8 @@ class Displacements(ReportDistribution):
     @property
     def audit_method(self) -> str:
         if self.is_small:
-            return "all pairs of cells of the exact law"
-        return "all pairs of cells, in floats, rounded up"
+            return "computed exactly for all pairs of cells"
+        return "computed for all pairs of cells, rounded up"
 
     @property
     def is_small(self) -> bool:
@@ -158,8 +158,8 @@ class PlacedDisplacements(Displacements):
     @property
     def audit_method(self) -> str:
         if self.compares_reports:
-            return "all pairs of values under all reports of the exact law"
-        return f"{super().audit_method}, for a rectangle around all values and reports"
+            return "computed exactly for all pairs of values and all reports"
+        return f"{super().audit_method}, in a rectangle around all values and reports"
 
     @property
     def compares_reports(self) -> bool:

@@ -226,7 +226,7 @@ class ReportDistribution(ABC):
     @property
     def audit_method(self) -> str:
         """How an audit examines the law, in words."""
-        return "exactly, from the probability of each report"
+        return "computed exactly from the probability of each report"
 
     @abstractmethod
     def ratio(self) -> Fraction:
@@ -293,7 +293,7 @@ class OneHotBits(ReportDistribution, UnsupportedLikelihood):
 
     @property
     def audit_method(self) -> str:
-        return "bit by bit, exactly"
+        return "computed exactly, bit by bit"
 
     def log_unsupported(self, ones: np.ndarray, size: int) -> np.ndarray:
         raised, clear, lost = (
@@ -335,7 +335,7 @@ class GuardedBits(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "bit by bit, exactly"
+        return "computed exactly, bit by bit"
 
     def ratio(self) -> Fraction:
         """The largest likelihood ratio of protected reports.
@@ -423,7 +423,7 @@ class OneOfReports(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "block by block"
+        return "computed block by block"
 
     def ratio(self) -> Fraction:
         ratios = [each.ratio() for each in self.parts]
@@ -444,7 +444,7 @@ class IndependentReports(ReportDistribution):
 
     @property
     def audit_method(self) -> str:
-        return "part by part"
+        return "computed part by part"
 
     def ratio(self) -> Fraction:
         ratios = [each.ratio() for each in self.parts]

@@ -96,7 +96,7 @@ def test_many_keys_are_audited_key_by_key(key: str, value: str) -> None:
     found = warner.audit(mechanism)
     assert (
         found.holds
-        and found.method == "each key exactly, one after the other"
+        and found.method == "computed exactly, key by key"
         and 1 - 1e-9 <= found.epsilon <= 1
     )
 

@@ -227,7 +227,7 @@ def test_one_value_too_many_is_refused_and_changes_nothing() -> None:
     device.report(0)
     device.report(1)
     before = device.state
-    text = refused(MemoFullError, "as many different answers as it may", device.report, 3)
+    text = refused(MemoFullError, "may report on no more", device.report, 3)
     assert device.state == before and not any(c in text for c in ("0", "1.0"))
     device.report(1)
     refused(ValuesError, "position 0", device.report, 9)
