@@ -255,7 +255,7 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
         supply[rows] / total, demand[columns] / demand.sum(), distance, numItermax=10**8, log=True
     )
     if log["warning"] is not None:
-        raise ArithmeticError(f"the package POT did not find the distance: {log['warning']}")
+        raise ArithmeticError("the package POT did not find the distance. Use fewer points")
     return float(cost * total)
 
 

@@ -272,7 +272,7 @@ class Laplace(Noise):
     >>> from warner import Integers
     >>> degree = Laplace(Integers(0, 499), 1.0, sensitivity=1)
     >>> print(degree.guarantee)
-    1-LDP per unit of distance (values lie up to 499 apart)
+    an epsilon of 1 for each unit of distance between two values, which are at most 499 apart
     """
 
     references = ("dwork2006", "P3")

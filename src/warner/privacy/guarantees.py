@@ -229,8 +229,7 @@ class ULDP(Guarantee):
 
     def __str__(self) -> str:
         return (
-            f"{LDP(self.epsilon)} of {_count(self.sensitive)}, on {self.protected}; "
-            "other reports reveal the value that they name"
+            f"{LDP(self.epsilon)} for {_count(self.sensitive)}, while other values can be revealed"
         )
 
     def relaxed(self) -> OSLDP:
@@ -277,7 +276,10 @@ class OSLDP(Guarantee):
         _check_limited(self.epsilon, self.sensitive)
 
     def __str__(self) -> str:
-        return f"one-sided {LDP(self.epsilon)} of {_count(self.sensitive)}"
+        return (
+            f"one-sided {LDP(self.epsilon)} for {_count(self.sensitive)}, while other values can "
+            "be revealed"
+        )
 
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         mask = sensitive_mask(domain, self.sensitive)
@@ -320,8 +322,8 @@ class MetricLDP(Guarantee):
 
     def __str__(self) -> str:
         return (
-            f"{self.epsilon:.10g}-LDP per unit of distance "
-            f"(values lie up to {self.diameter:.6g} apart)"
+            f"an epsilon of {self.epsilon:.10g} for each unit of distance between two values, "
+            f"which are at most {self.diameter:.6g} apart"
         )
 
     @property
@@ -615,5 +617,5 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
     return ULDP(
         total,
         sensitive,
-        "combinations of reports in which all utility-optimised reports are protected",
+        "combinations of protected reports",
     )

@@ -233,12 +233,14 @@ def correlate(
             if numbers[i].groups or numbers[j].groups:
                 pair = (numbers[i], numbers[j]) if numbers[i].groups else (numbers[j], numbers[i])
                 if survey is not None or pair[1].groups:
-                    other = f"the answer {pair[1].name!r}, which does too"
-                    rule = (
-                        "comes from a design with two groups, so it cannot be correlated with "
-                        f"{other if survey is None else 'a survey design'}"
+                    rule = "comes from a design with two groups, so it cannot be correlated"
+                    rule += (
+                        f" with {pair[1].name!r}, which comes from such a design too"
+                        if survey is None
+                        else " in a survey with weights, clusters or strata"
                     )
-                    raise ArgumentError(f"answer {pair[0].name!r}", rule)
+                    remedy = "Leave out this answer"
+                    raise ArgumentError(f"answer {pair[0].name!r}", rule, None, remedy)
                 r, near = _in_groups(*pair, mass)
                 error, error_of_share = _jackknife(*pair, near)
                 share = float(share_of(near[:1], "logit")[0][0])
@@ -322,7 +324,7 @@ def _seen(name: str, column: FloatArray) -> _Numbers:
     """The numbers of a column."""
     if column.dtype.kind != "f":
         rule, remedy = (
-            "must hold numbers, because a correlation is one of numbers",
+            "must hold numbers, because only numbers can be correlated",
             "Leave out this column, or write its values as 0 and 1",
         )
         raise ArgumentTypeError(f"column {name!r}", rule, "text", remedy)

@@ -28,6 +28,11 @@ from warner.regression.likelihood import Ending
 
 MODELS = ("binomial", "beta-binomial", "linear")
 _OUTCOMES = ("sensitive item", "control items", "control items of carriers")
+_SHARES = {
+    "floor": "the share who say 0 among people for whom only the sensitive item is true",
+    "ceiling": "the share who leave one item out among people for whom all items are true",
+    "correlation": "between two control items",
+}
 _FAR = 15.0  # log-odds that stand for a share of 0 or 1
 _LEAST = 2  # people of a group more than coefficients
 
@@ -72,12 +77,13 @@ class ListRegression(Coefficients):
         else:
             reads = "adds the estimate to the logarithm of the odds (log-odds)"
         shares = [
-            f"{name}: {100 * share:.1f} %, "
+            f"{name} {100 * share:.1f} % "
             + (
-                f"error {100 * share.error:.1f} %."
+                f"(error {100 * share.error:.1f} %)"
                 if share.error > 0
-                else "which is the smallest or largest possible share."
+                else f"(the {'smallest' if share < 0.5 else 'largest'} possible)"
             )
+            + f": {_SHARES[name]}."
             for name, share in self.shares.items()
         ]
         sentence = f"One unit more of a covariate {reads}, if all other covariates stay equal."

@@ -138,9 +138,10 @@ class Problem:
         """
         used = self._different[0]
         if used.size * self.channel.shape[1] > _LARGEST_ROWS:
-            rule = f"are too many different ones for {self.channel.shape[1]:,} values"
-            got = f"{used.size:,} different reports"
-            raise ArgumentError("reports", rule, got, "Merge some values, or use kind='mean'")
+            most, values = _LARGEST_ROWS // self.channel.shape[1], self.channel.shape[1]
+            rule = f"must have at most {most:,} different reports if there are {values:,} values"
+            remedy = "Merge some values, or use kind='mean'"
+            raise ArgumentError("reports", rule, f"{used.size:,}", remedy)
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)
         if (scale <= 0).any():

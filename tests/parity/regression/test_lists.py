@@ -125,9 +125,7 @@ def test_correlated_items_are_fitted_where_ictreg_fails() -> None:
     fitted, plain = _fitted("A", model="beta-binomial"), _fitted("A")
     assert fitted.shares["correlation"] == 0
     assert fitted.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-9)
-    assert "correlation: 0.0 %, which is the smallest or largest possible share." in str(
-        fitted.table()
-    )
+    assert "correlation 0.0 % (the smallest possible): between two" in str(fitted.table())
 
 
 def test_predictions_are_shares() -> None:
