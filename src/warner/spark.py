@@ -267,7 +267,7 @@ def read_submissions(study: Any, frame: Any, column: str = "value") -> Any:
     reading = _Reading(SubmissionFormat(study))
     kinds = _kinds(study.public, study.mechanisms)
     if taken := sorted({_ID, _REFUSED} & kinds.keys()):
-        rule = f"has a column called {taken[0]}, and so would the result"
+        rule = f"must have no column called {taken[0]}, because the result has one of its own"
         raise ArgumentError("study", rule, None, f"Rename {taken[0]} in the study")
     columns = _declared({_ID: "binary", _REFUSED: "string", **kinds})
     return frame.select(column).mapInArrow(reading.read, columns)

@@ -67,6 +67,14 @@ class WaldTest:
         return {"statistic": self.statistic, "degrees": self.degrees, **of_errors, "p": self.p}
 
 
+def one_unit_more(larger: str) -> str:
+    """What the estimate of a covariate means for a quantity, which is given with its verb."""
+    return (
+        f"If a covariate is one unit larger and all others stay equal, {larger} larger by the "
+        "estimate."
+    )
+
+
 def f_of_hotelling(statistic: float, degrees: int, of_errors: float) -> float:
     """The F of Hotelling's law: a Wald statistic whose covariance is estimated as well."""
     return of_errors / (of_errors + degrees - 1) * statistic / degrees

@@ -22,7 +22,7 @@ from warner._core.errors import ArgumentError, EmptyError
 from warner.channels import FloatArray
 from warner.designs.latent_classes import EstimatedShare
 from warner.designs.list_experiment import ListExperiment, ListMaximum, ListModel
-from warner.regression.coefficients import NORMAL, Coefficients
+from warner.regression.coefficients import NORMAL, Coefficients, one_unit_more
 from warner.regression.covariates import check_independent, columns_of, design_of
 from warner.regression.likelihood import Ending
 
@@ -73,9 +73,9 @@ class ListRegression(Coefficients):
 
     def _sentences(self, level: float) -> list[str]:
         if self.model == "linear":
-            reads = "adds the estimate to the share of the sensitive item"
+            larger = "the share of the sensitive item is"
         else:
-            reads = "adds the estimate to the logarithm of the odds (log-odds)"
+            larger = "the log-odds of an item are"
         shares = [
             f"{name} {100 * share:.1f} % "
             + (
@@ -86,8 +86,7 @@ class ListRegression(Coefficients):
             + f": {_SHARES[name]}."
             for name, share in self.shares.items()
         ]
-        sentence = f"One unit more of a covariate {reads}, if all other covariates stay equal."
-        return [sentence, *shares, *super()._sentences(level)]
+        return [one_unit_more(larger), *shares, *super()._sentences(level)]
 
 
 def regress_list(

@@ -10,7 +10,7 @@ import numpy as np
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import FloatArray
 from warner.estimators.inversion import unbiased_scores
-from warner.regression.coefficients import NORMAL, Coefficients, diagonal_of
+from warner.regression.coefficients import NORMAL, Coefficients, diagonal_of, one_unit_more
 from warner.regression.covariates import check_independent
 from warner.regression.likelihood import Ending
 from warner.regression.people import People, doubts_of
@@ -47,8 +47,7 @@ class MeanRegression(Coefficients):
 
     def _sentences(self, level: float) -> list[str]:
         return [
-            "One unit more of a covariate adds the estimate to the mean, if all other covariates "
-            "stay equal.",
+            one_unit_more("the mean is"),
             *super()._sentences(level),
         ]
 

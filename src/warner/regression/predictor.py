@@ -13,7 +13,7 @@ from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.table import as_text
 from warner.channels import FloatArray, IntArray
-from warner.regression.coefficients import Coefficients, Parameter, solved
+from warner.regression.coefficients import Coefficients, Parameter, one_unit_more, solved
 from warner.regression.covariates import Column, design_of, in_formula, names_of_sum, words_of
 from warner.regression.likelihood import Mixture, Predictor, RandomIntercepts
 from warner.regression.people import Answers, Classes, Nuisance, People
@@ -126,16 +126,16 @@ class PredictorRegression(Coefficients):
         return False
 
     def _sentences(self, level: float) -> list[str]:
-        meaning = {
-            "normal": f"adds the estimate to the mean of {self.outcome}",
-            "logit": f"adds the estimate to the log-odds of {self.outcome}",
-        }.get(self.family, f"adds the estimate to the {self.family} of {self.outcome}")
+        larger = {
+            "normal": f"the mean of {self.outcome} is",
+            "logit": f"the log-odds of {self.outcome} are",
+        }.get(self.family, f"the {self.family} of {self.outcome} is")
         answers = " and ".join(self.questions)
         return [
-            f"One unit more of a covariate {meaning}, if all other covariates stay equal. "
-            f"Nobody's answer to {answers} is known. In its place, the probability of each answer "
-            "is used, given the report and the outcome. The last rows are the log-odds of "
-            f"{answers}, compared with {self._answered(self.hidden.reference)}.",
+            f"{one_unit_more(larger)} Nobody's answer to {answers} is known. In its place, the "
+            "probability of each answer is used, given the report and the outcome. The last rows "
+            f"are about the answers to {answers}. They are log-odds, compared with "
+            f"{self._answered(self.hidden.reference)}.",
             *super()._sentences(level),
         ]
 

@@ -269,8 +269,8 @@ def rounding_error(mechanism: Subject, n: int, largest: float = 1.0) -> np.ndarr
     real("largest", largest, above=0)
     channel = tally_channel(mechanism)
     if channel.rows_per_report != 1:
-        rule = "must not be one whose tallies count single bits, for this computation"
-        raise ArgumentError("mechanism", rule)
+        rule, remedy = "must have tallies of whole reports", "For example RandomizedResponse"
+        raise ArgumentError("mechanism", rule, type(mechanism).__name__, remedy)
     deviation = np.sqrt(_squares(channel) / 3) * largest / integer("n", n, 1, MAX_PEOPLE)
     return np.asarray(math.sqrt(2 / math.pi) * deviation)
 
@@ -404,11 +404,9 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
     if isinstance(mechanism, Domain):
         return everything
     if mechanism.channel().binomial_law(everything / size) is None:
-        rule = (
-            "must have reports that speak for some values, with equal chances for all values of "
-            "one kind"
-        )
-        raise ArgumentError("mechanism", rule, type(mechanism).__name__)
+        rule = "must treat all values alike, or all sensitive values and all others"
+        remedy = "Use expected_loss, with the shares that you expect"
+        raise ArgumentError("mechanism", rule, type(mechanism).__name__, remedy)
     return everything if mechanism.sensitive_mask is None else mechanism.sensitive_mask
 
 

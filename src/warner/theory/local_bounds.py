@@ -49,7 +49,7 @@ class LocalBound(NamedTuple):
     is_sharp: bool
 
     def __str__(self) -> str:
-        how = "a mechanism has this error" if self.is_sharp else "no mechanism is known to have it"
+        how = "a mechanism reaches it" if self.is_sharp else "no mechanism is known to reach it"
         return f"no unbiased estimate has an error below {self.unbiased:.3g} ({how})"
 
 
@@ -98,7 +98,7 @@ def local_bound(
     >>> scale, even = Integers(0, 10), [1 / 11] * 11
     >>> bound = local_bound(scale, 1.0, even, n=50_000)
     >>> print(bound)
-    no unbiased estimate has an error below 0.00067 (a mechanism has this error)
+    no unbiased estimate has an error below 0.00067 (a mechanism reaches it)
     >>> from warner.theory import maximum_likelihood_error
     >>> round(maximum_likelihood_error(SubsetSelection(scale, 1.0), even, 50_000), 6)
     0.00067

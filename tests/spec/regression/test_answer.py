@@ -418,7 +418,7 @@ def test_without_protection_it_is_least_squares() -> None:
     assert found.outcomes == ("mean",) and found.status.name == "EXACT"
     estimate, low, high = found.predict([0.5])[0]
     assert estimate == pytest.approx(best @ [1, 0.5]) and low < estimate < high
-    assert "adds the estimate to the mean" in " ".join(str(found.table()).split())
+    assert "the mean is larger by the estimate" in " ".join(str(found.table()).split())
     assert repr(found) == "MeanRegression(2 coefficients, n=400)"
 
 

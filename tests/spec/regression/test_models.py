@@ -56,7 +56,10 @@ def test_a_predictor_has_a_table_json_and_predictions() -> None:
     assert [row["covariate"] for row in rows[3:5]] == ["sd(residual)", "Intercept"]
     assert rows[0]["odds_ratio"] is None and rows[5]["odds_ratio"] > 1
     text = " ".join(str(found.table()).split())
-    assert "adds the estimate to the mean of income" in text and "compared with smokes: no" in text
+    assert (
+        "the mean of income is larger by the estimate" in text
+        and "compared with smokes: no" in text
+    )
     whole = json.loads(json.dumps(found.to_json()))
     assert (whole["outcome"], whole["hidden"], whole["simulated"]) == ("income", ["smokes"], True)
     low, high = (found.predict({"age": [0.0], "smokes": [x]})[0] for x in ("no", "yes"))
