@@ -166,7 +166,7 @@ def main(plug_ins: tuple[str, ...]) -> None:
 
     \b
     values --randomize--> reports --tally--> tally --estimate--> shares with intervals
-    answers counted on paper --estimate --design--> shares with intervals
+    answers counted on paper --estimate (with --design)--> shares with intervals
 
     A study file (TOML) says what is asked, which answers are possible and how they are randomised.
     """

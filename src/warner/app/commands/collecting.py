@@ -154,9 +154,9 @@ def randomize(
 
     Answers that were randomised before are refused, because a second report on the same answer
     costs the person's privacy twice. The ledger recognises them in another file too, and with
-    further people added at the end. It can miss a few answers from standard input, and answers to a
-    single question whose order was changed. Simulations with --seed are not recorded. An output
-    file that exists is never replaced.
+    further people added at the end. It can miss a few answers from standard input, and a file with
+    a single question if its rows are put in another order. Simulations with --seed are not
+    recorded. An output file that exists is never replaced.
 
     Public columns of the study, such as [public.ward], are written beside the reports. They are not
     randomised. Columns of VALUES that the study does not name are left out.
@@ -360,7 +360,7 @@ def _spent(study: Study) -> str:
         spent += f" Of {', '.join(partial)}, only the sensitive values are protected."
     if metric:
         spent += (
-            f" For {', '.join(metric)} this holds for the two values that are farthest apart. "
+            f" This epsilon is for the two values of {', '.join(metric)} that are farthest apart. "
             "Closer values are protected more."
         )
     return f"{spent} Do this once: a second run on the same answers costs as much again."
@@ -377,16 +377,16 @@ def _spent(study: Study) -> str:
 @click.option(
     "--ways",
     type=click.IntRange(1),
-    help="Also learn how common combinations of answers are: 2 for all pairs of questions, 3 for "
-    "all groups of three.",
+    help="Also count the questions together: 2 for all pairs, 3 for all groups of three. This is "
+    "needed to estimate the shares of combinations of answers.",
 )
 @click.option(
     "--keep-reports/--no-keep-reports",
     default=None,
     help="If each report is a row of zeros and ones: count how often each whole row occurs, not "
-    "only how often each place has a one. Estimates can then be more precise, but the tally "
-    "grows with the number of people. Default: whole rows where they tell at least 5 % more, "
-    "for up to about 100,000 reports in files written by warner.",
+    "only how often each place has a one. Estimates can then be more precise, but the tally grows "
+    "with the number of people. Default: whole rows are counted if this lowers the variance of "
+    "estimates by at least 5 %, for up to about 100,000 reports in files written by warner.",
 )
 @click.option(
     "--by",
@@ -469,7 +469,7 @@ def tally(
 
     REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be web
     addresses such as s3://bucket/reports/, which need the package s3fs or DuckDB's own extension.
-    In a folder, all files are counted whose names end as the last line of this page says; the
+    In a folder, the files with an ending that the last line of this page lists are counted; the
     number of other files is printed.
 
     If a file is wrong, the command names it, stops, and writes nothing. With --checkpoint, the next
@@ -490,9 +490,9 @@ def tally(
     Parquet and CSV files from other programs need --study, because only the study says what their
     reports mean. Their columns must be called QUESTION_report, unless --column says otherwise.
 
-    The command checks that reports made by this study can look like this, and that randomised
-    answers can give such counts by chance. Answers that were not randomised can still pass, where a
-    question has few values. Whether a file from another program is complete cannot be checked: see
+    The command checks that the study can make such reports, and that randomised answers can give
+    such counts by chance. Answers that were not randomised can still pass, where a question has few
+    values. Whether a file from another program is complete cannot be checked: see
     --require-headers.
 
     Survey tools keep a report as text in a hidden field, which warner.js fills. The text names its
@@ -826,9 +826,9 @@ def tallies_of_counts(
                 if not isinstance(mechanism := from_header(tally.header), PaperDesign):
                     # Also with --quiet: with the card of the sheet the counts mean other shares.
                     click.echo(
-                        f"WARNING: {name}: read as counts of reports by "
-                        f"{type(mechanism).__name__}. For counts from a paper sheet, name the "
-                        "study of the sheet.",
+                        f"WARNING: {name}: read as counts of reports that a device "
+                        f"randomised ({type(mechanism).__name__}). If these are counts from a "
+                        "paper sheet, give the study of that sheet with --study.",
                         err=True,
                     )
             continue

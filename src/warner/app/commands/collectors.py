@@ -37,8 +37,8 @@ store_options = options(
     click.option(
         "--ways",
         type=click.IntRange(1),
-        help="Also learn how common combinations of answers are: 2 for all pairs of questions, 3 "
-        "for all groups of three. Cannot be changed later.",
+        help="Also count the questions together: 2 for all pairs, 3 for all groups of three. This "
+        "is needed to estimate the shares of combinations of answers. Cannot be changed later.",
     ),
 )
 
@@ -153,8 +153,8 @@ rate_options = options(
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="How the server writes what happens to standard error. json: each event is one line "
-        "of JSON, with its time.",
+        help="The form of the log that the server writes to standard error. json: each event is "
+        "one line of JSON, with its time.",
     ),
 )
 
