@@ -706,7 +706,7 @@ def test_weeks_are_compared_within_each_platform(
     said = run(*within, "--reference", "W7", ok=False).output
     assert "--within: leaves no groups to compare; got --reference W7" in said
     said = run("estimate", "week1.json", "--compare-groups", "--within", "week", ok=False).output
-    assert "--within: needs what is compared: --by with another public column" in said
+    assert "--within: needs groups to compare" in said
 
 
 def test_rounds_of_the_same_people_are_compared_within_each_platform(

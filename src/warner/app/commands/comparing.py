@@ -71,8 +71,9 @@ _OF_TALLIES = ("every", "joint", "allow_equal", "allow_simulated")
     type=click.IntRange(2),
     default=20,
     show_default=True,
-    help="How many surveys are simulated, with the estimated shares as the truth. Other shares "
-    "that fit the data are also taken as the truth, each in a third of this number of surveys.",
+    help="How many surveys are simulated with the estimated shares as the truth. Other shares "
+    "that fit the data are tried as the truth too. For each of them, a third as many surveys are "
+    "simulated.",
 )
 @click.option(
     "--truth",
@@ -273,7 +274,7 @@ def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
     table = draft.data["attributes"].get(name)
     if table is None:
         rule, remedy = (
-            "is randomised together with other questions, so no mechanism is its own",
+            "is randomised together with other questions, so it has no mechanism of its own",
             "Choose one to compare, such as --mechanism RandomizedResponse",
         )
         raise ArgumentError(name, rule, None, remedy)

@@ -167,8 +167,8 @@ from warner.studies.study import Study
     type=click.FloatRange(1),
     default=1.0,
     show_default=True,
-    help="For designs on paper: how many times as many people the survey needs, such as 1.3, "
-    "because people are drawn in clusters or have weights, and not one by one with equal chances.",
+    help="For designs on paper: the factor, such as 1.3, by which the survey needs more people, "
+    "because they are drawn in clusters or have weights, and not one by one with equal chances.",
 )
 @click.option(
     "--write",
@@ -210,9 +210,9 @@ from warner.studies.study import Study
     "--plot",
     "plot_path",
     metavar="FILE",
-    help="Draw a picture: how the interval of a share becomes narrower when more people answer, "
-    f"with a line for each epsilon or --design: {FORMATS}. Dashed lines show the people and the "
-    "width that you gave.",
+    help=f"Draw a picture ({FORMATS}) of how the interval of a share becomes narrower when more "
+    "people answer, with a line for each epsilon or --design. Dashed lines show the people and "
+    "the width that you gave.",
 )
 @written
 def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices: Any) -> None:
@@ -577,7 +577,7 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
         Study.parse(text, path)
         write_whole(path, text.encode())
-        terminal.say(f"{path}: the study, with the proposals for {', '.join(planned)}")
+        terminal.say(f"{path} was written: the study, with the proposals for {', '.join(planned)}.")
 
 
 def _sizes(stated: str | None, people: int, groups: int) -> list[int]:
@@ -831,8 +831,8 @@ def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> Non
     say_written(path)
     if without := [name for name, each in examples.items() if each is None]:
         click.echo(
-            f"Not in the picture: {', '.join(without)}. For such questions, no single report shows "
-            "the odds.",
+            f"Not in the picture: {', '.join(without)}. No report on such a question points to one "
+            "answer.",
             err=True,
         )
 

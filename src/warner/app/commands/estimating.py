@@ -335,8 +335,8 @@ class EstimateRequest:
                 raise ArgumentError(str(names[name]), rule, None, remedy)
         has_columns = not set(names_in(self.by)) <= {FILES}
         if self.within is not None and not has_columns and len(self.tallies) < 2:
-            rule = "needs what is compared: --by with another public column, or several files"
-            raise ArgumentError("--within", rule, None, "For example --by week")
+            remedy = "Give several files, or --by with another public column, such as --by week"
+            raise ArgumentError("--within", "needs groups to compare", None, remedy)
         if self.no_shares and not self.summaries:
             remedy = "For example --summary mean,median"
             raise ArgumentError("--no-shares", "needs --summary", None, remedy)
@@ -492,9 +492,10 @@ class EstimateRequest:
     'holds for each share by itself, around the estimate that is right on average. "likelihood" '
     'holds for each share, by the likelihood ratio. "average" holds for 95 % of all shares, on '
     'average. "simultaneous" holds for all shares at once. "anytime:N" holds even if you look '
-    "again and again while reports arrive, up to the planned number N; it is for shares, means and "
-    'quantiles. Default: "posterior" for smooth numbers, "likelihood" for designs on paper, '
-    'otherwise "score". With --plot, only the default and "anytime:N" work.',
+    "again and again while reports arrive, up to the planned number N; it is for shares, means "
+    'and quantiles. Default: "likelihood" for designs on paper; for numbers that are estimated as '
+    'a smooth curve, the posterior interval of this curve; otherwise "score". With --plot, only '
+    'the default and "anytime:N" work.',
 )
 @summary
 @click.option(
