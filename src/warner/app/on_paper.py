@@ -72,8 +72,8 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             f"question. Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
         )
         missing = drop_missing_option(
-            "If a table of answers on paper has a row for each person: leave out people without an "
-            "answer, or without an entry in a column of --by, such as NA. The command says how "
+            "If a table of answers on paper has a row for each person: leave out people without "
+            "an answer, or with an empty cell, or NA, in a column of --by. The command says how "
             "many they are."
         )
         with_all: Callable[..., Any] = design(counts(missing(command)))

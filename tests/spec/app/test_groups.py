@@ -692,7 +692,7 @@ def test_weeks_are_compared_within_each_platform(
     )
     within = (*files, "--compare-groups", "--by", "week", "--within", "platform")
     done = run(*within, "--reference", "W1", "-o", "out.json", "-o", "out.csv", "--plot", "out.svg")
-    assert "Not compared: q, tv has W2 only\n" in done.stderr
+    assert "Not compared: q, tv. All people there are in W2.\n" in done.stderr
     mac, linux = json.loads(Path("out.json").read_text())
     assert (mac["attribute"], mac["platform"], linux["platform"]) == ("q", "mac", "linux")
     of_linux = {week: (one + two)["linux", week] for week in ("W1", "W2")}
@@ -704,7 +704,7 @@ def test_weeks_are_compared_within_each_platform(
     assert drawn.count(">Filled dots: p is below 0.05") == 1 and ">q, linux<" in drawn
     assert "q, linux: the group minus the reference" in run(*within).output
     said = run(*within, "--reference", "W7", ok=False).output
-    assert "--within: leaves no groups to compare; got --reference W7" in said
+    assert "--within: leaves no two groups to compare in any table; got --reference W7" in said
     said = run("estimate", "week1.json", "--compare-groups", "--within", "week", ok=False).output
     assert "--within: needs groups to compare" in said
 

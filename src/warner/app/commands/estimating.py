@@ -523,20 +523,19 @@ class EstimateRequest:
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help="Print only this many shares, the largest. For numbers, such as codes, these are shares "
-    "of single values in place of bands. A picture also shows the sum of the other shares. Without "
-    "--top, a picture of more than 60 labels shows 20. With --by, the values with the largest "
-    "shares in all groups together are printed; with --compare-groups, those that are most common "
-    "in any group.",
+    help="Print only this many shares, the largest. Of numbers, such as codes, these are shares "
+    "of single values, not of bands of values. With --by: the largest in all groups together. "
+    "With --compare-groups: the largest in any group. A picture also shows the sum of the other "
+    "shares. Without --top, a picture of more than 60 labels shows 20.",
 )
 @click.option("--title", metavar="TEXT", help="The title of the picture.")
 @click.option(
     "--background",
     multiple=True,
     metavar="TAG=FILE",
-    help='If people could give a tag such as "@home" in place of the true value: how common the '
-    "values behind the tag TAG are. A CSV file with the columns value,share. If several questions "
-    "have this tag, write QUESTION.TAG=FILE.",
+    help='If people could give a tag such as "@home" in place of the true value: a CSV file that '
+    "says how common the true values behind the tag TAG are. Its columns are value,share. If "
+    "several questions have this tag, write QUESTION.TAG=FILE.",
 )
 @forged_part
 @additions
@@ -605,8 +604,8 @@ def estimate(**choices: Any) -> None:
         warner estimate tally.json --only alcohol --summary mean,median,above:14
 
     If people could give a tag such as "@home" in place of the true value, a second table spreads
-    the share of the tag over the true values. It does so as --background says, otherwise in
-    proportion to the values that are not sensitive.
+    the share of the tag over the true values. It uses the shares in the file of --background.
+    Without that file, it uses the estimated shares of the values that are not sensitive.
     """
     request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
@@ -1056,7 +1055,10 @@ def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
             if len(groups_of_one) > 1 and request.reference in (None, *groups_of_one):
                 yield one
             else:
-                say(f"Not compared: {one.title} has {', '.join(sorted(groups_of_one))} only")
+                say(
+                    f"Not compared: {one.title}. All people there are in "
+                    f"{', '.join(sorted(groups_of_one))}."
+                )
 
 
 def _compare_groups(request: EstimateRequest) -> None:
@@ -1081,7 +1083,8 @@ def _compare_groups(request: EstimateRequest) -> None:
     tables = {one.title: one for one in _compared_within(request)}
     if not tables:
         got = None if request.reference is None else f"--reference {request.reference}"
-        raise EmptyError("--within", "leaves no groups to compare", got)
+        remedy = "Leave out --within" + ("" if got is None else ", or name another group")
+        raise EmptyError("--within", "leaves no two groups to compare in any table", got, remedy)
     results = {title: compared(one.groups, one.attributes) for title, one in tables.items()}
     shown: dict[str, Differences] = dict(results)
     attribute_of = {title: one.attribute for title, one in tables.items()}

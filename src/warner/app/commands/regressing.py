@@ -125,8 +125,8 @@ _NINES = re.compile(r"-9+|99+")
     "drawn with a survey design, the standard errors follow the design.",
 )
 @drop_missing_option(
-    "With a table of what people said on paper: leave out people without an entry in a column that "
-    "is used, such as NA. The command says how many they are."
+    "With a table of what people said on paper: leave out people with an empty cell, or NA, in a "
+    "column that is used. The command says how many they are."
 )
 @survey_design
 @level
@@ -354,8 +354,8 @@ class _People:
         first = chosen[0][0]
         if any(reports is not first for reports, _ in chosen):
             rule = (
-                "has several hidden answers, and people were asked some of them together with "
-                "others"
+                "has several hidden answers, and some of them share their reports with other "
+                "questions"
             )
             raise ArgumentError("FORMULA", rule, ", ".join(names), "Use only one of them")
         return first
