@@ -119,11 +119,11 @@ def may_be_codes(domain: Domain) -> bool:
 
 # What to do then: in a study, and with reports that tell a number from its neighbours.
 DECLARE_CODES = (
-    "If the numbers are codes, which are only names, declare them in the study as values = [...]."
+    "If these numbers are only codes for answers, declare them in the study as values = [...]."
 )
 SINGLE_CODES = (
-    f"{DECLARE_CODES} For single codes in these reports, add --top 10 to warner estimate; in "
-    'Python, use estimate(tally, "eb") or compare_groups(tally, of="codes").'
+    f"{DECLARE_CODES} To see the share of each code in these reports, add --top 10 to warner "
+    'estimate. In Python, use estimate(tally, "eb") or compare_groups(tally, of="codes").'
 )
 
 

@@ -175,12 +175,14 @@ class Texts:
         return shown[index]
 
     def missing(self) -> list[str]:
-        """What people will not read because it is not there, in words; [] where all is there.
+        """What people will not read because it is not there, in sentences; [] where all is there.
 
         >>> from warner import Categorical
         >>> data = {"languages": ["en", "de"], "public": {"site": {"values": ["north", "south"]}}}
-        >>> Texts(data, {"site": Categorical(["north", "south"])}).missing()
-        ['no label, so people read the name: site', 'no answers by language: site']
+        >>> for sentence in Texts(data, {"site": Categorical(["north", "south"])}).missing():
+        ...     print(sentence)
+        The study has no label for site, so people read the name.
+        The study does not translate the answers to site.
         """
         unasked = [name for name, table in self._parts.items() if not table.get("label")]
         untold = [
@@ -189,10 +191,10 @@ class Texts:
             if len(self.languages) > 1 and {"values", "items"} & {*table} and "answers" not in table
         ]
         stated = {
-            "no label, so people read the name": unasked,
-            "no answers by language": untold,
+            "The study has no label for {}, so people read the name.": unasked,
+            "The study does not translate the answers to {}.": untold,
         }
-        return [f"{what}: {', '.join(names)}" for what, names in stated.items() if names]
+        return [text.format(", ".join(names)) for text, names in stated.items() if names]
 
     def _known(self, language: str) -> str:
         """The language itself, if the study has it."""

@@ -130,8 +130,9 @@ def randomize(
     """Randomise the answers in VALUES as the study file STUDY says.
 
     VALUES is a file with one row for each person and one column for each question: CSV, Parquet,
-    JSON, JSON lines, Feather or Excel. Its name does not matter; - is standard input. For Excel
-    files, install the extra 'excel'; the sheet with these columns is read.
+    JSON, JSON lines, Feather or Excel. Its name does not matter; - is standard input. Of an Excel
+    file, the sheet with these columns is read. To read Excel files, first run: pip install
+    "warner[excel]"
 
     A blank line counts as a row of empty cells, except at the end of the file. If the study does
     not allow an answer, the command lists the rows with such answers, and writes no file.

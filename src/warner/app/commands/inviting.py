@@ -395,6 +395,6 @@ def _issue(path: str, study: Study, path_of_keys: str, choices: dict[str, Any]) 
             click.echo(f"{people} invited. Their devices get tokens at {stated.issuer}.", err=True)
             if listen.host not in LOOPBACK and not listen.is_secure:
                 click.echo(NEEDS_HTTPS, err=True)
-            click.echo("Ctrl-C ends it.", err=True)
+            click.echo("Ctrl-C stops the server.", err=True)
 
         run(application, listen, ready, lambda: None)

@@ -326,8 +326,8 @@ def written(command: Command) -> Command:
             metavar="FILE",
             multiple=True,
             help="Write the result to this file. Its ending chooses the form: .json, .csv, .xlsx "
-            "or .parquet for programs, .txt for what the terminal shows. May be repeated. Default: "
-            "standard output.",
+            "or .parquet for programs, .txt for what the terminal shows. May be repeated. "
+            "Default: print the result.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets."),

@@ -72,7 +72,7 @@ _FEW_PEOPLE, _MANY_GROUPS = 10, 20  # groups that nobody means to compare
     "--output",
     required=True,
     metavar="FILE",
-    help="The file to write, .html or .pdf. With -, HTML is printed on standard output.",
+    help="The file to write, .html or .pdf. With -, the HTML is printed.",
 )
 @click.option(
     "--study",
@@ -164,8 +164,8 @@ def report(
     It says in plain words how well each person is protected, how the numbers were made, and what
     they do not say.
 
-    The file needs no network, no script and no other file. To write PDF, install the extra
-    'report'.
+    The file needs no network, no script and no other file. To write PDF, first run: pip install
+    "warner[report]"
 
     If people were not drawn as a simple random sample, say how they were drawn: --weights,
     --cluster and --strata name public columns of the tally.

@@ -149,8 +149,8 @@ def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count people's answers without seeing them.
 
     Two links are printed: one to the survey, one to your live page. The link to the live page ends
-    in a secret, the owner's token. Keep it: it is printed only at the first start. The server
-    stores only a fingerprint of the token (SHA-256), by which it recognises it.
+    in a secret, the owner's token. Keep this link: it is printed only at the first start. The
+    server stores only a fingerprint of the token (SHA-256).
 
     Answers are randomised in the browser; the result, a report, is sent to the server. The server
     keeps only counts of the reports, and a random id of each report, so that it is counted once. It
@@ -291,7 +291,7 @@ def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
                 click.echo(what_people_see(choices["certificate"]), err=True)
             if listen.host not in LOOPBACK and not listen.is_secure:
                 click.echo(NEEDS_HTTPS, err=True)
-            for said in filter(None, [unread(words), _about_missing(study)]):
+            for said in filter(None, [unread(words), *study.texts.missing()]):
                 click.echo(said, err=True)
             if study.collect.access == "open":
                 click.echo(OPEN_TO_ALL, err=True)
@@ -341,12 +341,6 @@ def _take_lan(path: str, choices: dict[str, Any]) -> str:
     file = certificate_file(str(Path(path).with_suffix(".lan.pem")), address)
     choices |= {"host": address, "certificate": file, "key": file}
     return f"https://[{address}]" if ":" in address else f"https://{address}"
-
-
-def _about_missing(study: Study) -> str:
-    """What people will not read because the study lacks it; "" where all is there."""
-    missing = study.texts.missing()
-    return f"The study has {'; '.join(missing)}." if missing else ""
 
 
 def _say_stopped(path: str, url: str, collector: Collector, choices: dict[str, Any]) -> None:
@@ -399,7 +393,7 @@ def _say_ready(url: str, tokens: Mapping[str, str], collector: Collector, study:
     click.echo(f"The survey is {status.replace('_', ' ')}, {counted}.", err=True)
     if status == "not_open" and opens is not None:
         click.echo(f"It opens at {opens.isoformat(' ', 'minutes')}.", err=True)
-    click.echo("Ctrl-C ends it.", err=True)
+    click.echo("Ctrl-C stops the server.", err=True)
 
 
 @collect.command()
@@ -494,10 +488,9 @@ def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_
     page would send is caught and checked, and never reaches the collector.
 
     The page must be a page of warner, with exactly the scripts of this version. It must load
-    nothing else and keep nothing else. The odds that it states for each question must agree with
-    the whole numbers by which it changes answers at random. The command also lets the page make
-    many reports, and their odds must be the same. What the page sends must have the same length for
-    all answers.
+    nothing else and keep nothing else. For each question, the page states odds. The numbers with
+    which it changes answers at random must give the same odds. So must the many reports that the
+    command lets it make. What the page sends must have the same length for all answers.
 
     Only the page that you receive now is checked: a collector can send another page to other
     people. The exit status is 1 if anything is wrong. Playwright and Chromium are needed.
