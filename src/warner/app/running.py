@@ -142,8 +142,8 @@ def load_all(names: Iterable[str]) -> None:
         except Exception as problem:
             # It may belong to a package that this command does not need.
             text = (
-                f"the extension {point.name!r} of an installed package (entry point) is left out: "
-                f"{_reason(problem)}"
+                f"the extension {point.name!r} of an installed package cannot be loaded, and the "
+                f"command goes on without it: {_reason(problem)}"
             )
             click.echo(f"Warning: {text}", err=True)
     for name in names:

@@ -98,8 +98,9 @@ def _joined(
     metavar="NAME=LOW:HIGH",
     multiple=True,
     help="If answers are numbers: the smallest and the largest, as in units=0:60. With "
-    "units=0:60:30, shares are estimated for 30 equal parts. For codes, --kind error=labels and "
-    "error=0:299 together stand for the 300 codes from 0 to 299.",
+    "units=0:60:30, shares are estimated for 30 equal parts. For codes, such as the codes of "
+    "errors, write --kind code=labels and --range code=0:299: these are the 300 labels from 0 to "
+    "299.",
 )
 @click.option(
     "--grid",
@@ -526,9 +527,9 @@ def from_xlsform(
     ]
     if form_read.always_asked:
         notes.append(
-            "The form asks only some people, but the study asks everybody: "
-            f"{listed(form_read.always_asked)}. If only some people were asked such a question, "
-            "that would show their other answers."
+            f"The form asks only some people about {listed(form_read.always_asked)}, but the study "
+            "asks everybody. If only some people were asked such a question, that would show "
+            "their other answers."
         )
     if form_read.must_answer:
         notes.append(
@@ -558,9 +559,9 @@ def embed(study: str, output: str, force: bool) -> None:
 
     study.json has the questions, and warner.js randomises answers on people's devices. A page of a
     survey tool loads both, and writes the randomised answer as a report into a hidden field, never
-    the true answer. The command prints the lines to put into the page. With them the page works
-    only with exactly these two files. Afterwards, export the reports from the tool, and count the
-    column:
+    the true answer. The command prints the lines to put into the page. With these lines, the page
+    accepts no other version of the two files. Afterwards, export the reports from the tool, and
+    count the column:
 
     \b
         warner study embed study.toml -o page

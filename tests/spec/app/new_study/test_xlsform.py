@@ -112,7 +112,7 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out, because it asks for a place; ask for a cell of a grid: spot.",
         "Left out, because it stands in a repeat, so one person answers it several times: nights.",
         "Left out, because the columns warner_epsilon, warner_mechanism and warner_public are empty in its row: remark",
-        "The form asks only some people, but the study asks everybody: weight.",
+        "The form asks only some people about weight, but the study asks everybody.",
         "Everybody must answer place, because the way of randomising it has no value for a missing answer.",
         "take the questions smokes, age, weight, place, pain, fives, open, many out of it",
         "Still to be decided: the values of the question open.",
