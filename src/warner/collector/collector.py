@@ -651,7 +651,7 @@ class Collector:
         except Exception as error:
             # Its text may hold contents.
             rule = f"could not be counted ({type(error).__name__})"
-            problem = Refused("store_failed", "submissions", rule)
+            problem = Refused("store_failed", "submissions", rule, None, "Send again later")
         else:
             for upload, new_count in zip(uploads, new, strict=True):
                 upload.future.set_result(Accepted(len(upload.batch), new_count))
@@ -851,7 +851,7 @@ class Collector:
                 raise Refused(
                     "exchanged",
                     "request",
-                    "has an invitation code that was exchanged for a token before",
+                    "has an invitation code that was already used",
                 )
 
         self._commit(exchanged, ids.nbytes)

@@ -139,13 +139,13 @@ def _rounds(study: Study) -> str:
     of_all = epsilon_of_all(study)
     return (
         f"This is round {study.round} of {study.rounds}. Each person's browser keeps a permanent "
-        "report on each answer, and randomises it once more in every round. All reports of "
-        f"{study.rounds} rounds have an epsilon of at most {at_most(study.epsilon_of_rounds, 4)} "
-        "together while answers stay the same. If answers change, epsilon is at most "
-        f"{at_most(of_all, 4)} for any number of rounds. This compares two people whose answers "
-        "change in the same rounds, and change back in the same rounds. In the long run, it is "
-        "not hidden that an answer has changed, and when it changed. Whoever takes part in two "
-        "browsers, or deletes what a browser keeps, tells more about their answers."
+        "report on each answer, and randomises it once more in every round. While answers stay "
+        f"the same, all reports of {study.rounds} rounds together have an epsilon of at most "
+        f"{at_most(study.epsilon_of_rounds, 4)}. If answers change, epsilon is at most "
+        f"{at_most(of_all, 4)} for any number of rounds. This larger epsilon is between two people "
+        "whose answers change, and change back, in the same rounds. Whether and when an answer "
+        "changed is not hidden in the long run. Whoever takes part in two browsers, or deletes "
+        "what a browser keeps, tells more about their answers."
     )
 
 
@@ -160,15 +160,15 @@ def _amplification(study: Study) -> str:
         or step * _SHUFFLED_DELTA >= 1
         or not all(protects_all_alike(promised) for promised in guarantees)
     ):
-        return f"{against_all} No better protection is claimed against anybody."
+        return f"{against_all} Against others, no stronger guarantee is claimed."
     crowds = [shuffled(mechanism, step, _SHUFFLED_DELTA) for mechanism in mechanisms]
     epsilon = sum(crowd.epsilon for crowd in crowds)
     return (
-        f"{against_all} A person in a step of {step:,} reports is better protected against "
-        "somebody who sees only the published steps, and sent none of their reports: epsilon is "
-        f"at most {epsilon:.3g}, with delta {_SHUFFLED_DELTA * len(crowds):.0e} ({len(crowds)} x "
-        f"{_SHUFFLED_DELTA:.0e}). The last step, at the closing, can have fewer people, down to "
-        "one. For people in this last step, only the guarantee above holds."
+        f"{against_all} Results are published in steps of {step:,} reports. A person in such a "
+        "step is better protected against somebody who sees only the published results, and sent "
+        f"none of the reports: epsilon is at most {epsilon:.3g}, with delta "
+        f"{_SHUFFLED_DELTA * len(crowds):.6f}. The last step, at the closing, can have fewer "
+        "people, down to one. For people in this last step, only the guarantee above holds."
     )
 
 

@@ -398,8 +398,8 @@ def test_published_steps_hide_people_among_others() -> None:
     )
     said = deployment_card(alike)["accounting"]["amplification"]
     crowd = shuffled(alike.mechanisms["smokes"], 1000)
-    assert "holds against the collector itself" in said and "a step of 1,000 reports" in said
-    assert f"at most {crowd.epsilon:.3g}, with delta 1e-06" in said
+    assert "holds against the collector itself" in said and "in steps of 1,000 reports" in said
+    assert f"at most {crowd.epsilon:.3g}, with delta 0.000001." in said
     # The closing can publish one report: its person hides among nobody.
     assert "For people in this last step, only the guarantee above holds" in said
     # Public columns are published beside the counts, and some values are not protected at all.
@@ -407,8 +407,8 @@ def test_published_steps_hide_people_among_others() -> None:
         said = deployment_card(study)["accounting"]["amplification"]
         assert (
             said
-            == "The guarantee above holds against the collector itself. No better protection is claimed "
-            "against anybody."
+            == "The guarantee above holds against the collector itself. Against others, no stronger "
+            "guarantee is claimed."
         )
 
 

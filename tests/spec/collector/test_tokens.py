@@ -136,7 +136,7 @@ def test_a_code_is_exchanged_once_and_a_lost_answer_comes_again(tmp_path: Path) 
         _, second = request_of(study, code)
         exchange(study, issuer, code, request)
         exchange(study, issuer, code, request)
-        refused(Refused, "exchanged for a token before", exchange, study, issuer, code, second)
+        refused(Refused, "was already used", exchange, study, issuer, code, second)
         exchange(study, issuer, other, request_of(study, other)[1])
         stranger = new_codes(1)[0]
         refused(
@@ -146,7 +146,7 @@ def test_a_code_is_exchanged_once_and_a_lost_answer_comes_again(tmp_path: Path) 
         assert spent == [True, True]
     with collecting(study, tmp_path / "codes", issues=True) as issuer:
         exchange(study, issuer, code, request)
-        refused(Refused, "exchanged for a token before", exchange, study, issuer, code, second)
+        refused(Refused, "was already used", exchange, study, issuer, code, second)
         issuer.close_survey()
         refused(Refused, "closed", exchange, study, issuer, other, request)
 

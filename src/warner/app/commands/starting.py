@@ -523,7 +523,7 @@ def from_xlsform(
     first = form_read.study(epsilon)
     write_text(first.text(), output)
     notes = [
-        f"Left out, because {reason}: {listed(names)}." for reason, names in form_read.left.items()
+        f"Left out: {listed(names)}. Reason: {reason}." for reason, names in form_read.left.items()
     ]
     if form_read.always_asked:
         notes.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar, get_args
@@ -170,7 +171,8 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign or not value.strip():
-            remedy = None if sign or not names else f"Write {names[0]}={text}"
+            example = shlex.quote(f"{names[0]}={text}") if names else ""
+            remedy = None if sign or not names else f"Write {option} {example}"
             raise ArgumentError(option, "must be written NAME=VALUE", show(text), remedy)
         if name not in names:
             raise unknown(option, name, names)

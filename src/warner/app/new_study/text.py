@@ -335,10 +335,9 @@ class FirstStudy:
 
     def _lines(self) -> Iterator[str]:
         yield from _comment(
-            "A first study file. Read it, decide what is listed here, and then check it with: "
-            "warner audit"
+            "A first study file. Read it, decide the points below, and then check it with: warner "
+            "audit"
         )
-        yield from _comment("What to decide:")
         for decision in self._decisions():
             first, *rest = textwrap.wrap(decision, _WIDTH - 4)
             yield from (f"#  - {first}", *(f"#    {line}" for line in rest))
@@ -363,8 +362,8 @@ class FirstStudy:
         if self.per_distance:
             yield from _comment(
                 f"The study states no budget, because the epsilon of {listed(self.per_distance)} "
-                "is for two values at distance 1. To see what a person spends in all, run: warner "
-                "audit"
+                "is for two answers that are 1 unit apart. To see what a person spends in all, "
+                "run: warner audit"
             )
             return
         yield from _comment(
@@ -403,8 +402,8 @@ class FirstStudy:
             yield f"The text (label) of these questions: {listed(unasked)}."
         if self.is_on_paper:
             yield (
-                "Whether everybody can make the draws. To see how people draw, run: warner study "
-                "sheet"
+                "Whether everybody can draw by chance as the card asks. To see how, run: warner "
+                "study sheet"
             )
             return
         which = "The" if self.asks_one else "Each"
@@ -449,7 +448,7 @@ class FirstStudy:
         yield question.domain
         if "design" in question.options:
             design = toml(question.options["design"])
-            yield f"design = {design}  # of the card on paper, which warner study sheet prints"
+            yield f"design = {design}  # the kind of card; to print it, run: warner study sheet"
             return
         epsilon = self.epsilon_of(question)
         by_rule = question.mechanism(float(epsilon))

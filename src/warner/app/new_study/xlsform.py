@@ -29,7 +29,7 @@ from warner.studies.study import Study
 from warner.studies.texts import DEFAULT_LANGUAGE, is_language
 
 SUFFIXES = (".xlsx", ".xlsm", ".xls", ".csv", ".md")
-NOT_MARKED = "the columns warner_epsilon, warner_mechanism and warner_public are empty in its row"
+NOT_MARKED = "its row has nothing in warner_epsilon, warner_mechanism and warner_public"
 _PLAIN = "default"  # pyxform's name of the language of texts without one
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _AFTER = re.compile(rf"\.\s*(<=|>=|<|>)\s*({_NUMBER})")
@@ -41,12 +41,12 @@ _MOST_CODES = 1000  # values of a range with steps
 _REASONS = {
     "rank": "people rank answers",
     "text": "free text has no list of values",
-    "geopoint": "it asks for a place; ask for a cell of a grid",
-    "geotrace": "it asks for places; ask for a cell of a grid",
-    "geoshape": "it asks for places; ask for a cell of a grid",
-    "date": "a date has too many values; ask for a year as an integer",
-    "dateTime": "a time has too many values; ask for an hour as an integer",
-    "time": "a time has too many values; ask for an hour as an integer",
+    "geopoint": "it asks for a place; ask for a cell of a grid instead",
+    "geotrace": "it asks for places; ask for a cell of a grid instead",
+    "geoshape": "it asks for places; ask for a cell of a grid instead",
+    "date": "a date has too many values; ask for a year as an integer instead",
+    "dateTime": "a time has too many values; ask for an hour as an integer instead",
+    "time": "a time has too many values; ask for an hour as an integer instead",
     "acknowledge": "it has one answer only",
     "trigger": "it has one answer only",
     "note": "nobody answers it",
@@ -161,7 +161,8 @@ class _Reader:
                 "epsilon such as 1.0 into the row of each sensitive question"
             )
             reasons = [f"{listed(names)}: {why}" for why, names in self._form.left.items()]
-            raise ArgumentError(self._path, rule, "; ".join(reasons) or None, remedy)
+            rule += f" ({'. '.join(reasons)})" if reasons else ""
+            raise ArgumentError(self._path, rule, None, remedy)
         return self._form
 
     def _leave(self, name: str, reason: str) -> None:
@@ -289,7 +290,9 @@ class _Reader:
             raise _LeftOutError(
                 "people choose several answers, but a public column can hold only one"
             )
-        raise _LeftOutError(_REASONS.get(form, f"it is of the type {form}"))
+        raise _LeftOutError(
+            _REASONS.get(form, f"questions of the type {form} cannot be randomised")
+        )
 
     def _with_choices(self, question: Question, row: Mapping[str, Any]) -> Question:
         """The question with the choices of its list."""

@@ -106,12 +106,12 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
     said = done.stderr
     for part in (
         "md.toml: 8 questions and 1 public column; no budget.",
-        "Left out, because free text has no list of values: name.",
-        "Left out, because its choices depend on other answers: some.",
-        "Left out, because its text holds the answer to another question: again.",
-        "Left out, because it asks for a place; ask for a cell of a grid: spot.",
-        "Left out, because it stands in a repeat, so one person answers it several times: nights.",
-        "Left out, because the columns warner_epsilon, warner_mechanism and warner_public are empty in its row: remark",
+        "Left out: name. Reason: free text has no list of values.",
+        "Left out: some. Reason: its choices depend on other answers.",
+        "Left out: again. Reason: its text holds the answer to another question.",
+        "Left out: spot. Reason: it asks for a place; ask for a cell of a grid instead.",
+        "Left out: nights. Reason: it stands in a repeat, so one person answers it several times.",
+        "Left out: remark. Reason: its row has nothing in warner_epsilon, warner_mechanism and warner_public.",
         "The form asks only some people about weight, but the study asks everybody.",
         "Everybody must answer place, because the way of randomising it has no value for a missing answer.",
         "take the questions smokes, age, weight, place, pain, fives, open, many out of it",
