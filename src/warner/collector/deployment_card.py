@@ -242,8 +242,8 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
     if study.collect.has_codes:
         words.append(
             "The questions are computed from the invitation code, and are the same on every "
-            "device. Whoever knows a code can compute its questions. Whoever makes the codes "
-            "could pick codes by their questions."
+            "device. Whoever knows a code can compute its questions. Whoever gives out the codes "
+            "could choose which code, and so which questions, a person gets."
         )
     else:
         words.append(
@@ -322,8 +322,9 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
         sentences.append(
             "Which questions a person was asked is not hidden, because it is sent with the "
             f"report, unchanged. Of the {study.collect.step:,} reports of a published step, about "
-            f"{fewest:.2g} are on the questions that are chosen least often. If these reports are "
-            "few, only epsilon protects them from somebody who compares two steps."
+            f"{fewest:.2g} are on the questions that are chosen least often. Whoever compares the "
+            "results of two steps sees what these reports added. If they are few, only epsilon "
+            "protects each of them."
         )
     if study.public:
         columns = [f"{name} ({values_of(d)})" for name, d in study.public.items()]
@@ -338,10 +339,11 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
         sentences.append(
             "Invitation codes: the issuer records that a code was exchanged for a token. Nothing "
             "in a report is computed from the code. But whoever runs both the issuer and the "
-            "collector, or has copies of both stores, can compare what changed between two "
-            "moments. Whoever watches both while they run can also compare internet addresses and "
-            f"times: a report waits for a random time of at most {tokens.wait:,} seconds. So the "
-            "issuer and the collector must be run by two parties who do not work together."
+            "collector, or has copies of both stores, can compare which codes and which reports "
+            "were new at the same time, and so may guess whose report is whose. Whoever watches "
+            "both while they run can also compare internet addresses and times, although a report "
+            f"waits for a random time of at most {tokens.wait:,} seconds. So the issuer and the "
+            "collector must be run by two parties who do not work together."
         )
     return sentences
 
@@ -390,7 +392,7 @@ def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
     if groups_come_late(study) if step is None else step.late_groups:
         return ", and of the groups that public columns form once the survey has closed"
     few = fewest_new(study.collect.step)
-    return f" (in each group by public columns, a step has no new person or at least {few})"
+    return f" (to each group by public columns, a step adds no report or at least {few})"
 
 
 def _retention(study: Study) -> dict[str, str]:

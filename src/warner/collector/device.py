@@ -48,8 +48,8 @@ _ALREADY = {
 }
 """Why nothing is sent, by what is another one than in the report that was sent."""
 _COLUMN = (
-    "give the study a public column for the week, with another list of values each week. The "
-    "report of each week then spends the epsilon again. See docs/recipes/weekly.md"
+    "write a study file for each week, with another list of values for the public column of the "
+    "week. Each week then spends the epsilon again. See docs/recipes/weekly.md"
 )
 
 

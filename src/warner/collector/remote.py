@@ -47,8 +47,8 @@ _REMEDIES = {
         "Give the web address of the survey page: a server that issues tokens has no counts"
     ),
     "no_estimate_yet": (
-        "The owner's live page says when the first result comes. At the closing, all reports are "
-        "published"
+        "The owner's live page says when the first result comes. The result of all reports comes "
+        "at the closing"
     ),
     "groups_after_closing": (
         "There are too many groups for the planned number of people. To see the groups, close the "
@@ -60,7 +60,8 @@ _REMEDIES = {
         "start the server again"
     ),
     "no_backup": (
-        "Copy the database with pg_dump, even while the collector runs; see docs/collector.md"
+        "Whoever runs the server can copy the database with pg_dump, even while the collector "
+        "runs; see docs/collector.md"
     ),
     "no_token": (
         "In this study, only people with a token can send reports, and only from the survey page"

@@ -108,7 +108,7 @@ def test_a_study_with_only_another_title_is_said_to_be_the_same(
     assert send(SERVED) == "sent" and send(SERVED) == "already" and not logged
     assert send(next_week) == "already" and len(bodies) == 1
     (line,) = logged
-    assert "give the study a public column for the week" in line
+    assert "write a study file for each week" in line
     assert send(next_week + WEEK, week="2026-W49") == "sent" and len(bodies) == 2
 
 
@@ -118,9 +118,9 @@ def test_a_study_with_only_another_title_is_said_to_be_the_same(
         (
             SERVED,
             ANSWERS,
-            "every week, add a table [repeat], or give the study a public column for the week",
+            "every week, add a table [repeat], or write a study file for each week",
         ),
-        (DRAWN_OPEN, {}, "every week, give the study a public column for the week"),
+        (DRAWN_OPEN, {}, "every week, write a study file for each week"),
         (
             ROUND,
             {"theme": "dark"},

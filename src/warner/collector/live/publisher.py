@@ -166,7 +166,10 @@ class LivePublisher:
             action()
         except Exception as error:
             if not self.is_stopping:
-                _LOG.error("the live page could not publish a new result: %s", type(error).__name__)
+                name = type(error).__name__
+                _LOG.error(
+                    "the live page could not publish a new result (%s). It tries again", name
+                )
 
     def _follow(self) -> None:
         """Show the step that was published last, before a restart or by another process."""

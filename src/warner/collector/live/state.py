@@ -212,7 +212,11 @@ def _estimated(
         # One question that fails must not take the page from the others. The message of the
         # error could hold counts, so the log has the place alone.
         frames = "".join(traceback.format_tb(error.__traceback__))
-        _LOG.error("an estimate failed with %s at\n%s", type(error).__name__, frames)
+        _LOG.error(
+            "an estimate failed with %s. Please report it with these lines:\n%s",
+            type(error).__name__,
+            frames,
+        )
         yield Question(attribute, None, "The estimate failed. The server's log says why.")
 
 

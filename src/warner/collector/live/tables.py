@@ -326,25 +326,27 @@ def about_step(view: LiveView) -> str:
             text += " This step holds all reports that were counted when the survey closed."
         elif view.step.rest_used:
             text += (
-                " The reports that arrived afterwards are too few for another step. A smaller step "
-                "is published only once, at the first closing."
+                " The reports that arrived after this step are too few for another one, so they "
+                "are in no result. A smaller step is published only once, at the first closing."
             )
         return text
     if view.fewest > 1:
         return text + small
-    more = "each report" if view.size == 1 else f"{view.size:,} more reports"
-    return f"{text} The next step comes after {more}.{small}"
+    if view.size == 1:
+        return f"{text} Each new report makes a new step.{small}"
+    return f"{text} The next step comes after {view.size:,} more reports.{small}"
 
 
 def about_intervals(view: LiveView) -> str:
     """What the intervals hold."""
     of_one = " on a question" if view.share < 1 else ""
     text = (
-        f"The intervals stay valid however often you look: with {100 * LEVEL:g} % probability, the "
-        "intervals of a share, mean or quantile contain its true value in the population at every "
-        f"step. Intervals are narrowest near {_planned(view):,} reports{of_one}, the planned "
-        "number. An estimate lies in its interval, but not always in the middle. These "
-        f"{100 * LEVEL:g} % hold for each number by itself, not for all numbers together. The "
+        f"With {100 * LEVEL:g} % probability, the intervals of a share, mean or quantile contain "
+        "its true value in the population at every step. So they stay valid however often you "
+        f"look. They are made for about {_planned(view):,} reports{of_one}, the planned number. "
+        "With far fewer or far more reports, other intervals would be narrower. An estimate lies "
+        f"in its interval, but not always in the middle. These {100 * LEVEL:g} % hold for each "
+        "number by itself, not for all numbers together. The "
         'commands "warner estimate" and "warner report" give narrower intervals from the same '
         "counts: these are valid if you look only once, at a time that was fixed beforehand."
     )

@@ -69,10 +69,11 @@ def _checked(colours: str) -> tuple[str, str]:
     for name, colour, around in zip(("first", "second"), named, _AROUND, strict=True):
         least = min(contrast(colour, other) for other in around)
         if least < _LEAST_CONTRAST:
-            rule = f"the {name} colour is hard to read: its contrast is {least:.1f}"
-            remedy = (
-                "It must be at least 4.5: make the first colour darker, or the second one lighter"
+            rule = (
+                f"the {name} colour is hard to read: its contrast with the page is {least:.1f}, "
+                f"but must be at least {_LEAST_CONTRAST}"
             )
+            remedy = f"Choose a {'darker' if name == 'first' else 'lighter'} colour"
             raise ArgumentError("--colours", rule, colour, remedy)
     return named[0], named[1]
 

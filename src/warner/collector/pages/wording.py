@@ -124,9 +124,10 @@ def word_problems(words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             and "other" in text
             and {*text} <= {"by", *CATEGORIES}
         ):
-            numbers = ", ".join(sorted(rooms | _by(source[key])))
-            rule = f'must have the key "other", and the key "by" with one of the texts {numbers}'
-            yield key, f"{rule}; it can also have the keys {', '.join(CATEGORIES)}"
+            numbers = " or ".join(map(json.dumps, sorted(rooms | _by(source[key]))))
+            rule = f'must have the keys "by" and "other", and "by" must be {numbers}'
+            more = ", ".join(name for name in CATEGORIES if name != "other")
+            yield key, f"{rule}. Further keys can be {more}"
         elif not all(isinstance(form, str) for form in texts):
             yield key, "must be text"
         elif key not in _OPTIONAL and not all(str(form).strip() for form in texts):

@@ -167,9 +167,7 @@ def test_steps_of_few_reports_say_what_they_give_up() -> None:
         "Use such small steps only for trials: the page shows a new result after 1 report,"
     ) in about_step(view)
     view = replace(view, step=Step(2, 2, {}), counted=2)
-    assert about_step(view).startswith(
-        "Step 2 has 2 reports. The next step comes after each report"
-    )
+    assert about_step(view).startswith("Step 2 has 2 reports. Each new report makes a new step.")
     assert "only for trials" in about_step(view)
     usual = replace(view, size=50)
     assert "trial" not in about_step(usual) and "--step 1" in about_step(replace(usual, step=None))
@@ -288,7 +286,7 @@ def test_questions_that_are_drawn_are_shown_one_by_one() -> None:
     ]
     view = LiveView(1, 900, 100, "open", 600, step=step, share=share_asked(study))
     assert "--interval=anytime:300" in command(view)
-    assert "narrowest near 300 reports on a question" in about_intervals(view)
+    assert "made for about 300 reports on a question" in about_intervals(view)
 
 
 def test_a_question_that_fails_leaves_the_others(caplog: Any) -> None:

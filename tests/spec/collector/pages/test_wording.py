@@ -159,10 +159,10 @@ def test_a_translator_gets_a_file_and_the_page_speaks_it(tmp_path: Path) -> None
         ({"total": "{epsilon} {0}"}, "total must have exactly these placeholders: epsilon"),
         ({"total": "{epsilon} {"}, "total must have exactly these placeholders: epsilon"),
         ({"direction": "left"}, "direction must be"),
-        ({"send": {"other": "x"}}, 'send must have the key "other"'),
+        ({"send": {"other": "x"}}, "send must have the keys"),
         (
             {"total": {"by": "epsilon", "other": "x {epsilon}", "some": "y"}},
-            "total must have the key",
+            "total must have the keys",
         ),
         ({"send": 5}, "send must be text"),
     ],
