@@ -60,7 +60,7 @@ _REMEDIES = {
         "start the server again"
     ),
     "no_backup": (
-        "Whoever runs the server can copy the database with pg_dump, even while the collector "
+        "Whoever runs the database can copy it with pg_dump, even while the collector "
         "runs; see docs/collector.md"
     ),
     "no_token": (

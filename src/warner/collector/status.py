@@ -92,7 +92,7 @@ class Status:
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
         yield "Refused", reasons or "no requests"
         is_file = self.engine == "SQLite"
-        none = "none was made" if is_file else "not known: warner cannot see when pg_dump copied it"
+        none = "none was made" if is_file else "not known: warner cannot see copies of a database"
         yield "Backup", none if self.copied is None else _said(self.copied)
         free = "" if self.free_bytes is None else f"; {_size(self.free_bytes)} free on its disk"
         yield "Store", f"{self.engine}, {_size(self.store_bytes)}{free}"

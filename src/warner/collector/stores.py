@@ -231,7 +231,8 @@ class Store(ABC, Generic[_Connection]):
 
     def backup(self) -> str:
         """Write a whole copy of the store as of one moment; the name of its file."""
-        rule, remedy = "is a database, which warner cannot copy", "Copy the database with pg_dump"
+        rule = "is a database, which warner cannot copy"
+        remedy = "Whoever runs the database can copy it with pg_dump"
         raise Refused("no_backup", self.name, rule, None, remedy)
 
     def tidy(self, is_quiet: bool = True) -> bool:
@@ -267,7 +268,7 @@ class Store(ABC, Generic[_Connection]):
 
     def _opened(self) -> _Connection:
         if self._connection is None or not self._is_open():
-            raise Refused("store_failed", self.name, "is not open")
+            raise Refused("store_failed", self.name, "is not open", None, "Try again later")
         return self._connection
 
     def _is_open(self) -> bool:
@@ -724,7 +725,8 @@ class SQLiteStore(Store[sqlite3.Connection]):
             return self._in_use()
         if name == "SQLITE_FULL":
             return self._full()
-        return Refused("store_failed", self.path, f"cannot be read or written ({name})")
+        rule, remedy = f"cannot be read or written ({name})", "Check the disk and the file's rights"
+        return Refused("store_failed", self.path, rule, None, remedy)
 
 
 def _sealed(commits: int) -> bytes:
@@ -881,7 +883,8 @@ class PostgresStore(Store["psycopg.Connection[Any]"]):
         query = f"SELECT {_TABLE}, pg_advisory_xact_lock{shared}({_LOCK}, {_ALL})"
         if self._run(query)[0][0] != self._table:
             self.close()
-            raise Refused("store_failed", self.name, "was replaced while it was open")
+            rule, remedy = "was replaced while it was open", "Stop the server, and start it again"
+            raise Refused("store_failed", self.name, rule, None, remedy)
 
     def _add(self, counts: Mapping[bytes, int]) -> None:
         statement = (

@@ -167,7 +167,7 @@ class PrivateKey:
         product = by_q + self.q * ((pow(base, of_p, self.p) - by_q) * inverse % self.p)
         signed = product * pow(factor, -1, n) % n
         if pow(signed, _EXPONENT, n) != number:  # a fault of one half would give the primes away
-            raise Refused("error", "request", "could not be signed")
+            raise Refused("error", "request", "could not be signed", None, "Send it again")
         return signed.to_bytes(len(blinded), "big")
 
 
@@ -312,7 +312,8 @@ class Blinding:
         """The token; refused where the issuer has signed with another key."""
         signature = key.unblinded(signed, self.factor)
         if not key.has_signed(self.prefix + message_of(study.digest), signature):
-            raise Refused("malformed", "answer", "was not signed with the key in the study")
+            rule, remedy = "was not signed with the key in the study", "Use the issuer's study file"
+            raise Refused("malformed", "token", rule, None, remedy)
         return self.prefix + signature
 
 

@@ -100,7 +100,9 @@ def verify(
             _survey_of(visits, study),
             Check(
                 "integers",
-                [] if refusal is None else [f"devices must refuse this survey: {refusal}"],
+                []
+                if refusal is None
+                else [f"do not use this survey, because devices refuse it: {refusal}"],
                 "the odds that every question states follow from its integers",
             ),
             _requests_of(visits),
@@ -153,7 +155,8 @@ def _browsers(trust: str | None) -> Iterator[Any]:
             browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
         except Error as error:
             rule = f"could not start Chromium ({error.message.splitlines()[0]})"
-            raise MissingExtraError("warner collect verify", rule) from None
+            remedy = "If Chromium does not start by itself either, install it again"
+            raise MissingExtraError("warner collect verify", rule, None, remedy) from None
         try:
             # Workers are compared as scripts; requests that they make could not be taken.
             yield lambda: browser.new_context(service_workers="block", locale="en")
@@ -478,7 +481,7 @@ def _draws_of(visit: _Visit, copy: _Copy, draws: int) -> Check:
         theirs = _run(visit.page, "draw", **given)
     except Error as error:
         reason = error.message.splitlines()[0].removeprefix("Page.evaluate: ")
-        return Check("draws", [f"the page could not draw reports: {reason}"], "")
+        return Check("draws", [f"the page could not make reports for this check: {reason}"], "")
     if [one["name"] for one in theirs] != [one["name"] for one in ours]:
         return Check("draws", ["other questions are drawn in the page"], "")
     tests = [

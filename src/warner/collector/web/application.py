@@ -233,7 +233,11 @@ def failure(error: BaseException) -> HttpRefused:
     # of the error and where it happened.
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    _LOG.error("a request could not be answered: %s%s", type(error).__name__, where)
+    _LOG.error(
+        "a request could not be answered (%s%s). If this happens again, please report it",
+        type(error).__name__,
+        where,
+    )
     return HttpRefused("error")
 
 
