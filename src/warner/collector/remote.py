@@ -59,10 +59,6 @@ _REMEDIES = {
         'In the study file, write access = "invited" in the table [collect], and '
         "start the server again"
     ),
-    "no_backup": (
-        "Whoever runs the database can copy it with pg_dump, even while the collector "
-        "runs; see docs/collector.md"
-    ),
     "no_token": (
         "In this study, only people with a token can send reports, and only from the survey page"
     ),

@@ -86,7 +86,9 @@ REASONS: Mapping[str, Reason] = {
         "Use the issuer's web address",
     ),
     "no_backup": Reason(
-        409, "asks for a copy of the store, but the store is a database, which warner cannot copy"
+        409,
+        "asks for a copy of the store, but the store is a database, which warner cannot copy",
+        "Whoever runs the database can copy it with pg_dump; see docs/collector.md",
     ),
     "closed": Reason(410, "comes after the survey closed", None, True),
     "too_large": Reason(
