@@ -124,7 +124,7 @@ def test_a_changed_answer_has_a_permanent_report_of_its_own_and_a_third_is_refus
     posted = len(relay.posts)
     page.click("#continue")
     page.wait_for_selector("#errors:not([hidden])")
-    assert "only so many different answers" in page.inner_text("#errors")
+    assert "limited number of different answers" in page.inner_text("#errors")
     assert page.locator("#review").is_hidden() and violations(page) == []
     assert len(relay.posts) == posted == 2
     choose(page, "q0", 0)
@@ -161,7 +161,7 @@ def test_a_copied_memo_opens_in_no_other_browser_and_an_altered_one_is_refused(
     choose(copy, "q0", 0)
     copy.click("#continue")
     copy.wait_for_selector("#errors:not([hidden])")
-    assert "only so many different answers" in copy.inner_text("#errors")
+    assert "limited number of different answers" in copy.inner_text("#errors")
     altered = [{**memo, "sealed": [memo["sealed"][0] ^ 1, *memo["sealed"][1:]]} for memo in copied]
     page.evaluate(_PUT, altered)
     choose(page, "q0", 0)

@@ -120,7 +120,7 @@ def test_questions_that_are_drawn_are_hidden_until_then(access: str, each: str, 
     assert page.count('<fieldset class="question" id="q') == 3
     assert len(re.findall(r'<fieldset class="question" id="q\d" hidden', page)) == 3
     assert f"You are asked {asked} of three questions, chosen by chance." in page
-    assert 'data-promises="strong drawn"' in page and "the page sends that unchanged" in page
+    assert 'data-promises="strong drawn"' in page and "the page sends it unchanged" in page
     assert ("follows from your invitation code" in page) == (access == "invited")
     assert ("others can be chosen. So please" in page) == (access == "open")
     parts = Parsed(page)
