@@ -28,6 +28,7 @@ from warner.app.what_files_hold import (
     NO_CHANCE,
     add_tallies,
     as_file,
+    other_questions,
     require_study,
     warn_of_simulation,
     warn_of_title,
@@ -368,9 +369,9 @@ class GroupTotals:
             self.totals[counted.group] = dict(counted.tallies)
             return
         if sums.keys() != counted.tallies.keys():
-            got = f"{', '.join(sums)} in {first}, {', '.join(counted.tallies)} in {path}"
-            rule, remedy = "must be about the same questions", "Count them in separate runs"
-            raise MismatchError("files", rule, got, remedy)
+            remedy = "Count them in separate runs"
+            files = (first, sums), (path, counted.tallies)
+            raise other_questions("files", *files, remedy=remedy)
         for name, tally in counted.tallies.items():
             require_same(sums[name].header, tally.header, f"{name!r} in {first} and in {path}")
             marks = {sums[name].simulated, tally.simulated}
@@ -521,19 +522,19 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     report_counts = [n for one in sums for n in one.own]
     where = f" in {files_read:,} files" if files_read > 1 else ""
     whole, they = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
-    checked = "" if codes else "belongs to this study and "
+    checked = "belongs to this study and " * (not codes)
     unknown = [
         *(["which mechanism and epsilon made the reports"] if codes else []),
         *([] if marked else ["whether the reports are simulated"]),
         f"whether {whole} complete",
     ]
-    made = " and ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
-    counted_as = f" The reports are counted as {codes}." if codes else ""
-    if codes:
-        counted_as += (
-            " Answers that were not randomised can look the same. To refuse files from other "
-            "programs, add --require-headers."
-        )
+    made = " or ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
+    counted_as = (
+        f" The reports were counted with what the study says: {codes}. Answers that were not "
+        "randomised can look the same. To refuse files from other programs, add --require-headers."
+        if codes
+        else ""
+    )
     beside = ""
     if many := len(report_counts):
         report_files = plural(many, "report file", "report files")
@@ -541,9 +542,9 @@ def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
         beside = f" Also counted: {report_files} from warner with {reports}."
     text = (
         f"{_few([one.path for one in sums])}: written by another program, "
-        f"{plural(rows, 'row', 'rows')}{where}. Checked: every report {checked}is one that the "
-        f"study's mechanisms can send. The {they} not say the rest, so it could not be checked: "
-        f"{made}.{counted_as}{beside}"
+        f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
+        f"mechanisms can send. The {they} not say {made}, so this could not be checked."
+        f"{counted_as}{beside}"
     )
     if codes:  # also with --quiet: reports of another epsilon would be counted without a word
         click.echo(visible(f"WARNING: {text}"), err=True)

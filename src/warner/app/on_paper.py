@@ -141,7 +141,7 @@ class OnPaper:
             remedy = "Add --counts once for each group, or name a table such as counts.csv"
             if not self.is_of_groups:
                 words = from_text(self.design).report_words
-                rule = f"needs --counts: how many people said {', '.join(words)}"
+                rule = f"needs --counts: how many people said {_quoted(words)}"
                 remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
         if self.drop_missing and (self.given is None or self.counts or self.is_of_groups):
@@ -245,8 +245,8 @@ class OnPaper:
             f"{path}: Both groups are counted together: people with {column} {entries[0]} had the "
             f"card {one_card}, people with {column} {entries[1]} the opposite card. If it was the "
             "other way round, the estimate exchanges yes and no. Then write --group "
-            f"{column}={entries[1]},{entries[0]}. {shares.about_test} It counts each person once. "
-            f"{design.note}",
+            f"{column}={entries[1]},{entries[0]}. {shares.about_test} "
+            f"The test counts each person once. {design.note}",
             err=True,
         )
 
@@ -310,6 +310,11 @@ def named_groups(group: str) -> tuple[str, list[str]]:
     return column.strip(), entries
 
 
+def _quoted(words: Sequence[str]) -> str:
+    """The words of a card, so that they are not read as words of the sentence."""
+    return " and ".join([", ".join(map(repr, words[:-1])), repr(words[-1])])
+
+
 def _example(words: Sequence[str]) -> str:
     """What --counts looks like, with invented numbers."""
     return ",".join(f"{word}={n}" for word, n in zip(reversed(words), (12, 34), strict=False))
@@ -321,7 +326,7 @@ def counts_by_word(text: str, words: Sequence[str]) -> dict[str, int]:
     for each in text.split(","):
         word, equals, number = (piece.strip() for piece in each.rpartition("="))
         if not equals or not (number.isascii() and number.isdecimal()):
-            rule = f"must be WORD=PEOPLE,..., where the words are {', '.join(words)}"
+            rule = f"must be WORD=PEOPLE,..., with the words {_quoted(words)}"
             remedy = f"For example {_example(words)}"
             if equals and re.fullmatch(r"[0-9.]+ ?%|0?[.][0-9]+", number):
                 remedy = "Write how many people said the word, not their share"

@@ -215,13 +215,18 @@ def _with_same_attributes(
         if chosen[first] and all(of.keys() == chosen[first].keys() for of in chosen.values()):
             return dict(chosen)
     other = next(path for path, of in parts.items() if of.keys() != parts[first].keys())
-    got = f"{', '.join(parts[first])} in {first}; {', '.join(parts[other])} in {other}"
     in_all = [name for name in parts[first] if all(name in of for of in parts.values())]
     remedy = "Estimate them in separate runs"
     if in_all:
         names = " ".join(f"--only {shlex.quote(name)}" for name in in_all)
         remedy += f", or add {names} for the questions that all files have"
-    raise MismatchError("files", "must be about the same questions", got, remedy)
+    raise other_questions("files", (first, parts[first]), (other, parts[other]), remedy=remedy)
+
+
+def other_questions(what: str, *files: tuple[str, Iterable[str]], remedy: str) -> MismatchError:
+    """The error of two files that are about different questions."""
+    got = " and ".join(f"{path} ({', '.join(names)})" for path, names in files)
+    return MismatchError(what, "must be about the same questions", got, remedy)
 
 
 def attributes_of(parts: Sequence[Tally]) -> list[str]:
@@ -380,9 +385,8 @@ def add_tallies(
     first = next(iter(parts), "")
     for path, tallies in steps(parts.items(), "adding tallies"):
         if total and tallies.keys() != total.keys():
-            rule = "must be about the same questions"
-            got = f"{', '.join(total)} in {first}; {', '.join(tallies)} in {path}"
-            raise MismatchError("tallies", rule, got)
+            remedy = "Add them in separate runs"
+            raise other_questions("tallies", (first, total), (path, tallies), remedy=remedy)
         try:
             total = {n: merge([total[n], t]) if total else t for n, t in tallies.items()}
         except MismatchError as error:

@@ -459,7 +459,7 @@ class Coefficients(Tabular):
             if self._has_clusters:
                 yield "The design is not tested, because people were drawn in clusters."
             else:
-                counted = " It counts each person once." if self.survey is not None else ""
+                counted = " The test counts each person once." if self.survey is not None else ""
                 yield f"{each.about_test}{counted} {each.design.note}"
 
     def _about_fit(self, level: float) -> Iterator[str]:

@@ -873,8 +873,8 @@ def _pairs_of_groups(
     left_out = tuple(name for g, name in enumerate(labels) if g not in samples)
     everyone = list(samples.values())
     if len(everyone) < 2:
-        rule = f"must be two or more, with at least {_LEAST_REPORTS} reports each"
-        got = f"{len(everyone)} such group{'s' * (len(everyone) != 1)} of {len(labels)}"
+        rule = f"at least two must have {_LEAST_REPORTS} reports or more"
+        got = f"{len(everyone)} of {len(labels)}"
         raise ArgumentError("groups", rule, got, "Join small groups, or collect more reports")
     if reference is not None:
         against = table.place(reference, "reference")

@@ -68,6 +68,7 @@ SHRUNK = (
     "* This share was moved towards the others. It lies outside the interval that the reports of "
     "this answer alone would give."
 )
+WITHOUT_STEP = "Without this step, the table would have"
 _IN_FILE = "add -o FILE.csv to the command"  # where all rows are, on the command line
 _AS_LABELS = (
     "The shares are estimated as if the numbers were labels, so neighbouring numbers may have very "
@@ -289,9 +290,9 @@ def about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
     shrunk = sorted((row for row in rows if row["mark"]), key=lambda row: -row["estimate"])
     if not shrunk:
         return ""
-    named = [f"{row['value']} {100 * row['shrunk_from']:.2f} %" for row in shrunk[:_MOST_NAMED]]
-    more = f" and {len(shrunk) - _MOST_NAMED} more" * (len(shrunk) > _MOST_NAMED)
-    return f"{SHRUNK} Unbiased estimates: {', '.join(named)}{more}."
+    named = [f"{100 * row['shrunk_from']:.2f} % for {row['value']}" for row in shrunk[:_MOST_NAMED]]
+    more = [f"and {len(shrunk) - _MOST_NAMED} more"] * (len(shrunk) > _MOST_NAMED)
+    return f"{SHRUNK} {WITHOUT_STEP} {', '.join([*named, *more])}."
 
 
 # -----------------------------------------------------------------------------------------------

@@ -233,7 +233,7 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     assert "nobody was asked them: " in text and "\na: " in text and "\nc: " not in text
     assert "somebody in this tally was asked" in warn("estimate", "s.json", "--only", "c", code=1)
     warn("report", "s.json", "-o", "s.html")
-    assert "Nobody was asked: " in Path("s.html").read_text()
+    assert "These questions were put to nobody: " in Path("s.html").read_text()
 
 
 def test_joint_shares_say_how_many_people_were_asked_all_of_them(here: Path) -> None:

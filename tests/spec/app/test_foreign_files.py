@@ -77,7 +77,7 @@ def test_files_of_other_programs_are_counted_as_the_study_says(folder: Path) -> 
         )
         assert done.exit_code == 0, done.output
         assert "written by another program, 60 rows" in done.stderr
-        assert "so it could not be checked" in done.stderr
+        assert "so this could not be checked" in done.stderr
         assert load_tallies("t.json") == _wanted(), path
     done = run("tally", path, "--study", "study.toml", "--column", "setting.report=said", "--by", "ward", "-o", "g.json")  # fmt: skip
     assert {key: t.n for key, t in load_tallies("g.json")["setting"].items()} == {
@@ -287,7 +287,9 @@ def test_ten_files_have_one_note(folder: Path) -> None:
         pa.parquet.write_table(TABLE[: 50 + i], name)
     count = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json", "--allow-equal")
     said = run("tally", *names, *count).stderr
-    assert said.count("written by another program") == 1 == said.count("so it could not be checked")
+    assert (
+        said.count("written by another program") == 1 == said.count("so this could not be checked")
+    )
     assert "0.parquet and 9 others: written by another program, 545 rows in 10 files" in said
     said = run("tally", *names[:2], *count).stderr
     assert "0.parquet and 1.parquet: written by another program, 101 rows in 2 files" in said

@@ -131,7 +131,7 @@ def test_a_page_has_the_numbers_of_the_estimate(here: Path) -> None:
     differences = warner.compare_groups(tally, **roles).rows()
     assert any(signed(100 * row["difference"], 0) in page for row in differences)
     assert "In all numbers, each person counts as much as the column w says." in page
-    assert "24 clusters in 2 strata. Design effect" in page and "By sex" in page
+    assert "24 clusters in 2 strata). Design effect" in page and "By sex" in page
     assert "a made-up report counts as much as its weight" in page
     run("tally", "r.parquet", "--study", "s.toml", "-o", "all.json")
     run("report", "all.json", "--study", "s.toml", "-o", "all.html")

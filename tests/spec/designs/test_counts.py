@@ -520,7 +520,7 @@ def test_a_report_page_is_written_from_counts_and_from_a_table(tmp_path: Path) -
     _run("report", _table(tmp_path / "c.csv", _LONG), *design, "--by", "age", "-o", page)
     assert "Share of “yes”, by age" in Path(page).read_text(encoding="utf-8")
     for wrong, said in [
-        ([*design], "needs --counts: how many people said different, same"),
+        ([*design], "needs --counts: how many people said 'different' and 'same'"),
         (["--design", "list:3"], "one card for everybody"),
         ([], "Missing argument"),
     ]:

@@ -175,7 +175,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
             ({"a": two["a",]},),
             {},
             ArgumentError,
-            "must be two or more, with at least 2 reports each",
+            "at least two must have 2 reports or more",
         ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
         ((two,), {"of": "mode"}, ArgumentError, "must be 'shares', 'numbers', 'mean', 'median'"),

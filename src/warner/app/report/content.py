@@ -27,7 +27,7 @@ from warner.results.differences import Differences, figures_of_difference, shown
 from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
 from warner.results.named_summaries import bands, bands_of, has_bands, summary_rows
-from warner.results.shown import with_figures
+from warner.results.shown import SHRUNK, WITHOUT_STEP, with_figures
 from warner.results.tables import name_of
 
 
@@ -185,13 +185,10 @@ def is_shrunk(row: Row) -> bool:
 
 def about_shrunk(rows: Sequence[Row]) -> list[Block]:
     """The sentence under a table that says which estimates are marked; [] where none is."""
-    marked = [f"{row['value']}: {percent(row['shrunk_from'], 1)}" for row in rows if is_shrunk(row)]
-    if not marked:
-        return []
-    return [
-        "* This share was moved towards the other shares, out of the interval that the reports of "
-        f"this answer alone would give. Without this step: {'; '.join(marked)}."
+    marked = [
+        f"{percent(row['shrunk_from'], 1)} for {row['value']}" for row in rows if is_shrunk(row)
     ]
+    return [f"{SHRUNK} {WITHOUT_STEP} {', '.join(marked)}."] if marked else []
 
 
 def table_of_summaries(caption: str, rows: Sequence[Row], level: float) -> Table:
@@ -211,7 +208,9 @@ def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
         means.append({**shown, **({"figure": "not known"} if is_absent else {})})
     columns = [Column("value", "key"), *_figures("mean", level)]
     return [
-        table_of_shares("How many people have each key", "key", named, level),
+        table_of_shares(
+            f"Share of people with each key, such as “{named[0]['value']}”", "key", named, level
+        ),
         Table(columns, means, title="The mean of the values of each key"),
     ]
 

@@ -343,8 +343,8 @@ class Question:
         try:
             alone = (estimate(one_or_all(ways[way]), None, self.attributes) for way in WAYS)
             test = compare_groups(*alone, of="shares").test
-        except WarnerError as error:
-            return f"{counts} The shares of these two groups cannot be compared. {error}"
+        except WarnerError:
+            return f"{counts} The shares of these two groups cannot be compared."
         assert test is not None  # of one question
         p = shown_p(test.p_value)
         if test.p_value < _LEVEL_OF_TESTS:
@@ -364,8 +364,8 @@ class Question:
         if survey is not None and len(design.columns) > (design.weights is not None):
             sentences.insert(
                 0,
-                "The intervals allow for how people were drawn for the survey, "
-                f"{survey.drawn.text}.",
+                "The intervals allow for how people were drawn for the survey "
+                f"({survey.drawn.text}).",
             )
         if design.weights is not None:
             sentences.insert(

@@ -40,8 +40,8 @@ _SIMULATED = (
 )
 _IN_SEVERAL_WAYS = (
     "Answers to one question were randomised in different ways (mechanisms or epsilons), and "
-    "reports that tell more count more. This assumes that the people of each way have the same "
-    "shares, within each group that is shown and among all people together."
+    "reports that tell more count more. The estimates assume that the shares do not depend on the "
+    "way: neither in a group that is shown, nor among all people together."
 )
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
@@ -124,7 +124,7 @@ def _about_limits(source: Source, settings: Settings) -> list[str]:
     if any(question.is_bounded for question in source.questions):
         about = f"The numbers in brackets are {100 * settings.level:.4g} % intervals: {about}"
     names = [visible(settings.labels.get(name, name)) for name in source.nobody]
-    nobody = [f"Nobody was asked: {'; '.join(names)}."] if names else []
+    nobody = [f"These questions were put to nobody: {'; '.join(names)}."] if names else []
     return [*nobody, upper(about)]
 
 

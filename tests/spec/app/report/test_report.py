@@ -689,6 +689,7 @@ def test_keys_and_tables_of_pairs_have_reports_by_group(here: Path) -> None:
     run("report", "m.json", "--study", "mixed.toml", "-o", "m.html")
     page = Path("m.html").read_text()
     assert "Share of “police”, by ward" in page and "The mean of the values of each key" in page
+    assert "Share of people with each key, such as “police”" in page
     run("report", "pairs.json", "--study", "mixed.toml", "--joint", "a,b", "-o", "pairs.html")
     page = Path("pairs.html").read_text()
     assert all(f"<h2>{name}</h2>" in page for name in ("pay", "a", "b", "a x b"))
