@@ -55,7 +55,7 @@ def in_people(weight: float | None) -> str:
 WEIGHT = (
     'A liar is somebody who sends a made-up report. "a liar adds" says how many people this report '
     'can add to the count of one answer. "a liar changes" says how far it can change the counts of '
-    'all answers together. Both hold for the method "inversion"; with the default method, counts '
+    "all answers together. Both numbers are for estimates with -m inversion; the usual estimates "
     "can change by more. To see how far shares can be wrong, run: warner estimate --forged 1%"
 )
 _MOST_LIARS = 3  # questions of which is said what a liar does
@@ -186,10 +186,10 @@ def show_plan(
     )
     loss = LOSS_NAMES[ranking.loss]
     if on_paper is None:
-        title += f", {loss}"
+        title += f"; the smaller the {loss}, the better"
     else:  # a survey on paper is planned by its interval
         show(title, *_about_design(on_paper), "")
-        title = f"Beside other mechanisms, by the {loss}"
+        title = f"This design and other mechanisms; the smaller the {loss}, the better"
     show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
         _show_difference(ranking, None if on_paper is None else on_paper.share)
@@ -215,13 +215,13 @@ def show_on_paper(planned: Sequence[PlannedDesign]) -> None:
     notes = ["The smaller the epsilon of a design, the more it protects people."]
     if first.by is not None:
         notes.append(
-            "For each kind of draw, the table has the chances that protect most among those that "
-            "reach the wanted interval."
+            "For each kind of draw, the table shows the chances that protect most and still give "
+            "the wanted interval."
         )
     if (hardest := first.hardest) is not None and first.difference is not None:
         sizes = " and ".join(f"{size:,}" for size in hardest.sizes)
         notes.append(
-            f"{_about_pairs(first, first.difference)} Both numbers are for the groups of {sizes} "
+            f"{_about_pairs(first, first.difference)} The table is about the groups of {sizes} "
             "people, between which a difference is hardest to find."
         )
     elif first.ranking.wanted is not None:
@@ -235,9 +235,8 @@ def _about_pairs(planned: PlannedDesign, aim: WantedDifference) -> str:
     share = f"a share near {100 * planned.share:.3g} %" if planned.has_width else "a share"
     return (
         "Power is the probability that a test of two groups at the 5 % level finds a difference of "
-        f"{100 * aim.difference:.4g} points in {share}. The people needed are for a power of "
-        f"{aim.power:.4g}. They are the people of all groups together, with sizes in the same "
-        "proportions."
+        f"{100 * aim.difference:.4g} points in {share}. The people needed are those of all groups "
+        f"together, in the same proportions, that give a power of {aim.power:.4g}."
     )
 
 
@@ -247,9 +246,9 @@ def _about_effect(planned: PlannedDesign) -> list[str]:
         return []
     n = planned.ranking.n
     return [
-        f"All numbers take into account that people are not drawn one by one: {n:,} people tell as "
-        f"much as {n / planned.design_effect:,.0f} who are (--design-effect "
-        f"{planned.design_effect:.4g})."
+        f"People are not drawn one by one, so {n:,} people tell as much as "
+        f"{n / planned.design_effect:,.0f} people drawn one by one (--design-effect "
+        f"{planned.design_effect:.4g}). All numbers allow for this."
     ]
 
 
@@ -295,7 +294,7 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
         return
     said = f"{ranking.best.name} protects people as much as this design, and has a smaller error"
     if (better := planned.better) is None:
-        yield f"{said}. It works with other chances, or on a device."
+        yield f"{said}. For that, choose other chances, or let people answer on a device."
     else:
         yield f"{said}. On paper it is the design {better.text}."
 
@@ -329,9 +328,10 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     test = f"one test of all {aim.groups} groups" if aim.groups > 2 else "a test"
     assert ranking.best.mechanism is not None
     of_value = 1 / ranking.best.mechanism.domain.size
-    assumed = "This assumes that all values are equally frequent"
+    source = "all values equally frequent"
     if ranking.has_guess and share is not None:
-        assumed, of_value = f"This assumes a share of {100 * share:.3g} % (--share)", share
+        source, of_value = "--share", share
+    assumed = f"This assumes shares near {100 * of_value:.3g} % ({source})"
     low, high, *further = (
         f"{100 * each:.3g} %" for each in shares_that_differ(of_value, aim.difference, aim.groups)
     )
@@ -411,12 +411,16 @@ def _about_own(chosen: Mechanism, ranking: Plan) -> str:
         error = expected_loss(chosen, uniform, ranking.n, ranking.loss)
     except IdentifiabilityError:
         return (
-            f"The mechanism of the study, {name}, has no unbiased estimate, so it is not compared."
+            f"The mechanism of the study, {name}, has no estimate that is right on average, so it "
+            "is not compared."
         )
     if len(several := {type(single).__name__ for single in chosen.single_reports}) == 1:
         (single,), count = several, len(chosen.single_reports)
         if count > 1:
-            return f"In the study, {count} reports of {single} have the expected error {error:.4g}."
+            return (
+                f"In the study, each person sends {count} reports of {single}. The expected error "
+                f"is then {error:.4g}."
+            )
     return f"The mechanism of the study, {name}, has the expected error {error:.4g}."
 
 
@@ -510,9 +514,9 @@ def _about_permanent(mechanism: Permanent, rounds: int, where: str) -> str:
     return (
         f"{tells} If the answer changes, a device reports on up to {mechanism.values} different "
         f"answers (values in [repeat]), and a person spends up to epsilon {several:.4g}{where}. "
-        "Somebody may think two series of answers equally likely, which change in the same "
-        f"rounds. Afterwards they can be at most {certainty(several)} sure of one of the two "
-        "series."
+        "Somebody who thought two series of answers equally likely, and then sees all reports, can "
+        f"be at most {certainty(several)} sure of one of the two series, if both change in the "
+        "same rounds."
     )
 
 
@@ -539,14 +543,14 @@ def about_crowds(crowds: Mapping[str, Shuffled], public: Collection[str]) -> lis
         epsilon = sum(crowd.epsilon for crowd in crowds.values())
         delta = sum(crowd.delta for crowd in crowds.values())
         said.append(
-            f"All {len(crowds)} questions together: epsilon {epsilon:.4g} (delta {delta:.0e}) "
-            "against somebody who sees only the counts of each question."
+            f"All {len(crowds)} questions together: for somebody who sees only the counts of each "
+            f"question, epsilon is {epsilon:.4g}, except with probability {delta:.0e} (delta)."
         )
     if crowds and public:
         said.append(
             "Public columns are published with the counts, so people hide only among the people of "
-            "their own group. The sentences above hold only for a group that has as many people as "
-            "they say."
+            "their own group. The sentences above hold only for a group of at least "
+            f"{max(crowd.people for crowd in crowds.values()):,} people."
         )
     return said
 

@@ -80,7 +80,9 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     assert (
         "smokes: epsilon 0." in said and "counts of 500 people, 2 times; epsilon 2 against" in said
     )
-    assert "All 2 questions together: epsilon 0." in said
+    assert (
+        "All 2 questions together: for somebody who sees only the counts of each question" in said
+    )
     data = json.loads(run("audit", str(study), "--shuffled", "500", "--json").stdout)
     assert 0 < data["smokes"]["shuffled_epsilon"] < data["smokes"]["epsilon"]
     # One small question, because a plan and crowds of millions take seconds for each.

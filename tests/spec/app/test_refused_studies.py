@@ -370,7 +370,10 @@ def test_a_plan_says_how_many_reports_the_study_asks_for(here: Path) -> None:
         "reports = 3\nepsilon = 1.0\n"
     )
     said = run("plan", "several.toml").stdout
-    assert "In the study, 3 reports of RandomizedResponse have the expected error" in said
+    assert (
+        "In the study, each person sends 3 reports of RandomizedResponse. The expected error"
+        in said
+    )
 
 
 def test_an_unknown_group_is_answered_with_the_groups(here: Path) -> None:

@@ -46,8 +46,8 @@ _IN_SEVERAL_WAYS = (
 # Intervals of a posterior hold under a prior, unlike the others.
 _OF_POSTERIOR = (
     "The intervals of shares assume that neighbouring numbers are about equally frequent. Only "
-    "round numbers and both ends may be more frequent. If another number is, its interval can miss "
-    "the true share."
+    "round numbers and both ends may be more frequent. If another number is much more frequent "
+    "than its neighbours, its interval can miss the true share."
 )
 
 
@@ -244,7 +244,7 @@ def _of_each_question(source: Source, settings: Settings) -> list[Block]:
             rows.append(dict(zip(_CELLS, (named, *fact), strict=True)))
     about = "The numbers below follow from the chances with which answers were changed."
     if any(tally.simulated for parts in source.tallies.values() for tally in parts):
-        about += " They would hold for reports that were made without a seed."
+        about += " They would hold in a real survey, but not for these simulated reports."
     if True in ways:
         about += (
             " On paper, they hold as long as whoever sees the sheet does not know what chance told "
@@ -331,7 +331,7 @@ def _of_permanent(
         "no more about an answer than this report. The following holds if the answer"
         f"{'s stay' if is_several else ' stays'} the same."
     )
-    spans: list[tuple[str, int | None]] = [("all rounds, however many they are", None)]
+    spans: list[tuple[str, int | None]] = [("any number of rounds", None)]
     if rounds > 1:
         spans.insert(0, (f"all {rounds} rounds", rounds))
     for span, many in spans:
@@ -449,22 +449,20 @@ def _method(source: Source, settings: Settings) -> Section:
     on_paper = {mechanism.is_on_paper for _, mechanism, _ in each}
     how = (
         f"{who} of each person were randomised before they were counted (local differential "
-        "privacy). Epsilon says how much a report can tell. It was computed exactly, from the "
-        "whole numbers with which devices draw"
+        "privacy). Epsilon says how much a report can tell. It was computed exactly."
     )
     if on_paper == {True, False}:
         how += (
-            ". On paper, people randomised their answers themselves, with a card. There epsilon "
-            "follows from the chances on the card"
+            " On paper, people randomised their answers themselves, with a card. There epsilon "
+            "follows from the chances on the card."
         )
     elif on_paper == {True}:
         how = (
             "People randomised their answers themselves, with a card (randomised response). "
-            "Epsilon says how much a report can tell. It follows from the chances on the card"
+            "Epsilon says how much a report can tell. It follows from the chances on the card."
         )
     blocks: list[Block] = [
-        f"{how}. If somebody first thought two answers equally likely, a report can make them at "
-        "most e^epsilon / (1 + e^epsilon) sure of one of the two.",
+        how,
         Table(head, listed, title="How answers were randomised"),
     ]
     notes: dict[str, list[str]] = {}

@@ -116,7 +116,7 @@ def sheet(study: Study, questions: list[Question], path: str, language: str, cou
         _asked(question, number, len(questions)) for number, question in enumerate(questions, 1)
     ]
     return Report(
-        title=study.texts.title(language) or "Questions with answers that chance protects",
+        title=study.texts.title(language) or "Questions where chance protects your answers",
         about=tuple(filter(None, [study.texts.introduction(language), _why(questions)])),
         notice="",
         sections=(
@@ -225,12 +225,12 @@ def _consent(questions: list[Question]) -> Section:
     for number, question in enumerate(questions, 1):
         promised = question.design.guarantee
         answers = " or ".join(f'"{name_of(label)}"' for label in promised.sensitive or ())
-        of = f" that it is {answers}" if answers else ""
+        of = f"that it is {answers}" if answers else "of one of the two"
         where = f" (question {number})" if len(questions) > 1 else ""
-        sures.append(f"{certainty(promised.total)}{of}{where}")
+        sures.append(f"at most {certainty(promised.total)} sure {of}{where}")
     says = (
         "I have read who ticks which box. Somebody who first thought two answers equally likely, "
-        f"and then sees my tick, can be at most this sure of one of the two: {', '.join(sures)}."
+        f"and then sees my tick, can be {', '.join(sures)}."
     )
     if len(questions) > 1:
         together, _ = of_a_person({each.name: each.design for each in questions}, 1, 1)

@@ -58,7 +58,8 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         'Of 100 people whose answer is "no", 75 tick "A, neither" and 25 tick "B, either".',
         'Of 100 people whose answer is "yes", 100 tick "B, either".',
         'The box "neither" shows that your answer is not "yes".',
-        'at most this sure of one of the two: 75.0 % (question 1), 80.0 % that it is "yes" (question 2)',
+        "can be at most 75.0 % sure of one of the two (question 1), "
+        'at most 80.0 % sure that it is "yes" (question 2).',
     ):
         assert words in page.replace("\N{NO-BREAK SPACE}", " "), words
     assert "All my ticks together can tell more. Only people whose" in page
