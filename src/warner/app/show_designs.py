@@ -565,7 +565,7 @@ def _audited(
     """The row of an audit; of a mechanism that one in ``among`` people uses."""
     bound = result.sampled_lower_bound
     sampled = (
-        "" if bound is None else f"; {samples:,} samples show that epsilon is at least {bound:.4f}"
+        "" if bound is None else f"; as a check, {samples:,} samples show at least {bound:.4f}"
     )
     # A forged report says which block it is about, and fewer people are asked it.
     influence = None if result.influence is None else result.influence * among
@@ -617,9 +617,9 @@ def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "All intervals are 95 % intervals. If there are many labels, the 95 % holds on average over "
-    "the labels. The widths were computed from invented answers. Yours will differ, mostly by less "
-    "than a fifth."
+    "All intervals are 95 % intervals. If a question has many answers that are not numbers, the "
+    "95 % holds on average over them. The widths were computed from invented answers. Your widths "
+    "will differ, mostly by less than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -656,8 +656,8 @@ def why_one(times: float, epsilons: Sequence[float], is_stated: bool) -> str:
     if times <= 1:
         return f"{said}. This gains nothing here: leave out the table [ask]."
     said += (
-        f": the squared error of all shares is about {times:.2g} times smaller than with epsilon "
-        f"{most / many:.2g} on each question."
+        f". This is about as precise as asking {times:.2g} times as many people all questions, "
+        f"with epsilon {most / many:.2g} on each."
     )
     return (
         said
@@ -670,8 +670,8 @@ def show_gain(times: float, total: float) -> None:
     """Print what is gained where each person is asked one question of a study that asks all."""
     show(
         f"A person spends epsilon {total:.4g} in all. If each person is asked one question, drawn "
-        "by chance, and spends all of this on it, the squared error of all shares is about "
-        f'{times:.2g} times smaller: write a table [ask] with each = "one" and epsilon = '
+        "by chance, with the whole epsilon, this is about as precise as asking "
+        f'{times:.2g} times as many people: write a table [ask] with each = "one" and epsilon = '
         f"{total:.4g}, or less."
     )
 
@@ -706,7 +706,7 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
     notes, more = [about_draw(mechanism, question)], len(asked_of) - len(rows)
     fewest, are_items = min(asked_of.values()), isinstance(mechanism.domain, Items)
     if more:
-        notes.insert(0, f"... and {more:,} more rows. Each is asked of at least {fewest:,} people.")
+        notes.insert(0, f"... and {more:,} more rows, each with at least {fewest:,} people.")
     if fewest < _FEW_PEOPLE and isinstance(mechanism, OneOf) and len(mechanism.blocks[0]) > 1:
         enough = -(-people * _FEW_PEOPLE // fewest)
         notes.append(
@@ -718,8 +718,7 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
             notes.append(
                 f"Or ask questions in {len(cover)} blocks, so that any two questions are together "
                 f"in one of them. About {people // len(cover):,} people are asked the questions of "
-                "each block. In the table [ask], replace the line that begins with each = by this "
-                "line:"
+                'each block. In the table [ask], write this line in place of the line "each = ...":'
             )
             notes.append(f"blocks = {toml(cover)}")
     show(Table(columns, rows, notes))
@@ -778,8 +777,8 @@ def sentences(planned: PlannedAttribute) -> list[str]:
     out = []
     if expected.share is None:
         out.append(
-            "There will be no intervals: from these reports shares cannot be told, because "
-            "different shares would give the same reports."
+            "There will be no intervals, because different shares would give the same reports. For "
+            "intervals, choose another mechanism."
         )
     else:
         out.append(
@@ -801,7 +800,7 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         out.append(_about_aim(planned))
     if best.people is not None:
         enough = best.people * planned.among
-        out.append(f"{enough:,} people are enough for {in_points(proposal.width)}.")
+        out.append(f"For an interval of {in_points(proposal.width)}, {enough:,} people are enough.")
     if not proposal.meets:
         few = proposal.domain.size <= 2
         out.append(
@@ -860,8 +859,8 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)
         out.append(
-            f"One report points to the answer {as_text(odds.answer)}. Of 100 people who answer "
-            f"{as_text(odds.answer)}, {sent} send this report; of 100 who answer "
+            f"One of the possible reports points to the answer {as_text(odds.answer)}. Of 100 "
+            f"people who answer {as_text(odds.answer)}, {sent} send this report; of 100 who answer "
             f"{as_text(odds.other)}, {by_other} do."
         )
     return out

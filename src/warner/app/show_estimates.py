@@ -113,7 +113,7 @@ def show_items(
         Column("asked", "people asked", "people", priority=1),
     ]
     most = reports_of(max(result.n for result in results), results[0].data.simulated)
-    title = f"{question}: up to {most} about each item, {results[0].method}"
+    title = f"{question}: up to {most} about each item, method {results[0].method}"
     notes = [about_intervals(used, target), about_shrunk(rows)]
     show(Table(columns, rows, [note for note in notes if note], title))
     for result in results:
@@ -209,14 +209,14 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             key = (str(tally.header["mechanism"]), tally.header["requested"])
             groups[key] = groups.get(key, 0) + tally.n
         reports = [
-            f"{n:,} of {mechanism} at epsilon {epsilon:.6g}"
+            f"{n:,} reports by {mechanism} at epsilon {epsilon:.6g}"
             if isinstance(epsilon, float | int)
-            else f"{n:,} of {mechanism} without protection"
+            else f"{n:,} reports by {mechanism} without protection"
             for (mechanism, epsilon), n in groups.items()
         ]
         say(
             f"{name}: {', '.join(reports)}. They are estimated together, as reports of different "
-            "people"
+            "people."
         )
 
 
@@ -227,7 +227,7 @@ def show_redistributed(result: Redistributed) -> None:
     title = f"{attribute}: people who gave a tag ({tags}) are spread over the values behind the tag"
     note = (
         "If the shares that were assumed behind a tag are wrong, the absolute errors of all "
-        f"values, added up, grow by at most {100 * result.worst_case:.2f} points.\n"
+        f"shares together grow by at most {100 * result.worst_case:.2f} points.\n"
     )
     show(Table([Column("value"), _SHARE], result.rows(), [note], title))
 

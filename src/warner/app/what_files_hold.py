@@ -59,7 +59,7 @@ def read_tallies(path: str, with_a_study: str = "") -> dict[str, Tally]:
         return parse_tallies(_standard_input().read(), "standard input")
     if Path(path).is_file() and not is_tally_file(path):
         if formats.is_report_file(path):
-            rule = "is not a tally (file of counts): its name has the ending of reports or answers"
+            rule = "is not a tally (file of counts): by its ending, it holds reports or answers"
             remedy = f"To count reports, run: warner tally {shlex.quote(path)}. {RANDOMISE_FIRST}"
             raise FileError(path, rule, None, remedy)
         with contextlib.suppress(StudyError):
@@ -85,7 +85,7 @@ def read_totals(path: str, with_a_study: str = "") -> dict[str, Tally]:
 def _standard_input() -> BinaryIO:
     """Standard input; somebody at a keyboard is told that the command waits for it."""
     if sys.stdin.isatty():
-        say("Waiting for a file on standard input. Ctrl-C stops it.")
+        say('Waiting for input, because the file is given as "-". To stop, press Ctrl-C.')
     return sys.stdin.buffer
 
 
@@ -141,7 +141,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     keys = {file_name_key(str(group)): group for group in listed}
     if len(keys) < len(listed):
         rule = (
-            "must have names that differ also without capital letters, because files are named "
+            "must have names that differ in more than capital letters, because files are named "
             "after groups"
         )
         raise ArgumentError("groups", rule, ", ".join(map(str, listed)), "Rename one group")
@@ -589,7 +589,7 @@ def read_groups(
     refuse_questions(by, together)
     names = [name for name, _ in named]
     if len(set(names)) < len(names) and (by_file or not grouped):
-        rule, remedy = "must have different names", "Name each file: north=tally.json"
+        rule, remedy = "must have different names", f"Give each file a name: north={files[0]}"
         raise ArgumentError("groups", rule, ", ".join(names), remedy)
     if grouped:
         of_files = [

@@ -289,7 +289,7 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     domain = data.domain
     keep = positions(domain, [first, second], least=2)
     if data.n < 2:
-        raise EmptyError("n", "must be at least 2 for an association", str(data.n))
+        raise EmptyError("reports", "must be at least 2 for an association", str(data.n))
     channel = data.channel
     separate = channel.marginal(data.weights, domain.shape, keep)
     if separate is None:
@@ -301,7 +301,7 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     shape = (domain.shape[keep[0]], domain.shape[keep[1]])
     is_large = pair.factors(shape) is None and pair.shape[0] * prod(shape) > LARGEST_DENSE
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
-        rule = "can be computed only from whole reports, of which all possible ones can be listed"
+        rule = "needs a mechanism whose possible reports can all be listed"
         remedy = (
             "Randomise each question by itself, with a mechanism whose reports are values, or "
             "call metrics.cramers_v with the estimated shares of both questions"

@@ -52,7 +52,7 @@ _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
 _TOP = 20  # rows that are drawn of more labels
 _AT_ONCE = ", for all values at once"
-_EVERY_LOOK = ", for each value however often you look"
+_EVERY_LOOK = ", for each value however often you look while reports come in"
 # What stands beside an estimate.
 _SERIES = {"truth": "truth", "reports": "the reports that name the value"}
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
@@ -288,7 +288,7 @@ def _title(
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
     counted = counted_in_words(estimate)
     counted = f"up to {counted}{about_each}" if about_each else counted
-    lines = [f"{counted}{people}; {_in_words(estimate.method)}", caption, about]
+    lines = [f"{counted}{people}; method: {_in_words(estimate.method)}", caption, about]
     return titled(estimate.attribute or "estimated shares", lines)
 
 
@@ -415,7 +415,7 @@ def _value_title(estimate: Solution, unit: str | None) -> str | None:
     if not domain.is_numeric:
         return None
     name = _in_unit(estimate, unit)
-    return f"{name} (centre of each of {domain.size} bins)" if domain.is_binned else name
+    return f"{name} (middle of each of {domain.size} ranges)" if domain.is_binned else name
 
 
 def _in_unit(estimate: Solution, unit: str | None) -> str:
@@ -446,10 +446,12 @@ def _line(
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
     cut = _bounded(estimate, options) and any(row["high"] > high for row in rows)
     name = _in_unit(estimate, unit)
-    name = f"{name} ({len(rows)} bins)" if domain.is_binned else name
+    name = f"{name} ({len(rows)} ranges)" if domain.is_binned else name
     x = alt.X("edge:Q", title=name, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(inline_data(data)).encode(x=x)
-    axis = axis_of_shares("share of people in each bin" if domain.is_binned else "share of people")
+    axis = axis_of_shares(
+        "share of people in each range" if domain.is_binned else "share of people"
+    )
     share = alt.Y("estimate:Q", axis=axis)
     share = share.scale(domain=[bottom, high], nice=False)
     layers, caption = [], "line: estimate"
@@ -538,7 +540,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOption
         + ("" if cells.places is None else "; blank: cells that are left out of the map"),
         options,
         "per cell",
-        f", median ± {100 * width:.2g} percentage points",
+        f", in half of the cells at most ± {100 * width:.2g} percentage points",
     )
     return alt.hconcat(*panels, spacing=20).resolve_scale(color="shared").properties(title=title)
 

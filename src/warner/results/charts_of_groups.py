@@ -372,8 +372,9 @@ def legend_of_forest(differences: Any, largest_first: bool = True) -> list[str]:
         f"Lines: {100 * differences.level:.4g} % intervals, not corrected for the number of "
         "differences.",
         order,
-        f"Filled dots: p is below {1 - differences.level:.3g} after Holm's correction for the "
-        "number of comparisons of one question. Hollow dots: all others.",
+        f"Filled dots: larger than chance explains (p below {1 - differences.level:.3g} after "
+        "Holm's correction for the number of comparisons of one question). Hollow dots: all "
+        "others.",
     ]
     if any("low_if_kept" in row for row in rows):
         legend.append("Thick lines: the interval if nobody changed the answer.")
@@ -391,7 +392,7 @@ def _chosen(
     panels: dict[str, list[dict[str, Any]]], most: int, is_of_shares: bool, noun: str
 ) -> list[str]:
     """Leave out the smallest differences of many, and say so."""
-    about, choice = [], "the intervals are made as if nothing had been chosen"
+    about, choice = [], "the intervals do not allow for this choice"
     if is_of_shares and len(panels) > MOST_PANELS:
         furthest = {name: max(_size(row) for row in panels[name]) for name in panels}
         about.append(

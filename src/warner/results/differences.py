@@ -1555,7 +1555,7 @@ def data_of(
         remedy = "Estimate them from the tally: estimate(tally, attributes=[...])"
         raise ArgumentError("estimate", rule, "a part of a larger estimate", remedy)
     if data.n < _LEAST_REPORTS:
-        raise EmptyError("n", "must be at least 2 reports for a test", str(data.n))
+        raise EmptyError("reports", "must be at least 2 for a test", str(data.n))
     return data
 
 

@@ -387,9 +387,7 @@ def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> Non
     assert list(json.loads(pairs)) == names
     Path("pairs.toml").write_text('[ask]\neach = "pair"\nepsilon = 2.0\n' + tables)
     shown = warn("plan", "pairs.toml", "--people", "10000")
-    assert (
-        "and 95 more rows. Each is asked of at least 95 people" in shown and "blocks = [[" in shown
-    )
+    assert "and 95 more rows, each with at least 95 people" in shown and "blocks = [[" in shown
 
 
 def test_plan_asks_one_question_from_three_on_and_says_why(here: Path) -> None:
@@ -398,7 +396,9 @@ def test_plan_asks_one_question_from_three_on_and_says_why(here: Path) -> None:
     Path("draft.toml").write_text("# A comment.\n" + "".join(tables))
     text = warn("plan", "draft.toml", "--people", "3000", "--write", "study.toml")
     assert "asked of about 1,000 people" in text and "Each person is asked one of 3" in text
-    assert "times smaller than with epsilon" in text and 'write each = "all"' in text
+    assert (
+        "times as many people all questions, with epsilon" in text and 'write each = "all"' in text
+    )
     study = Study.load("study.toml")
     assert study.draw is not None and "# A comment." in Path("study.toml").read_text()
     Path("all.toml").write_text('[ask]\neach = "all"\n' + "".join(tables))

@@ -362,7 +362,7 @@ def test_tallies_of_groups_do_not_replace_each_other_on_any_system(
     for i, group in enumerate(["North", "NORTH"]):
         write_reports({"s": coin.randomize(["no"] * (i + 1))}, f"{i}.csv", group=group)
     said = run("tally", "0.csv", "1.csv", "-o", "t.json", ok=False).output
-    assert "differ also without capital letters" in said
+    assert "differ in more than capital letters" in said
     assert not list(here_of_group_files.glob("t*.json"))
 
 
@@ -701,7 +701,7 @@ def test_weeks_are_compared_within_each_platform(
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert [row["platform"] for row in rows] == ["mac"] * 4 + ["linux"] * 4
     drawn = Path("out.svg").read_text()  # one legend above all charts
-    assert drawn.count(">Filled dots: p is below 0.05") == 1 and ">q, linux<" in drawn
+    assert drawn.count(">Filled dots: larger than chance explains") == 1 and ">q, linux<" in drawn
     assert "q, linux: the group minus the reference" in run(*within).output
     said = run(*within, "--reference", "W7", ok=False).output
     assert "--within: leaves no two groups to compare in any table; got --reference W7" in said
@@ -761,7 +761,7 @@ def test_a_picture_has_all_questions_and_is_refused_before_anything_is_said(
         refused = run(*by, *more, "--plot", "p.gif", ok=False)
         assert "must end in" in refused.stderr and "estimated together" not in refused.stderr
         one = run(*by, *more, "--only", "drugs").stderr
-        assert "drugs: 400 of" in one and "tested" not in one
+        assert "drugs: 400 reports by" in one and "tested" not in one
     run(*by, "--plot", "p.svg")
     for text in ("Shares by ward: drugs", "often", "Shares by ward: tested", "yes"):
         assert f">{text}<" in Path("p.svg").read_text()
@@ -785,7 +785,10 @@ def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
     files = ("phones.json", "paper.json")
 
     shown = run("estimate", *files, "--by", "ward", "-o", "by.json", "--plot", "by.svg")
-    assert "800 of RandomizedResponse at epsilon 1, 400 of ForcedResponse" in shown.stderr
+    assert (
+        "800 reports by RandomizedResponse at epsilon 1, 400 reports by ForcedResponse"
+        in shown.stderr
+    )
     (by,) = json.loads(Path("by.json").read_text())
     assert by["shares"] == json.loads(json.dumps(estimate(tallies).rows()))
     (each,) = json.loads(run("estimate", *files, "--json").stdout)[:1]

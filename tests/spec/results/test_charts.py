@@ -220,7 +220,7 @@ def test_captions_are_wrapped_and_name_level_target_method_and_people(
     assert all(len(line) <= 80 for line in (*title["text"], *title["subtitle"]))
     assert len(title["text"]) > 1
     about = " ".join(title["subtitle"])
-    assert "2,000 simulated reports; inversion (constraint='project')" in about
+    assert "2,000 simulated reports; method: inversion (constraint='project')" in about
     assert "95 % interval for the population" in about
 
 
@@ -544,9 +544,9 @@ def test_a_choice_of_the_largest_differences_is_said_not_to_be_accounted_for() -
     differences = warner.compare_groups(warner.estimate(tallies[0]), warner.estimate(tallies[1]))
     panel = _panel_of(differences.plot(top=5))
     assert "the 5 largest of 30 differences" in " ".join(panel_title := _captions(differences, 5))
-    assert "the intervals are made as if" in " ".join(panel_title)
+    assert "the intervals do not allow for" in " ".join(panel_title)
     assert len(_data(panel["layer"][1], panel)) == 5
-    assert "the intervals are made as if" not in " ".join(_captions(differences, None))
+    assert "the intervals do not allow for" not in " ".join(_captions(differences, None))
 
 
 def _captions(differences: Any, top: int | None) -> list[str]:
@@ -563,7 +563,7 @@ def test_groups_of_many_numbers_are_drawn_as_mean_and_median() -> None:
     assert [panel["title"]["text"] for panel in panels] == [["mean"], ["median"]]
     assert len(result.plot(values=[2.5]).to_dict()["vconcat"]) == 1
     subtitle = result["north",].plot().to_dict()["vconcat"][0]["title"]["subtitle"]
-    assert "; smoothed" in subtitle[0]
+    assert "; method: smoothed" in subtitle[0]
     assert "wider at round numbers" in " ".join(" ".join(subtitle).split())
 
 
@@ -712,7 +712,7 @@ def test_axes_of_numbers_have_their_unit() -> None:
         axes = [panel["layer"][1]["encoding"]["x"]["axis"]["title"] for panel in panels]
         assert axes == [axis, axis]
     north = result["north",].plot(unit="minutes")
-    assert _panel_of(north)["layer"][0]["encoding"]["x"]["title"] == "minutes (48 bins)"
+    assert _panel_of(north)["layer"][0]["encoding"]["x"]["title"] == "minutes (48 ranges)"
     differences = warner.compare_groups(tally, reference="south")
     for unit, axis in (("minutes", "minutes"), (None, "the unit of the answers")):
         panels = differences.plot(unit=unit).to_dict()["vconcat"]

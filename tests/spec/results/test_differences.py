@@ -283,7 +283,7 @@ def test_independence_is_the_chi_square_of_a_table_without_noise() -> None:
     assert found.degrees == exact.dof == 2
     assert found.statistic == pytest.approx(exact.statistic, rel=0.02)
     assert "a and b are independent" in found.text
-    with pytest.raises(EmptyError, match="at least 2 reports"):
+    with pytest.raises(EmptyError, match="must be at least 2 for a test"):
         independence(plain.tally(plain.randomize(answers[:1])), "a", "b")
 
 
