@@ -401,7 +401,7 @@ class Differences(Tabular):
             made = "from weighted estimates and the sum of their variances under the survey design"
         return [
             f"Each difference and its interval: {made}.",
-            f"Column p is for the difference in its row alone: {_P_VALUES[self._way]}. Column p "
+            f"Column p tests only the difference in its row, {_P_VALUES[self._way]}. Column p "
             "(Holm) is corrected by Holm's method for the number of comparisons. Two rows that say "
             "the same of two answers, such as yes and no, are one comparison.",
             *([] if self.test is None or self.of != "shares" else [self.test.explained]),
@@ -425,8 +425,9 @@ class Differences(Tabular):
         if self.test is not None:
             return self.test.text if self.of == "shares" else ""
         return (
-            f'Of two answers, the table shows "yes", or else the last answer. The column p (Holm) '
-            f"is corrected for the comparisons of all {self.domain.size} {self.noun}s."
+            'For a question with two answers, the table shows only "yes", or the last answer if '
+            'there is no "yes". The column p (Holm) is corrected for the comparisons of all '
+            f"{self.domain.size} {self.noun}s."
         )
 
     @property
@@ -522,9 +523,9 @@ _INTERVALS = {
     "quantile": "the intervals of the quantile in both groups, combined (Zou and Donner 2008)",
 }
 _P_VALUES = {
-    "bands": "the p-value of a normal distribution that has this interval",
-    "wald": "from the Wald test that belongs to the interval",
-    "quantile": "1 minus the largest level at which the interval leaves out 0",
+    "bands": "as if its estimate were normally distributed with this interval",
+    "wald": "by the Wald test that belongs to the interval",
+    "quantile": "as 1 minus the largest level at which the interval leaves out 0",
 }
 
 
@@ -795,8 +796,8 @@ def _check_rounds(samples: Sequence[Sample], way: str) -> None:
         # Of three rounds, two can share what the third does not, and intervals would be too short.
         rule, got = "can be used only to compare two rounds", f"{len(samples)} groups"
         remedy = (
-            "Compare two at a time: in a command name two files, and after --within the public "
-            "column for whose values they are compared"
+            "Compare two at a time: in a command, name two files. To compare them within each "
+            "value of a public column, add --within COLUMN"
         )
         raise ArgumentError("same_people", rule, got, remedy)
     if way != "wald" or any(s.data.survey is not None for s in samples):
@@ -1413,9 +1414,13 @@ class WaldTest:
             is of; F is ``statistic / degrees``. Else None.
 
     >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
-    Test whether a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
+    ... # doctest: +NORMALIZE_WHITESPACE
+    Test whether a and b are alike: if so, chance alone gives a statistic at least as large with
+    probability p = 0.01 (chi-square 9.20 on 2 degrees of freedom).
     >>> print(WaldTest("a and b are alike", 9.68, 2, 0.0089, 800, (1.92, 1527.0)).text)
-    Test whether a and b are alike: F(1.92, 1527) = 4.84, p = 0.0089.
+    ... # doctest: +NORMALIZE_WHITESPACE
+    Test whether a and b are alike: if so, chance alone gives a statistic at least as large with
+    probability p = 0.0089 (F(1.92, 1527) = 4.84).
     """
 
     hypothesis: str
@@ -1487,18 +1492,24 @@ class WaldTest:
     @property
     def text(self) -> str:
         """The hypothesis and the result in words."""
-        return f"Test whether {self.hypothesis}: {self.law}."
+        return (
+            f"Test whether {self.hypothesis}: if so, chance alone gives a statistic at least as "
+            f"large with probability {shown_p(self.p_value)} ({self._statistic_in_words})."
+        )
 
     @property
     def law(self) -> str:
         """The statistic and p in words."""
-        freedom = "1 degree" if self.degrees == 1 else f"{self.degrees:,} degrees"
-        law = f"chi-square {self.statistic:.2f} on {freedom} of freedom"
+        return f"{self._statistic_in_words}, {shown_p(self.p_value)}"
+
+    @property
+    def _statistic_in_words(self) -> str:
         if self.f_degrees is not None:
             first, second = self.f_degrees
             decimals = 0 if second >= 100 else 1
-            law = f"F({first:.2f}, {second:.{decimals}f}) = {self.statistic / self.degrees:.2f}"
-        return f"{law}, {shown_p(self.p_value)}"
+            return f"F({first:.2f}, {second:.{decimals}f}) = {self.statistic / self.degrees:.2f}"
+        freedom = "1 degree" if self.degrees == 1 else f"{self.degrees:,} degrees"
+        return f"chi-square {self.statistic:.2f} on {freedom} of freedom"
 
     @property
     def explained(self) -> str:

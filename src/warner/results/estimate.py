@@ -1042,7 +1042,8 @@ def estimate(
 
         if values is not None:
             survey_rule = "cannot be used with a survey design"
-            raise ArgumentError("values", survey_rule, survey.text)
+            remedy = "Leave out the argument values"
+            raise ArgumentError("values", survey_rule, survey.text, remedy)
         table = GroupTable.surveyed(tally, survey, by, attributes)
         if table.names:
             return _of_table(table, named, pool, time, attributes)
@@ -1099,7 +1100,7 @@ def _of_one(data: LikelihoodData, method: Estimator | None, values: Any = None) 
     seen = data.for_fit()
     chosen, fit = recommended_fit(seen) if method is None else (method, method.fit(seen))
     if data.survey is not None and fit.probabilities is None:
-        rule = f"cannot be used with {data.survey.drawn.text}, which needs estimates of shares"
+        rule = "cannot be used with a survey design, which needs estimates of shares"
         remedy = "Leave the method out, and take the mean of the estimate: estimate(...).mean()"
         raise ArgumentError("method", rule, repr(chosen), remedy)
     return Estimate(fit, data, chosen)

@@ -48,7 +48,7 @@ class ForgedBounds(Tabular):
         """The bounds for people."""
         name = self.estimate.attribute or "value"
         notes = [
-            "Whatever reports were made up, and by however many people, the bounds are right as "
+            'Whatever reports were made up, the limits under "between" contain the true share as '
             f"often as a {100 * self.level:g} % interval without made-up reports."
         ]
         if self.of_question > self.share:

@@ -185,7 +185,7 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
     except EmptyError:
         pass
     except ValuesError as error:
-        problem = f"value {error.position} is not one of the {data.domain.size} values"
+        problem = f"must all be among the {data.domain.size} values of the question"
         shown = show(listed[error.position])
     if problem is None and len(indices) < len(listed):
         problem = "must not name a value, or a bin of values, twice"

@@ -122,12 +122,15 @@ class GraphicalModel:
             return self.pairs[axes] if first < second else self.pairs[(second, first)].T
         cells = prod(self.domain.shape[axis] for axis in axes)
         if cells > _LARGEST_MARGIN or self.tree.work(axes) > _LARGEST_WORK:
-            rule = (
-                f"must have at most {_LARGEST_MARGIN} combinations of values, and "
-                f"{_LARGEST_WORK} when the questions that the model links to them are counted too"
-            )
+            rule = f"must have at most {_LARGEST_MARGIN:,} combinations of values"
+            if cells <= _LARGEST_MARGIN:
+                cells = self.tree.work(axes)
+                rule = (
+                    f"must have at most {_LARGEST_WORK:,} combinations of values, with those of "
+                    "all questions that the model links to them"
+                )
             remedy = "Name fewer questions, or draw people with sample(n) and count these"
-            raise ArgumentError("names", rule, str(cells), remedy)
+            raise ArgumentError("names", rule, f"{cells:,}", remedy)
         if len(axes) == 1:
             return self.tree.marginal(axes)
         order = sorted(axes)

@@ -513,8 +513,9 @@ class GroupAxis:
             return (
                 f"A person who reported all {self.rounds} times and always gave the same answer "
                 f"has spent epsilon = {stays:.6g} on this question. A person whose answer changed "
-                f"has spent more: at most {self.spent.epsilon:.6g}, compared with another person "
-                "whose answer changed in the same rounds. A smaller epsilon protects better."
+                f"has spent more, at most epsilon = {self.spent.epsilon:.6g}. This compares a "
+                "person with others whose answers changed in the same rounds. A smaller epsilon "
+                "protects better."
             )
         return (
             f"A person who reported all {self.rounds} times has spent epsilon = "
@@ -556,7 +557,7 @@ class GroupAxis:
         if self.time is None:
             return "hold on average over groups"
         # A band over all times at once would be wider.
-        return "hold on average over groups, for each time by itself and not for all times at once"
+        return f"hold on average over groups, for one {self.time} at a time"
 
     def rows(self, level: float, target: str, kind: str | None) -> list[dict[str, Any]]:
         """The shares of all values in all groups: see :meth:`warner.Estimate.rows`."""
@@ -624,14 +625,14 @@ def chosen_pool(
     table: GroupTable, method: Estimator | None, pool: str | None, time: str | None
 ) -> str:
     """How groups are pooled, where the caller leaves it open."""
+    argument = "pool" if time is None else "time"
     if table.cells is not None:
         if pool not in (None, "none") or time is not None:
             rule = "needs people who were drawn one by one, and no cluster in two groups"
-            remedy = "Leave out the arguments pool and time"
-            raise ArgumentError("pool", rule, table.cells.drawn.design.text, remedy)
+            remedy = f"Leave out the argument {argument}"
+            raise ArgumentError(argument, rule, table.cells.drawn.design.text, remedy)
         return "none"
     if pool in ("partial", "path") or time is not None:
-        argument = "pool" if time is None else "time"
         remedy = f"Leave out the argument {argument}: {_ALONE}"
         if len(table.mechanisms) > 1:
             rule = "needs reports of one mechanism and one epsilon"

@@ -121,9 +121,9 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
 def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
     """The recommended estimator for the data, and its fit."""
     if data.domain.size > _MOST_VALUES:
-        rule = f"must have at most {_MOST_VALUES} values for the recommended method"
-        remedy = "Choose a method: Inversion('project'), or -m project"
-        raise ArgumentError("domain", rule, str(data.domain.size), remedy)
+        rule = f"must be at most {_MOST_VALUES:,} for the recommended method"
+        remedy = "Choose the method project: -m project in a command, 'project' in Python"
+        raise ArgumentError("values", rule, f"{data.domain.size:,}", remedy)
     smooth = recommended(data.domain, data.channel)
     fit = smooth.fit(data)
     # Labels have no order, and need no module for it.
