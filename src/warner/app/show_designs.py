@@ -701,7 +701,7 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -
         Column("block", "asked"),
         Column("values", unit="people"),
         Column("mechanism"),
-        Column("people", "people, about", "people"),
+        Column("people", "people (about)", "people"),
     ]
     notes, more = [about_draw(mechanism, question)], len(asked_of) - len(rows)
     fewest, are_items = min(asked_of.values()), isinstance(mechanism.domain, Items)

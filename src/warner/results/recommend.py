@@ -349,12 +349,12 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
         return None
     if better.inverts:
         better = estimators.MaximumLikelihood()
+    times = float(f"{ratio:.2g}")
     rule = (
-        "is not advised, because it starts from estimates of single shares. Here they are very "
-        f"uncertain: their variance is about {ratio:.2g} times the smallest that reports with "
-        "this much information could have"
+        "is not advised here, because it starts from very uncertain estimates of single shares: "
+        f"their variance is about {times:,.0f} times the smallest that this much information allows"
     )
-    return message("method", rule, repr(estimator), f"Use {better!r}")
+    return message(f"method {estimator!r}", rule, None, f"Use {better!r}")
 
 
 def tells_numbers_apart(data: LikelihoodData) -> bool:
@@ -375,13 +375,12 @@ def advice_to_keep_reports(estimator: Estimator, data: LikelihoodData) -> str | 
     if is_place or gain <= WORTH_KEEPING or not few.keeps(data.n):
         return None
     rule = (
-        "has only the sum of each bit, and not which bits were 1 together in a report. Whole "
-        f"reports lower the variance by {gain:.0%} if all shares are equal, and by more if they "
-        "differ"
+        "has only sums of the reports. Whole reports would make estimates more precise: they lower "
+        f"the variance by {100 * gain:.0f} % if all shares are equal, and by more if they differ"
     )
     remedy = (
-        "Run warner tally with --keep-reports, or in Python pass keep_reports=True. SQL, the "
-        "collector and data frames keep only the sums unless you ask for whole reports"
+        "Ask for whole reports when reports are counted: --keep-reports in a command, "
+        "keep_reports=True in Python"
     )
     return message("tally", rule, None, remedy)
 

@@ -26,8 +26,10 @@ COLUMNS = {
     "measure": (
         "What the column `estimate` holds. `share`: a share of people, from 0 to 1. `mean`, "
         "`median`, `quantile:0.9`, `above:80` and so on: the summary, as `--summary` names it. "
-        "`share of those who answered`, `share of key`, `mean of key`, "
-        "`share with tags given back` and `share if forged`: what the words say."
+        "`share of those who answered`: without the people who gave no answer. `share of key` and "
+        "`mean of key`: how many people have the key, and the mean of its values. "
+        "`share with tags given back`: people who gave a tag are spread over the values behind it. "
+        "`share if forged`: the bounds if some reports were made up."
     ),
     "estimate": "The share, or the number.",
     "low": "The lower end of the interval.",
@@ -56,8 +58,8 @@ COLUMNS = {
         "outside the interval from its own reports. Mostly empty."
     ),
     "design_effect": (
-        "How many times as large weights and clusters make the variance of the share. Empty "
-        "without a survey design."
+        "The factor by which weights and clusters enlarge the variance of the share. Empty without "
+        "a survey design."
     ),
     "simulated": "`yes` for reports that were made with a seed, `no` for reports of people.",
 }

@@ -200,7 +200,7 @@ def _has_summaries(result: Any) -> bool:
 def columns_of(level: float, result: Solution, kind: str = "") -> list[Column]:
     """The columns of a table of shares. Shares times n are no counts, and their title says so."""
     whose = "reports" if result.reports_per_person > 1 else "people"
-    counted = None if asked_in_words(result.data) else f"{whose}, about"
+    counted = None if asked_in_words(result.data) else f"{whose} (about)"
     effect = [] if result.data.survey is None else [DESIGN_EFFECT]
     return [*share_columns(level, counted, kind), *effect]
 

@@ -42,8 +42,8 @@ _WORTH = 0.05  # half the width that a survey is mostly asked for
 # What an interval promises, in one clause of the sentence under a table.
 _PROMISES = {
     "average": (
-        "on average as many are right as the percentage says, but those of the largest shares are "
-        "wrong more often"
+        "on average over the answers they are right as often as the percentage says, but those of "
+        "the largest shares are wrong more often"
     ),
     "simultaneous": "they hold for all answers at once",
     "anytime": "each holds however often you look while reports come in",
@@ -63,8 +63,8 @@ INTERVALS = {
         "Each interval consists of the shares that a likelihood-ratio test does not reject."
     ),
     "average": (
-        "On average over the values, as many intervals contain the true share as the percentage "
-        "says. But where shares fall like 1, 1/2, 1/3, the interval of the largest share is wrong "
+        "On average over the values, the intervals are right as often as the percentage says. "
+        "But where shares fall like 1, 1/2, 1/3, the interval of the largest share is wrong "
         "in up to half of the surveys. Intervals of kind 'score' hold for each value."
     ),
     "simultaneous": (
@@ -146,7 +146,8 @@ def about_paper(result: Any) -> list[str]:
 
 FOLLOWED = (
     "All of this assumes that people followed the card. If some people always say the same word "
-    'to protect themselves, such as "no", the estimate of every design for one group is wrong.'
+    'to protect themselves, such as "no", the estimate is wrong. Some designs with two groups of '
+    "people, such as extended-crosswise, can show this."
 )
 
 

@@ -206,8 +206,8 @@ def trend(
     )
     rank = max(1, len(values) - 1)
     root = root_of_inverse(_covariance([_alone(s) for s in samples], factors, functions), rank)
-    about = "shares do" if of == "shares" else "mean does"
-    name = f"the {about} not rise or fall with the scores of {len(used)} groups"
+    about = "shares neither rise nor fall" if of == "shares" else "mean neither rises nor falls"
+    name = f"the {about} with the scores of {len(used)} groups"
     n = int(sizes.sum())
     statistic = float(((root.T @ slopes) ** 2).sum())
     test = WaldTest.of(name, statistic, root.shape[1], n)

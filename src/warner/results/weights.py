@@ -318,7 +318,9 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
             got = f"{amount:.10g} for {show(value)}"
             raise ArgumentError(f"margin {name}", "must have numbers of at least 0", got)
         if len(key) != len(columns):
-            rule = "must have keys with one value of each of its columns"
+            rule = (
+                f"must have one value of each column ({', '.join(map(str, columns))}) in each key"
+            )
             raise ArgumentError(f"margin {name}", rule, show(value))
         if amount > 0 and key not in reported:
             rule = f"has people of {label(key)}, but no group with reports has that value"

@@ -244,7 +244,7 @@ def test_joint_shares_say_how_many_people_were_asked_all_of_them(here: Path) -> 
     both, one = of_pairs[0], of_pairs[1:].sum()
     pair = " ".join(warn("estimate", "t.json", "--joint", "a,b").split())
     assert f"{both:,} people were asked both, {one:,} only one of them" in pair
-    assert "people, about" not in pair and "95 % interval" in pair
+    assert "people (about)" not in pair and "95 % interval" in pair
     rows = json.loads(warn("estimate", "t.json", "--joint", "a,b", "--json").partition("\n")[2])
     assert all(row["people_about"] is None for row in rows[0]["shares"])
     three = " ".join(warn("estimate", "t.json", "--joint", "a,b,c").split())

@@ -621,7 +621,7 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
     [
         (None, "even if you chose it because its share is large"),
         ("score", "even if you chose it because its share is large"),
-        ("average", "On average over the values, as many intervals"),
+        ("average", "On average over the values, the intervals"),
         ("wald", "holds for one answer, not for all"),
         ("simultaneous", "hold for all values at once"),
     ],
@@ -641,7 +641,7 @@ def test_the_command_line_says_what_the_intervals_hold(
     assert data["interval"]["kind"] == (kind or "score")
     heading = "average 95 % interval"
     assert (heading in shown.output) is (kind == "average")
-    assert "people, about" in shown.output
+    assert "people (about)" in shown.output
     expected = warner.estimate(warner.Tally.load(path)).interval(kind=kind)
     assert [row["high"] for row in data["shares"]] == pytest.approx(expected[:, 1].tolist())
 
