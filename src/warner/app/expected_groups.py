@@ -81,7 +81,7 @@ def _values(words: str, domain: Domain | None) -> list[str]:
         low, high = (_index(end.strip(), domain) for end in (first, last))
     except (ValuesError, ArgumentTypeError, ValueError):
         rule = "must have values of the column before and after the two dots"
-        raise ArgumentError(_OPTION, rule, show(words), domain.remedy.capitalize()) from None
+        raise ArgumentError(_OPTION, rule, show(words), domain.remedy) from None
     if not 0 <= high - low < _MOST:
         rule = f"must be a range from the first to the last, of at most {_MOST:,} values"
         raise ArgumentError(_OPTION, rule, show(words))

@@ -423,8 +423,8 @@ class Domain(Hinting, ABC):
     size: int
     kind: ClassVar[str]
     study: ClassVar[StudyEntry | None] = None
-    noun: ClassVar[str] = "labels of the domain"
-    remedy: str = "correct them, or allow one more value, such as 'other'"
+    noun: ClassVar[str] = "labels of the study"
+    remedy: str = "Correct the answers, or allow one more value, such as 'other'"
     too_many: ClassVar[str] = "Use PerAttribute"
 
     is_public: bool = False
@@ -658,5 +658,4 @@ class Domain(Hinting, ABC):
         where = np.flatnonzero(outside)
         if where.size:
             rule = f"must be one of the {self.size} values"
-            usual = f"To use these answers, {self.remedy}"
-            raise ValuesError(int(where[0]), rule, got, remedy or usual, more=where[1:])
+            raise ValuesError(int(where[0]), rule, got, remedy or self.remedy, more=where[1:])

@@ -63,7 +63,7 @@ class Grid(Domain):
         "grid = { rows = 24, columns = 16, side = 0.5 }",
     )
     noun = "cells, written as row,column"
-    remedy = "correct them or widen the grid"
+    remedy = "Correct the answers, or widen the grid"
     dimension = 2
 
     def __init__(

@@ -61,7 +61,8 @@ class Interval(Domain):
     )
     noun = "numbers"
     remedy = (
-        "correct them, widen the limits, or set clip to true, which moves them to the next limit"
+        "Correct the answers, widen the limits, or write clip = true, which takes the nearest "
+        "limit instead"
     )
     is_ordered = True
     is_numeric = True
@@ -127,7 +128,8 @@ class Interval(Domain):
                     FrameWarning,
                 )
             return np.asarray(inside)
-        self._refuse((array < self.low) | (array > self.high), "a number outside [low, high]")
+        got = f"a number outside {self.low:g} to {self.high:g}"
+        self._refuse((array < self.low) | (array > self.high), got)
         return array
 
     def decode(self, index: Any) -> list[float]:
@@ -173,7 +175,7 @@ class Integers(Domain):
         "integers", "[low, high], both included", tuple[int, int], "integers = [0, 120]"
     )
     noun = "integers"
-    remedy = "correct them or widen the limits"
+    remedy = "Correct the answers, or widen the limits"
     is_ordered = True
     is_numeric = True
     dimension = 1
@@ -264,7 +266,7 @@ class Dates(Domain):
 
     kind = "dates"
     noun = "dates"
-    remedy = "write dates as 2024-05-31"
+    remedy = "Write dates as 2024-05-31"
     is_ordered = True
 
     def __init__(self, unit: str) -> None:
@@ -287,7 +289,7 @@ class Dates(Domain):
                 position = self._place(date)
                 if position is None:
                     got = "an empty text" if date == "" else kind(date)
-                    raise ValuesError(i, _RULE, got, self.remedy[0].upper() + self.remedy[1:])
+                    raise ValuesError(i, _RULE, got, self.remedy)
                 if type(date) is str:
                     cache[date] = position
             index[i] = position

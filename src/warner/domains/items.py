@@ -16,10 +16,10 @@ from warner.domains.product import Product
 _MARKS = (";", "|", ",", "\n", " ")  # what may stand between ticked items in a text
 _TICKED = {"yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0}
 _BLANK = ("", "none", "nan", "<na>")
-UNKNOWN = "must name items of the question only"
+UNKNOWN, OTHER_ITEM = "must name only items of the question", "another item"
 SPELLED = (
-    "Write the items as in the question, such as 'bank;dentist', and an empty list where nothing "
-    "is ticked"
+    "Write the items as in the question, such as 'bank;dentist', and an empty text or list where "
+    "nothing is ticked"
 )
 
 
@@ -128,10 +128,10 @@ class Items(Product):
             if all(isinstance(name, str) and name in self.attributes for name in row):
                 ticked = np.array([name in row for name in self.attributes])
         else:
-            rule = "must be a list of the ticked items"
+            rule = "must be a list of the ticked items, or a text that names them"
             raise ValuesError(position, rule, kind(row), SPELLED)
         if ticked is None:
-            raise ValuesError(position, UNKNOWN, kind(row), SPELLED)
+            raise ValuesError(position, UNKNOWN, OTHER_ITEM, SPELLED)
         return ticked
 
     def said(self, column: Any) -> np.ndarray:

@@ -70,7 +70,7 @@ class Words(Domain):
         'words = { alphabet = "a-z", longest = 8, stop = 4 }',
     )
     noun = "words"
-    remedy = "write words as texts"
+    remedy = "Write words as texts"
     too_many = (
         "Search for the most common words with warner.find(), or ask for fewer letters, such as "
         "stop=4"

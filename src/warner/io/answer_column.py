@@ -15,7 +15,7 @@ from warner._core.extras import pa, pc
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Domain, Items, TextForm
 from warner.domains.categorical import SPELLING
-from warner.domains.items import SPELLED, UNKNOWN
+from warner.domains.items import OTHER_ITEM, SPELLED, UNKNOWN
 
 EMPTY = "an empty cell"
 _MISSING = ("no answer", EMPTY)
@@ -125,7 +125,7 @@ class AnswerColumn:
         marks = [items.ticks(text) for text in texts.dictionary.to_pylist()]
         number = texts.indices.to_numpy(zero_copy_only=False)
         outside = np.array([ticks is None for ticks in marks], dtype=bool)[number]
-        self._refuse(column, outside, UNKNOWN, "a string", None, SPELLED)
+        self._refuse(column, outside, UNKNOWN, OTHER_ITEM, None, SPELLED)
         return items.columns_of(np.array(marks, dtype=bool).reshape(len(marks), -1)[number])
 
     def of_item(self, column: pa.Array, items: Items) -> np.ndarray:
@@ -174,7 +174,7 @@ class AnswerColumn:
             if remedy is None and self.domain.is_public:
                 # The text is not shown: it is an answer where columns were exchanged.
                 remedy = meant(texts[int(np.argmax(outside))].as_py(), labels)
-            self._refuse(column, outside, self._outside, "a string", _zeros, remedy)
+            self._refuse(column, outside, self._outside, "another text", _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
 
     def _numbers(
@@ -191,7 +191,7 @@ class AnswerColumn:
             self._refuse(column, ~good & _are_empty(column), form.rule, EMPTY, encode)
             of_one = _WHOLE if form.number is int else _NUMBERS
             remedy = of_one if form.parts is None else None
-            self._refuse(column, ~good, form.rule, "a string that is none", encode, remedy)
+            self._refuse(column, ~good, form.rule, "another text", encode, remedy)
         number = pa.int64() if form.number is int else pa.float64()
         if form.parts is None:
             return np.asarray(pc.cast(column, number).to_numpy(zero_copy_only=False))
@@ -229,7 +229,7 @@ class AnswerColumn:
         if remedy is None and self.is_asked and got in _MISSING:
             remedy = _POLICIES
         if remedy is None:
-            remedy = self.domain.remedy[0].upper() + self.domain.remedy[1:]
+            remedy = self.domain.remedy
         rows = places + self.row + 1  # people count rows from 1
         problems = [ValuesError(int(rows[0]), rule, got, remedy, self._where, rows[1:])]
         if encode is not None and places.size < len(bad):
@@ -250,8 +250,8 @@ class AnswerColumn:
         except ValuesError as error:
             problem = error.offset_by(self._where, self.row + 1)
         except ArgumentTypeError:
-            rule, remedy = f"must hold {self.domain.noun}", "Convert the column first"
-            got = f"a column of {column.type}"
+            rule, remedy = f"must hold {self.domain.noun}", "Save the column as text"
+            got = f"a column of the type {column.type}"
             problem = ValuesError(self.row + 1, rule, got, remedy, self._where)
         raise problem
 

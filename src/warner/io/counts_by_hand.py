@@ -124,7 +124,7 @@ class CountsByHand:
             )
             if unknown[0].lower() == PART:
                 remedy = (
-                    'If this is a result of "warner sql", name the column of counts "reports" again'
+                    'If this is a result of "warner sql", rename the column of counts to "reports"'
                 )
             raise FileError(self.path, rule, None, remedy)
         keys = list(dict.fromkeys(line.key for line in self._lines))
@@ -275,7 +275,7 @@ def as_long(
             total = _people(where, whole, cells[totals[0]].strip())
             if total < several or (not rest and total > several):
                 rule = f"{' and '.join(counts)} add up to {several:,}, but {whole} is {total:,}"
-                raise FileError(where, rule, None, "Correct the counts, or remove the total")
+                raise FileError(where, rule, None, f"Correct the counts, or remove {whole}")
             counts |= dict.fromkeys(rest, total - several)
         made += [(number, [*key, word, str(count)]) for word, count in counts.items()]
     return [*(names[i] for i in others), VALUE, COUNT], made
@@ -398,7 +398,8 @@ def read_said(
     without_entry = without_entry._replace(among=without_entry.among + left_out.total())
     rows = [row for row, is_dropped in zip(rows, dropped, strict=True) if not is_dropped]
     if not rows:
-        raise EmptyError(path, "has nobody with an answer and an entry in all columns of groups")
+        needed = ["an answer", *(f"an entry in {show(name)}" for name in of_groups)]
+        raise EmptyError(path, f"has no row with {' and '.join(needed)}")
     if weights in public:
         _require_weights(f"{path}: column {weights!r}", rows, public.index(weights), has_comma)
     groups = _groups(public, [row[3] for row in rows], has_comma)

@@ -136,7 +136,7 @@ class _GroupNames(Categorical):
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(names)
-        self.remedy = f"name the group of each person as in the study: {', '.join(names)}"
+        self.remedy = f"Name the group of each person as in the study: {', '.join(names)}"
 
 
 def read_groups(

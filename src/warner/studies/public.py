@@ -43,7 +43,7 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
                 raise broken((), rule, None, "Rename one of them", where)
             columns[name] = _column(name, spec, where)
             columns[name].is_public = True
-            columns[name].remedy = f"declare the value in [{where}], or correct it in the answers"
+            columns[name].remedy = f"Declare the value in [{where}], or correct it in the answers"
     log.refuse()
     return columns
 

@@ -247,7 +247,11 @@ def test_declarations_are_checked_in_words(old: str, new: str, words: str) -> No
 @pytest.mark.parametrize(
     "column, value, words",
     [
-        ("ward", "east", "column 'ward', data row 3: must be one of the 2 values; got a string"),
+        (
+            "ward",
+            "east",
+            "column 'ward', data row 3: must be one of the 2 values; got another text",
+        ),
         ("ward", "", "column 'ward', data row 3: must be one of the 2 values; got an empty cell"),
         ("age", "17", "column 'age', data row 3: must be one of the 82 values"),
         ("visit", "31.05.2024", "column 'visit', data row 3: must be an ISO date"),

@@ -163,7 +163,7 @@ def test_a_label_in_other_case_or_with_spaces_has_a_remedy_of_its_own() -> None:
         with pytest.raises(ValuesError, match="upper and lower case, or in spaces") as e:
             labels.encode(["Never", answer])
         assert answer not in str(e.value) and e.value.positions == (1,)
-    refused(ValuesError, "To use these answers, correct them", labels.encode, ["CANARY"])
+    refused(ValuesError, "Correct the answers", labels.encode, ["CANARY"])
 
 
 def test_products_beyond_all_floats_are_named() -> None:

@@ -44,7 +44,7 @@ def test_what_is_no_item_is_refused_by_its_row_and_not_shown() -> None:
         ["bank", 1],
     ):
         error = refused(
-            ValuesError, "must name items of the question only", SERVICES.encode, [[], answer]
+            ValuesError, "must name only items of the question", SERVICES.encode, [[], answer]
         )
         assert "position 1" in error and "secret" not in error
     refused(ValuesError, "must be a list", SERVICES.encode, [3])
@@ -123,7 +123,7 @@ def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
     answers.write_text("services,smokes\na,no\na;z,no\nz,no\n")
     wrong = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
     assert (
-        "column 'services', data row 2" in wrong and "must name items of the question only" in wrong
+        "column 'services', data row 2" in wrong and "must name only items of the question" in wrong
     )
 
 

@@ -98,7 +98,7 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
     said = refused(ValuesError, "", warner.Categorical(["no", "yes"]).encode, ["no", "perhaps"])
     assert said == (
         "values: position 1: must be one of the 2 values; got a string. "
-        "To use these answers, correct them, or allow one more value, such as 'other'."
+        "Correct the answers, or allow one more value, such as 'other'."
     )
 
 
