@@ -45,7 +45,7 @@ DIFFER = (
 RANDOMISE_FIRST = (
     "If these are answers, randomise them first. Run: warner randomize STUDY FILE. If people "
     "answered with a card on paper, run: warner estimate FILE --design DESIGN, for example "
-    "crosswise:1/4. With a study that names the design, run: warner tally FILE --study STUDY"
+    "crosswise:1/4"
 )
 
 # The question where reports are given that a mechanism cannot have made.

@@ -612,7 +612,7 @@ def _numbers_of_groups(
             "and the second group"
         )
         got = "1 other entry" if others == 1 else f"{others:,} other entries"
-        remedy = f"Say which group is which: --group {group}=FIRST,SECOND"
+        remedy = f"Say which group is which: --group {group}=FIRST,SECOND. Delete all other rows"
         raise FileError(f"{path}: column {group!r}", rule, got, remedy)
     return [number for key in keys if (number := numbers[key]) is not None]
 

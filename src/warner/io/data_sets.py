@@ -194,9 +194,12 @@ _STATES = (
     "created",
 )
 """What tells a changed file, by the names in fsspec's file systems; the best first."""
+_FSSPEC = (
+    "Install the package of fsspec that reads such addresses. For s3://, run: pip install s3fs"
+)
 _REMEDY = (
-    "Check the address. To read it, install its fsspec package (for s3://: pip install "
-    "s3fs), or DuckDB's extension (INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
+    f"Check the address. {_FSSPEC}. DuckDB can read it instead: in DuckDB, run INSTALL httpfs, and "
+    "store the credentials with CREATE SECRET"
 )
 
 
@@ -359,11 +362,7 @@ def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
     if ending(address) == ParquetFormat.suffix and all(ParquetFormat().read_ends(address)):
         rule = "is a report file of warner, which must be fetched whole, and DuckDB cannot do that"
-        remedy = (
-            "Install the package of fsspec for this kind of address, for s3:// with: pip install "
-            "s3fs"
-        )
-        raise FileError(address, rule, None, remedy)
+        raise FileError(address, rule, None, _FSSPEC)
 
 
 def _is_whole(system: Any, address: str) -> bool:

@@ -154,15 +154,12 @@ class ForeignFile:
     ) -> dict[str, str]:
         """The columns of the reports of one attribute, as ``report_columns`` finds them."""
         problem, columns = None, {}
-        where = " in the first line of the file" * self.is_text
-        rename = (
-            f"give the column of reports this name{where}, or say which column it is: --column "
-            f"{attribute}=COLUMN"
-        )
-        remedy = f"G{rename[1:]}"
+        option = f"--column {attribute}=COLUMN"
+        remedy = f"Say which column has the reports: {option}"
         # A column that is called after a question holds its answers.
         if not {attribute, *(mechanism.attribute_domains or ())}.isdisjoint(self.names):
-            remedy = f"{RANDOMISE_FIRST}. If another program randomised them, {rename}"
+            of_others = f"If another program made the reports, say which column has them: {option}"
+            remedy = f"{RANDOMISE_FIRST}. {of_others}"
         try:
             columns = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:
@@ -610,10 +607,11 @@ def _located(
         if column := no_number(texts):
             if texts[column] in labels:
                 rule = f"row {row + 1:,} of column {column} has an answer instead of a report"
-                return message(file.path, rule, None, RANDOMISE_FIRST)
+                remedy = "Randomise the answers first. Run: warner randomize STUDY FILE"
+                return message(file.path, rule, None, remedy)
             rule = f"row {row + 1:,} of column {column} has no whole number"
-            return message(file.path, rule, None, "Is the file damaged?")
-    return f"{file.path}: {text} The first such row is row {row + 1:,}."
+            return message(file.path, rule, None, AGAIN)
+    return f"{file.path}: {text} The first wrong row is row {row + 1:,}."
 
 
 def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:

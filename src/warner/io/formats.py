@@ -146,7 +146,7 @@ _NO_REPORTS = {
     ".toml": (
         "Give the study file with --study, as in: warner tally reports.parquet --study study.toml"
     ),
-    ".json": f"To add up tallies, use 'warner merge'. {RANDOMISE_FIRST}",
+    ".json": f"If this is a tally, use 'warner merge' or 'warner estimate'. {RANDOMISE_FIRST}",
 }
 
 
@@ -164,7 +164,7 @@ def report_format(path: str) -> FileFormat:
                 break
             return form
     else:
-        usual = f"{RANDOMISE_FIRST}. Save reports in another format as Parquet or CSV"
+        usual = f"If these are reports, save them as Parquet or CSV. {RANDOMISE_FIRST}"
         remedy = _NO_REPORTS.get(Path(path).suffix, usual)
         rule = f"must be a file of reports ({suffixes()})"
         raise ArgumentError(path, rule, None, remedy)

@@ -156,7 +156,7 @@ class ReportColumns:
             return columns_from(self.schema, table)
         if table.shape[1] != len(sizes):
             rule = f"must hold arrays of length {len(sizes)} or {self.schema.width_as_matrix}"
-            raise ReportError(name, rule, f"length {table.shape[1]}")
+            raise ReportError(name, rule, f"length {table.shape[1]}", MADE_BY)
         arrays = {}
         for numbers, (column, size) in zip(table.T, sizes.items(), strict=True):
             if not WholeNumbers(size).holds(numbers):

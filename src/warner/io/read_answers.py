@@ -535,8 +535,8 @@ class LeftOut(NamedTuple):
         cells = ", ".join(f"{name} {count:,}" for name, count in self.columns.items() if count)
         return (
             f"{self.people:,} of {self.among:,} people have no entry in a column that is used and "
-            f"are left out ({cells}). This assumes that they do not differ from the others who are "
-            "alike in these columns"
+            f"are left out ({cells}). This assumes that, of people with the same values in these "
+            "columns, those who are left out do not differ from the others"
         )
 
 

@@ -66,6 +66,7 @@ from warner.reports.tally import MOST_PER_PERSON, Tally, require_same
 # Versions of the headers of report files, of which the lowest is written: 1 knows neither.
 SCHEMA_OF_PUBLIC, SCHEMA_OF_BLOCKS = 2, 3
 SCHEMA = SCHEMA_OF_BLOCKS
+_OF_OTHERS = "If another program made the reports, run: warner tally FILE --study STUDY"
 _MOST_PER_BLOCK = 2**12  # reports
 
 
@@ -128,16 +129,16 @@ class ReportFile:
         Raises:
             MismatchError: other attributes or public columns, or another mechanism of one.
         """
+        remedy = "Use the study that the reports were made with"
         if public is not None and list(public.items()) != list(self.public.items()):
             ours, expected = (", ".join(each) or "none" for each in (self.public, public))
             rule = f"its public columns ({ours}) are not those of the study ({expected})"
             if ours == expected:
                 rule = f"the values of its public columns ({ours}) are not those of the study"
-            remedy = "Use the study that the reports were made with"
             raise MismatchError(self.path, rule, None, remedy)
         if self.headers.keys() != mechanisms.keys():
-            rule = f"has reports of {', '.join(self.headers)}, not of {', '.join(mechanisms)}"
-            remedy = "Use the study that the reports were made with"
+            ours, expected = (", ".join(each) for each in (self.headers, mechanisms))
+            rule = f"has reports of the questions {ours}, but the study has {expected}"
             raise MismatchError(self.path, rule, None, remedy)
         for name, mechanism in mechanisms.items():
             header = self.headers[name]
@@ -146,6 +147,7 @@ class ReportFile:
                 header if isinstance(header, dict) else {},
                 f"{self.path}: reports of {name!r} and the study",
                 ("the study has", "the reports have"),
+                remedy,
             )
         return replace(self, known=dict(mechanisms))
 
@@ -237,7 +239,7 @@ class ReportFile:
                 name: indices_of(self.path, name, domain, batch.column(name), row)
                 for name, domain in self.public.items()
             } | {
-                name: _checked(batch.column(name), name, size)
+                name: _checked(batch.column(name), f"{self.path}: column {name!r}", size)
                 for name, size in self.columns.items()
             }
             row += batch.num_rows
@@ -287,11 +289,11 @@ class ReportFile:
         return FileError(self.path, rule, None, AS_WRITTEN)
 
 
-def _checked(column: Any, name: str, size: int) -> np.ndarray:
+def _checked(column: Any, where: str, size: int) -> np.ndarray:
     """An Arrow column as an array; refused unless it holds 0..size-1 in the smallest type."""
 
     if column.null_count:
-        raise ReportError("reports", f"{name!r} has rows without a report")
+        raise ReportError(where, "has rows without a report", None, AS_WRITTEN)
     # Arrow imports pandas, where it is installed, to make an array: DLPack does without.
     is_whole = pa.types.is_integer(column.type)
     array: np.ndarray = (
@@ -299,9 +301,9 @@ def _checked(column: Any, name: str, size: int) -> np.ndarray:
     )
     dtype = smallest_dtype(size)
     if array.dtype != dtype:
-        raise ReportError("reports", f"{name} must be of type {dtype}", str(array.dtype))
+        raise ReportError(where, f"must be of type {dtype}", str(array.dtype), AS_WRITTEN)
     if not WholeNumbers(size).holds(array):
-        raise ReportError("reports", f"{name} {WholeNumbers(size).text}")
+        raise ReportError(where, WholeNumbers(size).text, None, AS_WRITTEN)
     return array
 
 
@@ -331,15 +333,14 @@ def open_reports(path: str) -> ReportFile:
             if b"warner-reports" in file.read(200):
                 rule = "holds reports of warner, but another program has saved it since"
                 raise FileError(path, rule, None, "Use the file as warner wrote it")
-        other = "To count reports that another program made, use 'warner tally --study'"
-        remedy = f"{RANDOMISE_FIRST}. {other}"
+        remedy = f"{RANDOMISE_FIRST}. {_OF_OTHERS}"
         raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
         rule = f"has a format that this warner cannot read: schema must be at most {SCHEMA}"
         got = repr(head.get("schema"))
         raise FileError(path, rule, got, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
-        remedy = f"{AS_WRITTEN}. To count a file of another program, use 'warner tally --study'"
+        remedy = f"{AS_WRITTEN}. {_OF_OTHERS}"
         raise FileError(path, "is not complete: its end is missing or damaged", None, remedy)
     if not form.is_intact(path, end):
         rule = "was changed after warner wrote it"

@@ -1197,6 +1197,7 @@ def require_same(
     theirs: Mapping[str, Any],
     name: str,
     who: tuple[str, str] = ("the one has", "the other has"),
+    remedy: str = "Combine only reports of one and the same mechanism",
 ) -> None:
     """Refuse headers that differ; the message names the first difference."""
     if ours == theirs:
@@ -1208,7 +1209,6 @@ def require_same(
                 our_value, other = (show(header.get(key)) for header in (ours, theirs))
                 said = f"{who[0]} {_NAMED[key]} {our_value}, and {who[1]} {other}"
             rule = f"do not belong together: {said}"
-            remedy = "Combine only reports of one and the same mechanism"
             if key == "parameters" and ours.get("mechanism") == "Optimal":
                 remedy = (
                     "Two computers may compute different rows for Optimal, which are equally good. "

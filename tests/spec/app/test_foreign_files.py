@@ -196,7 +196,7 @@ def test_numbers_that_are_not_whole_are_no_reports(tmp_path: Path) -> None:
     for text in ("0.4", "1e0", "0x1", "1_0", "one", ""):
         path.write_text(f"report,day\n0,1\n{text},2\n")
         words = (
-            "row 2 of column report has no whole number. Is the file damaged"
+            "row 2 of column report has no whole number. The file may be damaged"
             if text
             else "without gaps"
         )

@@ -84,7 +84,7 @@ WRONG = {
     "a word": (
         "csv",
         _csv(9, "two"),
-        "row 9 of column smokes_report has no whole number. Is the file",
+        "row 9 of column smokes_report has no whole number. The file may be damaged",
     ),
     "a label": (
         "csv",
@@ -92,7 +92,7 @@ WRONG = {
         "row 9 of column smokes_report has an answer instead of a report",
     ),
     "a fraction": ("csv", _csv(9, "1.5"), "row 9 of column smokes_report has no whole number"),
-    "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first such row is row 9"),
+    "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first wrong row is row 9"),
     "beyond": ("csv", _csv(9, "3"), r"smokes_report: must be from 0 to 2.*this epsilon\? .*row 9"),
     "a decimal": (
         "parquet",

@@ -177,7 +177,7 @@ def test_the_command_line_reads_headers_of_frames(
         done = run("tally", f"{name}.parquet", "--study", "other.toml", "-o", "no.json", ok=False)
         assert "different values, or another order" in done.stderr
         done = run("tally", f"{name}.parquet", "-o", "no.json", ok=False)
-        assert "warner tally --study" in done.stderr
+        assert "warner tally FILE --study" in done.stderr
     done = run("tally", "polars.parquet", "--study", "study.toml", "-o", "polars.json")
     assert "RandomizedResponse with epsilon 1.0, where 0 = no, 1 = yes." in done.stderr
     Path("folder.parquet").mkdir()
