@@ -66,7 +66,7 @@ class Product(Domain):
             remedy = "Write Product({name: domain}) or Product(name=domain)"
             raise ArgumentError("domains", "must name at least one question", None, remedy)
         for name, domain in domains.items():
-            legible("name of an attribute", name)
+            legible("name of a question", name)
             require_domain(domain, name)
         self._attributes = dict(domains)
         self._shape = tuple(domain.size for domain in domains.values())

@@ -336,9 +336,10 @@ def open_reports(path: str) -> ReportFile:
         remedy = f"{RANDOMISE_FIRST}. {_OF_OTHERS}"
         raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
-        rule = f"has a format that this warner cannot read: schema must be at most {SCHEMA}"
-        got = repr(head.get("schema"))
-        raise FileError(path, rule, got, "Use the version of warner that wrote it")
+        rule = (
+            f"has format {head.get('schema')!r}, and this warner reads only up to format {SCHEMA}"
+        )
+        raise FileError(path, rule, None, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
         remedy = f"{AS_WRITTEN}. {_OF_OTHERS}"
         raise FileError(path, "is not complete: its end is missing or damaged", None, remedy)
@@ -347,7 +348,7 @@ def open_reports(path: str) -> ReportFile:
         raise FileError(path, rule, None, "Use the file as warner wrote it")
     for attribute in head["attributes"]:
         if (problem := unreadable(attribute)) is not None:
-            rule = f"the name of an attribute contains {problem}"
+            rule = f"the name of a question contains {problem}"
             raise FileError(path, rule, show(attribute), AS_WRITTEN)
     group = head.get("group")
     if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
@@ -502,9 +503,9 @@ def tally_file(
     if file.known is None:
         _require_affordable(file)
     if ways is not None and keep_reports:
-        rule = "cannot be used together with ways, which counts several questions together"
-        remedy = "Leave out keep_reports or ways (--ways)"
-        raise ArgumentError("keep_reports", rule, None, remedy)
+        rule = "cannot be used with ways (--ways), which counts several questions together"
+        name, remedy = "keep_reports (--keep-reports)", "Leave out one of the two"
+        raise ArgumentError(name, rule, None, remedy)
     mechanisms = together(file.mechanisms, ways)
     options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports, "progress": progress}
     tallies: dict[str, Tally] = {}

@@ -111,11 +111,11 @@ class ReportWriter:
         self._format = output_format(path)
         if self._public and not self._format.holds_public:
             rule = f"cannot be stored in this kind of file ({self._format.name})"
-            raise ArgumentError("public columns", rule, path)
+            raise ArgumentError("public columns", rule, path, "Write a Parquet or CSV file")
         if blocks:
             self._require_blocks(path)
         for attribute in self._mechanisms:
-            legible("name of an attribute", attribute)
+            legible("name of a question", attribute)
         width = sum(m.schema.file_width for m in self._mechanisms.values())
         if width > _MOST_COLUMNS and not blocks:
             rule = f"would need more than the {_MOST_COLUMNS:,} columns that a file can have"
@@ -124,7 +124,7 @@ class ReportWriter:
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
         for name in self._public:
             if name.casefold() in {taken.casefold() for taken in (*self._mechanisms, *names)}:
-                rule = "must not have the name of an attribute, or of a column of its reports"
+                rule = "must not have the name of a question, or of a column that holds its reports"
                 raise ArgumentError(f"public column {name!r}", rule, None, "Rename the column")
         names += self._public
         if len({name.casefold() for name in names}) < len(names):
@@ -212,8 +212,8 @@ class ReportWriter:
     def _public_bytes(self, public: Mapping[str, np.ndarray], n: int) -> list[np.ndarray]:
         """The indices of public values as bytes, uint8 (n, bytes) for each column."""
         if public.keys() != self._public.keys() or any(len(c) != n for c in public.values()):
-            rule = f"must be those that were declared, with a value for each of {n} people"
-            got = ", ".join(public) or "none"
+            rule = f"must be {', '.join(self._public) or 'none'}, each with {n} values"
+            got = ", ".join(f"{name} with {len(c)} values" for name, c in public.items()) or "none"
             raise MismatchError("public columns", rule, got)
         parts = []
         for name, domain in self._public.items():

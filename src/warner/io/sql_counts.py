@@ -52,7 +52,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
 _AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
 _WHOLE_RESULT = (
-    "Export the whole result of the statement. Without --max_rows, bq prints only 100 rows"
+    "Export the whole result of the statement. From bq, all rows come only with --max_rows"
 )
 _OF_THE_STUDY = "Use the study file that the statement was made from"
 _BEFORE = 50  # lines that a command line may print before the names
@@ -115,7 +115,9 @@ class CountsTable:
         marks = {name: rows[0] for (a, name), rows in self._rows.items() if _is_mark(a, name)}
         if not marks:
             rule = "does not say to which study it belongs"
-            remedy = f"{_WHOLE_RESULT}. Use a statement that this version of 'warner sql' prints"
+            remedy = (
+                f"{_WHOLE_RESULT}. If that does not help, print the statement again: warner sql"
+            )
             raise FileError(self.path, rule, None, remedy)
         expected = {mark_of(study, simulated): simulated for simulated in (False, True)}
         for mark, row in marks.items():
@@ -341,7 +343,9 @@ def read_counts(path: str, mechanisms: Iterable[Mechanism] = ()) -> CountsTable 
     if path != "-" and _begin(path).startswith(_EXCEL):
         excel = as_long(path, *table_cells(path), words)
         if excel is None:
-            rule = "must have the columns value and count, or a column for each word"
+            rule = (
+                "must have the columns value and count, or a column for each word that people said"
+            )
             raise FileError(path, rule, None, "Name the columns in the first line")
         return CountsByHand(path, *excel)
     text = _text(path)

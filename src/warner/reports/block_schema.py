@@ -13,6 +13,7 @@ import numpy as np
 
 from warner._core.checks import kind, same_length
 from warner._core.errors import ArgumentTypeError, ReportError
+from warner._core.text import MADE_BY
 from warner.reports.product_schema import for_part
 from warner.reports.public_columns import Groups
 from warner.reports.schema import IntegerColumns, ReportSchema, Rows
@@ -119,7 +120,7 @@ class BlockSchema(ReportSchema):
             for slot, size in zip(self._slots, sizes, strict=False):
                 if columns[slot][rows].max() >= size:
                     rule = f"must be from 0 to {size - 1} in the column {slot!r}"
-                    raise ReportError(f"reports of {name!r}", rule)
+                    raise ReportError(f"reports of {name!r}", rule, None, MADE_BY)
             for_part(name, schema.check, reports)
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind, same_length
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
-from warner._core.text import meant
+from warner._core.text import magnitude, meant
 from warner.reports.counting import count_values
 from warner.reports.schema import ReportSchema
 from warner.reports.tally_kinds import MarginalTables
@@ -59,20 +59,20 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     fitting = [w for w in range(1, most + 1) if n_cells(parts, w) <= LARGEST]
     largest = max(parts, key=lambda name: parts[name].rows)
     if fitting:
-        remedy = f"Tally again with ways={' or '.join(map(str, fitting[-2:]))}"
+        remedy = f"Count again with ways={fitting[-1]} (--ways {fitting[-1]}) or fewer"
     else:
         remedy = f"Count {largest!r} in another tally"
     if parts[largest].rows > 2**12:
         remedy += (
-            f". {largest!r} has {parts[largest].rows} different reports. For fewer, choose fewer "
-            "seeds, cells or values, or whole_reports=False"
+            f". {largest!r} has {parts[largest].rows:,} different reports. A mechanism with fewer "
+            "seeds, cells or values has fewer, and so has whole_reports=False"
         )
     if chosen < most:
         tables = f"tables that count {chosen} of {most} questions (attributes) together"
     else:
         tables = f"a table that counts all {most} questions (attributes) together"
-    rule = f"{tables} would have {needed:.3g} counts, more than {LARGEST}"
-    raise ArgumentError("ways", rule, str(ways), remedy)
+    rule = f"{tables} would have {magnitude(needed)} counts; at most {LARGEST:,} are possible"
+    raise ArgumentError("ways", rule, None if ways is None else str(ways), remedy)
 
 
 def marginal_tables(

@@ -247,7 +247,11 @@ def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.nd
             different[c] != v or type(different[c]) is not type(v)
             for c, v in zip(code.tolist(), values, strict=True)
         ):
-            raise ArgumentTypeError(f"column {name!r}", "holds values of different kinds")
+            rule, remedy = (
+                "has values in different forms",
+                "Write all in the same form, such as text",
+            )
+            raise ArgumentTypeError(f"column {name!r}", rule, None, remedy)
         ranks.append(code)
     return np.lexsort(ranks[::-1])
 
@@ -273,8 +277,8 @@ def columns_of_both(
         if columns[name] is None and domain != other:
             rule = f"do not belong together: they declare the public column {name!r} differently"
             remedy = (
-                "Write the values in the same order in the study of each, new ones last or all in "
-                "the order of the alphabet, and count again"
+                f"In both studies, write the values of {name!r} in the same order, with new values "
+                "last, and count again"
             )
             raise MismatchError("tallies", rule, None, remedy)
     return columns

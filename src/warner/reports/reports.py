@@ -442,12 +442,12 @@ _DIGITS = 16  # of the study's digest: two studies share them with probability 2
 _FORM = re.compile(r"wr1-([0-9a-f]{16})-([1-9][0-9]{0,5})-((?:[0-9a-f]{2})+)")
 
 # Why a cell holds no report that can be counted, in the order in which they are told.
-_EMPTY = "empty"
-_NO_TEXT = "not the text of a report, or cut off"
-_OTHER_STUDY = "of another study, or of another version of this study"
-_OTHER_QUESTION = "of another question"
-_OTHER_LENGTH = "cut off or altered"
-_IMPOSSIBLE = "not among the reports that the mechanism sends"
+_EMPTY = "nothing"
+_NO_TEXT = "a text that is no report, or not a whole one,"
+_OTHER_STUDY = "a report of another study, or of another version of this study,"
+_OTHER_QUESTION = "a report on another question"
+_OTHER_LENGTH = "a report that was cut off or altered"
+_IMPOSSIBLE = "a report that the mechanism cannot send"
 _REASONS = (_EMPTY, _NO_TEXT, _OTHER_STUDY, _OTHER_QUESTION, _OTHER_LENGTH, _IMPOSSIBLE)
 
 
@@ -523,7 +523,7 @@ def _can_be_sent(schema: ReportSchema, columns: Mapping[str, np.ndarray]) -> boo
 def _told(wrong: Mapping[int, str], n: int, where: str) -> str:
     """All cells without a report, by reason."""
     parts = [
-        f"{_listed([row for row, why in wrong.items() if why == reason])}: {reason}"
+        f"{reason} in {_listed([row for row, why in wrong.items() if why == reason])}"
         for reason in _REASONS
         if reason in wrong.values()
     ]

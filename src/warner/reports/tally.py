@@ -1069,7 +1069,7 @@ def require_tally_ending(path: str | os.PathLike[str]) -> None:
 def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     """Named tallies, one per attribute, as the text of a tally file."""
     for name in tallies:
-        legible("name of an attribute", str(name))
+        legible("name of a question", str(name))
     named = {name: tally.to_json() for name, tally in tallies.items()}
     collected = sorted({mark for t in tallies.values() for mark in collectors_of(t.sources)})
     data = {
@@ -1124,16 +1124,13 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         remedy = f"{RANDOMISE_FIRST}. To make a tally of reports, use 'warner tally'"
         raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
-        rule, got = (
-            f"has a format that this warner cannot read: schema must be {SCHEMA}",
-            repr(data.get("schema")),
-        )
-        raise FileError(name, rule, got, f"{_COUNT_AGAIN}, or use the version that wrote the file")
+        rule = f"has format {data.get('schema')!r}, and this warner reads only format {SCHEMA}"
+        raise FileError(name, rule, None, f"{_COUNT_AGAIN}, or use the version that wrote the file")
     if not data["attributes"]:
         raise EmptyError(name, "holds no tally")
     for attribute in data["attributes"]:
         if (problem := unreadable(attribute)) is not None:
-            rule = f"the name of an attribute contains {problem}"
+            rule = f"the name of a question contains {problem}"
             raise FileError(name, rule, show(attribute), AS_WRITTEN)
     collected = data.get("collectors", [])
     if not isinstance(collected, list) or not all(isinstance(mark, str) for mark in collected):

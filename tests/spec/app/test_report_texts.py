@@ -131,14 +131,14 @@ def test_all_rows_without_a_report_are_named_in_one_message_and_none_is_shown() 
         assert done.exit_code == 1 and not Path("t.json").exists()
         assert f"{path}: the column of smokes: must hold a report in each of 60 rows" in said
         for part in (
-            "rows 3, 5: empty",
-            "rows 6, 11, 21, 22, ",
-            "38 and 7 more: not the text of a report",
-            "row 7: of another study",
-            "row 8: of another question",
-            "row 9: cut off or altered",
-            "row 10: not among the reports that the mechanism sends",
-            "the column of units: must hold a report in each of 60 rows; got rows 1, 2, ",
+            "got nothing in rows 3, 5; ",
+            "a text that is no report, or not a whole one, in rows 6, 11, 21, 22, ",
+            "38 and 7 more; ",
+            "a report of another study, or of another version of this study, in row 7",
+            "a report on another question in row 8",
+            "a report that was cut off or altered in row 9",
+            "a report that the mechanism cannot send in row 10",
+            "the column of units: must hold a report in each of 60 rows; got a report that ",
         ):
             assert part in said, part
         assert "CANARY" not in said and "wr1" not in said and "12e4" not in said

@@ -39,9 +39,9 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
         json.dumps({"format": "warner-tally", "schema": 6, "attributes": entry, "sha256": digest})
         + "\n"
     )
-    with pytest.raises(warner.errors.FileError, match="the name of an attribute contains the"):
+    with pytest.raises(warner.errors.FileError, match="the name of a question contains the"):
         parse_tallies(forged.encode(), "file")
-    with pytest.raises(warner.errors.ArgumentError, match="name of an attribute: must not contain"):
+    with pytest.raises(warner.errors.ArgumentError, match="name of a question: must not contain"):
         dump_tallies({f"z{bad}": tally})
     path = str(tmp_path / "r.csv")
     write_reports({"zzz": mechanism.randomize(["x", "y"])}, path)
@@ -50,7 +50,7 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
         re.sub(r'"sha256":"[0-9a-f]{64}"(?!.*"sha256")', f'"sha256":"{"0" * 64}"', text, flags=re.S)
     )
     seal(path)
-    with pytest.raises(warner.errors.FileError, match="the name of an attribute contains the"):
+    with pytest.raises(warner.errors.FileError, match="the name of a question contains the"):
         open_reports(path)
-    with pytest.raises(warner.errors.ArgumentError, match="name of an attribute: must not contain"):
+    with pytest.raises(warner.errors.ArgumentError, match="name of a question: must not contain"):
         write_reports({f"z{bad}": mechanism.randomize(["x", "y"])}, str(tmp_path / "s.csv"))

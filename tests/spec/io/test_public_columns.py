@@ -74,8 +74,8 @@ def test_the_wire_format_has_no_public_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "public, error, words",
     [
-        ({"a": Integers(0, 1)}, ArgumentError, "name of an attribute"),
-        ({"A_report": Integers(0, 1)}, ArgumentError, "column of its reports"),
+        ({"a": Integers(0, 1)}, ArgumentError, "name of a question"),
+        ({"A_report": Integers(0, 1)}, ArgumentError, "column that holds its reports"),
         ({"w": Integers(0, 1), "W": Integers(0, 1)}, ArgumentError, "upper and lower case"),
         ({"": Integers(0, 1)}, ArgumentError, "empty"),
         ({"w": "north"}, ArgumentTypeError, "must be one of categorical"),

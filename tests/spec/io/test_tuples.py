@@ -30,7 +30,7 @@ def test_reports_of_many_attributes_are_read_though_no_table_of_all_fits(tmp_pat
     path = str(tmp_path / "r.csv")
     write_reports(reports, path)
     assert sorted(read_reports(path)["value"].records()) == sorted(reports.records())
-    with pytest.raises(warner.errors.ArgumentError, match="ways=1 or 2"):
+    with pytest.raises(warner.errors.ArgumentError, match="ways=2 "):
         tally_file(path)
     assert tally_file(path, ways=1)["value"].n == 2
 
