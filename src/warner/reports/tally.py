@@ -255,7 +255,7 @@ class Tally(Hinting):
             people[code] = integer(f"count of {word}", number, 0)
         for code, word in enumerate(mechanism.report_words):
             if code not in people:
-                rule, remedy = f"lack the word {word!r}", f"Write {word}=0 if nobody said it"
+                rule, remedy = f"lack the word {word!r}", f"Write {word!r}: 0 if nobody said it"
                 raise ArgumentError("counts", rule, None, remedy)
         total = sum(people.values())
         if not total:
@@ -316,7 +316,7 @@ class Tally(Hinting):
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
-            rule = f"every key of the dict must have {len(columns)} values, one for each column"
+            rule = f"every key of the dict must have one part for each column: {', '.join(columns)}"
             raise ArgumentError("tallies", rule)
         values: dict[str, Any] = {
             name: [key[position] for key in keys] for position, name in enumerate(columns)
@@ -1127,7 +1127,7 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         rule = f"has format {data.get('schema')!r}, and this warner reads only format {SCHEMA}"
         raise FileError(name, rule, None, f"{_COUNT_AGAIN}, or use the version that wrote the file")
     if not data["attributes"]:
-        raise EmptyError(name, "holds no tally")
+        raise EmptyError(name, "holds no tally", None, _COUNT_AGAIN)
     for attribute in data["attributes"]:
         if (problem := unreadable(attribute)) is not None:
             rule = f"the name of a question contains {problem}"
@@ -1179,8 +1179,8 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
             "count each person twice"
         )
         remedy = (
-            "Estimate each round by itself, or compare two rounds: in a command with --by file or "
-            "--compare-groups --same-people, in Python with compare_groups(same_people=True)"
+            "Estimate each round by itself, in a command with --by file. To compare two rounds, "
+            "use --compare-groups --same-people, in Python compare_groups(same_people=True)"
         )
         raise MismatchError("tallies", rule, None, remedy)
 
@@ -1208,9 +1208,10 @@ def require_same(
             rule = f"do not belong together: {said}"
             if key == "parameters" and ours.get("mechanism") == "Optimal":
                 remedy = (
-                    "Two computers may compute different rows for Optimal, which are equally good. "
-                    "Put the rows that 'warner study check --rows' prints into the study, or "
-                    "estimate both tallies"
+                    "Two computers may compute different rows of chances for Optimal, which are "
+                    "equally good. Estimate each tally by itself. Next time, put the rows that "
+                    "'warner study check --rows' prints into the study"
                 )
             raise MismatchError(name, rule, None, remedy)
-    raise MismatchError(name, "do not belong together: their mechanisms or values differ")
+    rule = "do not belong together: their mechanisms or values differ"
+    raise MismatchError(name, rule, None, remedy)

@@ -31,7 +31,7 @@ from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, T
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _KEYS_WITH_NONRESPONSE = (
     'Add "no answer" to the keys yourself, with any number as its value, and leave out the key '
-    "missing"
+    '"missing"'
 )
 _NUMBERS_WITH_NONRESPONSE = (
     "Use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range"
@@ -369,7 +369,7 @@ def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Pat
             for key in (*elsewhere, *ATTRIBUTE.options(spec)):
                 if key in spec:
                     rule = (
-                        f"must be written in {in_words(path)}, because {name!r} is randomised "
+                        f"must be written in [[{path[0]}]], because {name!r} is randomised "
                         "together with other questions there"
                     )
                     raise broken((*table, key), rule)

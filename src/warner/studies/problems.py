@@ -290,7 +290,8 @@ _REASONS = {
     "Cannot declare": "The file has the same table twice: delete or rename one of the two",
     "Expected '=' after": "Each line must be a [table], or a key, the sign = and a value",
     "Invalid initial character": (
-        "Keys may have only letters, digits, - and _. A table in braces must be on one line"
+        "A key may have only the letters a to z and A to Z, digits, - and _. A table in braces "
+        "must be on one line"
     ),
     "Expected newline or": "Put text in quotes, and every key on a line of its own",
     "Unclosed array": "A list must end in ]",
@@ -314,8 +315,9 @@ def study_text(path: str | os.PathLike[str]) -> str:
     with contextlib.suppress(UnicodeDecodeError):
         text = read_whole(path).decode()
     if text is None:
-        remedy = f"Save it with the encoding UTF-8. {_SWAPPED}"
-        raise StudyError(str(path), "must be UTF-8 text", None, remedy)
+        rule = "is not a text file in UTF-8, so it cannot be a study file"
+        remedy = "Give the study file. If this is the study file, save it with the encoding UTF-8"
+        raise StudyError(str(path), rule, None, remedy)
     return text
 
 

@@ -225,7 +225,7 @@ def _is_of(form: type, value: Any) -> bool:
 def _problem(path: Path, rule: str, value: Any = None) -> Problem:
     """The problem of one value; the remedy shows how a domain is written."""
     entry = ENTRIES.get(str(path[2])) if len(path) > 2 and path[0] in _TABLES_OF_DOMAINS else None
-    remedy = f"It is written {entry.example}" if entry is not None and entry.example else None
+    remedy = f"Write for example {entry.example}" if entry is not None and entry.example else None
     if isinstance(value, str) and value == TO_DECIDE:
         return Problem(path, message(in_words(path), UNDECIDED, None, remedy))
     if isinstance(value, str) and (surrogate := _SURROGATES.search(value)) is not None:
@@ -356,9 +356,9 @@ ATTRIBUTE = Table(
         "unit": Key(str, "the unit of a number, which pages show beside it"),
         "only_if": Key(
             dict[str, _LABELS],
-            "an earlier question, and those of its answers after which the survey page shows "
-            'this question; for everybody else the page sends "no answer", protected like any '
-            'answer; needs missing = "answer"',
+            "the answers to an earlier question after which the survey page shows this one; for "
+            'everybody else the page sends "no answer", protected like any answer; needs missing = '
+            '"answer"',
         ),
         **_DOMAIN_KEYS,
         "each": Key(

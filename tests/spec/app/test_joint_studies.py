@@ -108,7 +108,7 @@ def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) ->
         ),
         (('["a", "b"]', '["a", "a"]'), "joint[1].attributes: names 'a' twice"),
         (('["a", "b"]', '["a"]'), "joint[1].attributes: must have 2 or more entries"),
-        (('["a", "b"]', '["a", "c"]'), "attributes.c.mechanism: must be written in joint[1]"),
+        (('["a", "b"]', '["a", "c"]'), "attributes.c.mechanism: must be written in [[joint]]"),
         (
             ("epsilon = 3.0", "epsilon = 3.0\nvariant = 0.5"),
             "joint a x b.variant: is not an option",

@@ -66,7 +66,7 @@ line 2: budgit: is not a key of a study file. Is 'budget' meant?
 line 3: epsilon: is not a key of this table. It belongs in a table [attributes.NAME]
 line 7: attributes.smokes.mechanism: must be one of
 line 8: attributes.smokes.epsilon: is missing. Is it misspelt as 'epsilom'?
-line 11: attributes.units.interval: must be a table; got [0, 60]. It is written interval = { low
+line 11: attributes.units.interval: must be a table; got [0, 60]. Write for example interval = { low
 line 13: attributes.units: epsilon: must be above 0; got -1.0.
 line 16: attributes.weight.interval.bin: is not a key of a study file. Is 'bins' meant?
 line 19: attributes.weight.budget: is not an option of SquareWave: its options are cells. This key is

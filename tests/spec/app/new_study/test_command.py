@@ -95,7 +95,7 @@ def test_what_nobody_stated_is_refused_at_its_line_until_it_is_decided(here: Pat
     lines = [i for i, line in enumerate(text.splitlines(), 1) if '= "TO DECIDE"' in line]
     told = run("audit", "study.toml", ok=False).stderr.splitlines()[1:]
     assert [line.partition(":")[0] for line in told] == [f"line {i}" for i in lines]
-    assert all("is still to be decided. It is written " in line for line in told)
+    assert all("is still to be decided. Write for example " in line for line in told)
     decided = text.replace('integers = "TO DECIDE"', "integers = [0, 60]")
     for labels in ('["never", "sometimes", "often"]', '["yes", "no"]', '["North", "South"]'):
         decided = decided.replace('"TO DECIDE"', labels, 1)
