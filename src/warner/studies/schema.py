@@ -334,7 +334,7 @@ SHOWN = {
     ),
 }
 _MECHANISM = Key(str, "one of {mechanisms}")
-_EPSILON = Key(float, "budget in nats")
+_EPSILON = Key(float, "the privacy budget; a smaller epsilon protects more")
 _REPORTS = Key(
     int,
     "how many reports of one value a person sends; the epsilon is for all of them together",
@@ -409,7 +409,9 @@ JOINT = Table(
             list[str], "attributes that are randomised as one value", is_needed=True, entries=2
         ),
         "mechanism": Key(str, "one of {mechanisms}", is_needed=True),
-        "epsilon": Key(float, "budget in nats", is_needed=True),
+        "epsilon": Key(
+            float, "the privacy budget; a smaller epsilon protects more", is_needed=True
+        ),
         "reports": _REPORTS,
     },
     "a table [[joint]]",
@@ -426,15 +428,13 @@ ASK = Table(
         ),
         "blocks": Key(
             list[list[str]],
-            "lists of questions; each person is asked all questions of one list; it replaces each",
+            "lists of questions; each person is asked all questions of one list; it replaces the "
+            'key "each"',
             entries=2,
         ),
         "epsilon": Key(
             float,
-            (
-                "the epsilon that a person spends in all, in nats, on the questions that they are "
-                "asked"
-            ),
+            "the epsilon that a person spends in all on the questions that they are asked",
         ),
         "hide": Key(
             bool,
@@ -457,15 +457,15 @@ REPEAT = Table(
         ),
         "forever": Key(
             float,
-            "the largest epsilon, in nats, that all reports on one value may spend, however many "
-            "rounds there are: a device keeps a permanent report of each value",
+            "the largest epsilon that all reports on one value may spend, however many rounds "
+            "there are: a device keeps a permanent report of each value",
             is_needed=True,
             limits={"gt": 0},
         ),
         "values": Key(
             int,
-            "on how many different values a device may report; each value spends the epsilon "
-            "that forever states",
+            "on how many different values a device may report; each value spends the epsilon of "
+            'the key "forever"',
             default=1,
             limits={"ge": 1, "le": 1000},
         ),
@@ -537,7 +537,7 @@ TOKENS = Table(
         ),
         "keys": Key(
             list[str],
-            "the issuer's public keys, as warner collect keys prints them",
+            "the issuer's public keys; to print them, run: warner collect keys STUDY",
             is_needed=True,
             entries=1,
         ),
@@ -572,8 +572,8 @@ COLLECT = Table(
         "contact": Key(str, "whom people can ask"),
         "origins": Key(
             list[str],
-            "other web pages that may send reports by script, or show the survey in a frame; of "
-            "each, https:// and the host",
+            "other web sites that may send reports by script, or show the survey in a frame, each "
+            "written as https://app.example.org",
             entries=1,
         ),
         "link": Key(str, "a web address to go on to after the report was sent"),
@@ -587,8 +587,8 @@ COLLECT = Table(
         ),
         "weak_protection": Key(
             bool,
-            "whether to ask questions whose epsilon between the two most distant answers is "
-            "above 10; the page then shows a warning",
+            "whether to ask questions with very weak protection: an epsilon above 10 between the "
+            "two most distant answers; the page then shows a warning",
         ),
     },
     "the table [collect]",

@@ -629,8 +629,8 @@ class Study(Hinting):
         if refused is not None:
             raise refused
         if stated is not None and stated != study.digest:
-            rule = "was altered after it was saved: its content does not match its digest"
-            raise StudyError(name, rule)
+            rule, remedy = "was changed after it was saved", "Use the file as it was saved"
+            raise StudyError(name, rule, None, remedy)
         return study
 
     @classmethod
@@ -783,10 +783,10 @@ def _of_fewer_rounds(permanents: Sequence[Permanent], budget: float) -> str:
         return ways
     if max(mechanism.of_values().epsilon for mechanism in permanents) <= budget:
         separate = _separate_studies(f"each of the {count} questions")
-        ways += f". Or {separate}: then forever can stay"
+        ways += f'. Or {separate}; the key "forever" can then stay as it is'
     return (
         f'{ways}. Or ask each person one question in each round: write [ask] with each = "one" '
-        "instead of [repeat]. Then every round spends its epsilon again"
+        "instead of [repeat]; each round then spends its epsilon again"
     )
 
 

@@ -96,7 +96,9 @@ def find(words: Words, epsilon: float, k: int = 20, level: float = 0.95) -> Word
         )
     if words.left or (words.start, words.stop) != (0, words.longest):
         rule = "must be about whole words, not about parts of words"
-        raise ArgumentError("words", rule, repr(words), "Leave out start, stop and the lists")
+        raise ArgumentError(
+            "words", rule, repr(words), f"Write Words({words.alphabet!r}, {words.longest})"
+        )
     search = WordSearch(
         words.alphabet,
         words.longest,

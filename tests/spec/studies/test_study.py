@@ -88,7 +88,7 @@ def test_studies_travel_as_json_with_their_digest() -> None:
     study = warner.Study.parse(STUDY)
     again = warner.Study.parse(study.to_json())
     assert again.digest == study.digest and again.title == "test"
-    with pytest.raises(warner.errors.StudyError, match="altered"):
+    with pytest.raises(warner.errors.StudyError, match="was changed after it was saved"):
         warner.Study.parse(study.to_json().replace("1.5", "1.4"))
     assert "attributes" in warner.Study.schema()["properties"]
 
