@@ -558,10 +558,7 @@ class LikelihoodOperator(ABC):
 
     def complete(self) -> Channel:
         """The channel with a row for every possible report."""
-        raise ArgumentError(
-            "tally",
-            "has only the reports that were seen, but this needs a list of all possible reports",
-        )
+        raise only_seen_reports()
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         """Frequencies (m,) as frequencies of the rows of :meth:`complete`."""
@@ -593,7 +590,7 @@ class LikelihoodOperator(ABC):
         self, people: People, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
         """The tally of :meth:`simulate_tally`; refused where rows are of observed reports only."""
-        raise not_simulated()
+        raise only_seen_reports()
 
     def simulate_tallies(
         self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
@@ -646,10 +643,11 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the reports do not support values.
         """
-        raise ArgumentError(
-            "mechanism",
-            "cannot be used here: its reports do not speak for some values and against the others",
+        rule = (
+            "cannot be used with this method: its reports do not speak for some values and against "
+            "the others"
         )
+        raise ArgumentError("mechanism", rule, None, "Use another method")
 
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         """The operators of the groups of people that used different mechanisms or budgets."""
@@ -960,11 +958,14 @@ class CompositeChannel(Channel):
         return np.asarray(second - np.multiply.outer(theta, theta))
 
 
-def not_simulated() -> ArgumentError:
-    """The error of a simulation from rows of observed reports alone."""
-    rule = "needs counts of all possible reports; this tally has only the reports that were seen"
+def only_seen_reports() -> ArgumentError:
+    """The error of a simulation or a variance from rows of observed reports alone."""
+    rule = (
+        "has only the reports that were seen, but this computation needs the count of every "
+        "possible report"
+    )
     remedy = "Use kind='score', or tally without keep_reports"
-    return ArgumentError("bootstrap", rule, None, remedy)
+    return ArgumentError("tally", rule, None, remedy)
 
 
 def simulate_reports(

@@ -20,9 +20,9 @@ from warner.channels.base import (
     LikelihoodOperator,
     People,
     joint_log_factors,
-    not_simulated,
     numbered_pairs,
     one_by_one,
+    only_seen_reports,
     summed,
     weighted_counts,
 )
@@ -626,7 +626,7 @@ class RepeatedRows(LikelihoodOperator):
         """The channels, refused where one has the rows of observed reports alone."""
         channels = [channel for channel in self.channels if isinstance(channel, Channel)]
         if len(channels) < len(self.channels):
-            raise not_simulated()
+            raise only_seen_reports()
         return channels
 
 
