@@ -243,10 +243,7 @@ def _collisions(seeds: int, count: int, size: int) -> FloatArray:
     # 2 parity(j & h), whose row 0 is constant: one product fewer. 0/1 products in single precision
     # are exact, because a block has fewer than 2**24 rows.
     if size > _LARGEST_COLLISIONS:
-        rule = (
-            "must have at most "
-            f"{_LARGEST_COLLISIONS} values where the hash functions come from a pool"
-        )
+        rule = f"must have at most {_LARGEST_COLLISIONS} values if seeds is given"
         remedy = "Use UnaryEncoding or HadamardResponse for a domain of this size"
         raise ArgumentError("domain", rule, str(size), remedy)
     total = np.zeros((size, size))
@@ -271,7 +268,7 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     # M is a Gram matrix: its eigenvalues show its rank, which is the same for every epsilon.
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
-        rule = "give two values the same bucket nearly always"
+        rule = "are too few: two values get the same bucket nearly always"
         remedy = "Pass a larger number of seeds"
         raise IdentifiabilityError("seeds", rule, str(seeds), remedy)
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)

@@ -158,23 +158,25 @@ class Audit(Tabular):
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        said = [
+            f"{self.mechanism}: {verdict}. Guarantee: {self.guarantee}.",
+            f"Epsilon: requested {self.requested:.10g}, exact {self.epsilon:.10g}.",
+            f"How it was checked: {self.method}.",
+        ]
         bound = self.sampled_lower_bound
-        lower = "" if bound is None else f"; the samples show at least {bound:.4f}"
-        if bound is not None and bound < _SHARP * self.epsilon:
-            lower += (
-                ", which is far below the exact epsilon. So the samples are a weak test of the "
-                "program that draws reports; draw more samples, or audit fewer values"
-            )
-        weight = (
-            ""
-            if self.influence is None
-            else f"; a person who lies changes a count by at most {self.influence:.4g} people"
-        )
-        epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
-        crowd = "" if self.shuffled is None else f"; {self.shuffled}"
-        return (
-            f"{self.mechanism}: {epsilons}; {self.guarantee} ({self.method}{lower}){weight}{crowd}"
-        )
+        if bound is not None:
+            said.append(f"The samples show that epsilon is at least {bound:.4f}.")
+            if bound < _SHARP * self.epsilon:
+                said.append(
+                    "That is far below the exact epsilon, so the samples are a weak test of the "
+                    "program that draws reports: draw more samples, or audit fewer values."
+                )
+        if self.influence is not None:
+            most = f"{self.influence:.4g} people"
+            said.append(f"A person who lies changes a count by at most {most}.")
+        if self.shuffled is not None:
+            said.append(f"If reports are shuffled: {self.shuffled}.")
+        return " ".join(said)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -411,7 +413,11 @@ def _merged(
     rows = np.zeros((len(row_of), shares.shape[1]), dtype=object)
     safe = np.ones(len(row_of), dtype=bool)
     if len({len(record) for record in records}) != 1:
-        return rows, safe, "the reports, as they are written, differ in length"
+        return (
+            rows,
+            safe,
+            "reports differ in length when they are written, which can reveal the answer",
+        )
     for i, (record, row) in enumerate(zip(records, shares, strict=True)):
         rows[row_of[record]] += row
         safe[row_of[record]] &= protected is None or bool(protected[i])
@@ -432,7 +438,7 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
                 "some reports, as they are written, have larger odds than the mechanism states"
             )
         violation = violation or problem
-        method += f", and all {len(records)} possible reports were checked"
+        method += f"; all {len(records)} possible reports were checked"
     total = mechanism.guarantee_at(epsilon).total
     return _conclude(mechanism, samples, epsilon, delta, total, method, violation)
 
@@ -494,7 +500,10 @@ def audit_device(device: Device) -> Audit:
         mechanism=repr(device),
         holds=violation is None,
         violation=violation,
-        method=f"{common.method}; and the reports of this device for every answer of its owner",
+        method=(
+            f"{common.method}; the reports of this device were checked too, for every answer of "
+            "its owner"
+        ),
         guarantee=f"{common.guarantee}; the secret values of this device are protected too",
     )
 

@@ -489,12 +489,12 @@ class _Work:
                 most = 1 - here / there
                 keeps = "" if wide is None else ", whose tallies keep whole reports,"
                 sentence = [
-                    f"{cell.mechanism}: the published formulae suppose that two values fall into "
-                    f"the same of g buckets one time in g. With {size} values this happens less "
-                    f"often. At epsilon {cell.epsilon:g} the expected {loss} of the inversion is "
-                    f"{here:#.3g}, and not {there:#.3g} as the formulae say: {100 * most:.0f} % "
-                    f"less. With 'LocalHashing prime={prime}'{keeps} it is "
-                    f"{100 * (1 - near / there):.1f} % less."
+                    f"{cell.mechanism}: the published formulae suppose that two values share one "
+                    f"of g buckets with probability 1/g. With {size} values this happens less "
+                    f"often. So at epsilon {cell.epsilon:g} the expected {loss} of the inversion "
+                    f"is {here:#.3g}: {100 * most:.0f} % less than the {there:#.3g} of the "
+                    f"formulae. With 'LocalHashing prime={prime}'{keeps} it is "
+                    f"{100 * (1 - near / there):.1f} % less than that of the formulae."
                 ]
         yield from sentence
 

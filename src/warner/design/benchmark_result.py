@@ -300,8 +300,9 @@ class Benchmark(Tabular):
             raise ArgumentError("x and lines", rule, None, remedy)
         rows = [row for row in self._marked_rows() if row["loss"] == chosen]
         if not rows:
-            reason = next(iter(self.left_out.values()), "There are no settings")
-            raise ArgumentError("plot", "has nothing to show", None, reason.removesuffix("."))
+            rule = "has nothing to show, because no mechanism could be run"
+            reason = next(iter(self.left_out.values()), "").removesuffix(".")
+            raise ArgumentError("plot", rule, None, reason)
         note = "Mechanisms with a * protect less than epsilon-LDP" if self.weaker else ""
         picture = chart(rows, LOSSES[chosen].words, x, lines, note, points_of(width), bool(title))
         if path is not None:

@@ -320,8 +320,7 @@ class Comparison(Ranking[RankedMethod]):
         return [
             "Column 'best on': the share of surveys in which no other method has a smaller error. "
             "Column 'order holds on': the share of the distributions on which the first method is "
-            "at least as good as this one. In the row of the first method: the share of the "
-            "distributions on which it is at least as good as all others.",
+            "at least as good as this one; in the first row, as all others.",
             *(
                 f"For distribution {t.name}, the method {name} has the smallest error: "
                 f"{t.errors[name]:.4g}."
@@ -461,8 +460,9 @@ def compare(
                 raise
             left_out[repr(method)] = f"raised {type(problem).__name__}: {problem}"
     if not errors:
-        reason = next(iter(left_out.values())).removesuffix(".")
-        raise ArgumentError("methods", "none of them can be used here", None, reason)
+        name, reason = next(iter(left_out.items()))
+        remedy = f"The problem with {name} is: {reason.removesuffix('.')}"
+        raise ArgumentError("methods", "none of them can be used with this tally", None, remedy)
     against = {repr(method): advice(method, data) for method in errors}
     advised = {name: text for name, text in against.items() if text is not None}
     shown = tuple(

@@ -794,8 +794,8 @@ def judged_mechanisms(
         except refused as problem:
             left_out[name] = str(problem)
     if not judgements:
-        reason = next(iter(left_out.values()), "No mechanism fits these values").removesuffix(".")
-        rule = "no mechanism for these values can be made with this epsilon"
+        reason = next(iter(left_out.values()), "Use other values").removesuffix(".")
+        rule = "no mechanism can be made for this epsilon and these values"
         raise BudgetError("epsilon", rule, repr(epsilon), reason)
     return judgements, left_out
 

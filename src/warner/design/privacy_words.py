@@ -175,35 +175,36 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
             "by chance and not by the answers. The whole epsilon of the question is spent on this "
             f"{'pair' if max(sizes) > 1 else 'item'}."
         )
-    what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
-    what = f"{len(mechanism.blocks):,} {what if len(sizes) == 1 else 'sets of questions'}"
+    kind = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
+    kind = kind if len(sizes) == 1 else "sets of questions"
+    what = f"{len(mechanism.blocks):,} {kind}"
     if isinstance(mechanism, HiddenQuestion):
         return (
-            f"Each person answers one of {what}, chosen by chance and not by the answers, and "
-            "sends random answers to the others. Nobody sees which answer is true. The total "
+            f"Each person answers one of {what}, chosen by chance and not by the answers. The "
+            f"other {kind} get random answers, and nobody sees which answer is true. The total "
             "epsilon is for all answers together; for two people who differ in one answer, it is "
-            f"{mechanism.epsilon_of_one_answer:.3g}. Hiding has a price: the variance of the "
-            f"shares is about {mechanism.cost:.3g} times as large as if one question were asked "
-            "openly."
+            f"{mechanism.epsilon_of_one_answer:.3g}. Hiding has a price: for the same precision, "
+            f"about {mechanism.cost:.3g} times as many people are needed as if one question were "
+            "asked openly."
         )
     return (
         f"Each person is asked one of {what}, chosen by chance and not by the answers. The whole "
         "epsilon is spent on what the person is asked, so the total is the largest epsilon, not "
         "the sum."
-        f"{_unequal(mechanism)}"
+        f"{_unequal(mechanism, kind)}"
     )
 
 
 _NEARLY_EQUAL = 1.1  # the ratio of two odds that are not worth a sentence
 
 
-def _unequal(mechanism: OneOf) -> str:
+def _unequal(mechanism: OneOf, kind: str) -> str:
     """How many of 100 people are asked each block, where these are not nearly equal."""
     least, most = (100 * end(mechanism.odds) / 2**64 for end in (min, max))
     if most < _NEARLY_EQUAL * least:
         return ""
     return (
-        " Some are chosen more often than others: the rarest for about "
+        f" Some {kind} are chosen more often than others: the rarest for about "
         f"{least:.2g} of 100 people, and the most frequent for about {most:.2g} of 100."
     )
 
@@ -234,10 +235,10 @@ def of_guarantee(promised: Guarantee, seen: str, several: bool = False) -> list[
         protected += "" if len(promised.sensitive) == 1 else "s"
         if several:
             return [
-                "Only people whose answer is sensitive in each question that has sensitive answers "
-                f"are protected ({protected} in all). {who} such answers and any others {then} "
-                f"can be at most {sure} sure of the sensitive ones. A report can reveal answers "
-                "that are not sensitive."
+                "People are protected only if they give a sensitive answer to each question that "
+                f"has sensitive answers ({protected} in all). {who} such answers and any others "
+                f"{then} can be at most {sure} sure of the sensitive ones. A report can reveal "
+                "answers that are not sensitive."
             ]
         whose = f"one of the {protected}" if len(promised.sensitive) > 1 else f"the {protected}"
         return [

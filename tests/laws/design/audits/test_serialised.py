@@ -75,7 +75,7 @@ def test_order_of_a_subset_leaks() -> None:
 def test_reports_of_different_length_are_refused() -> None:
     assert (
         enumerated([b"a", b"bb"], np.array([[1, 0], [0, 1]], dtype=object))[1]
-        == "the reports, as they are written, differ in length"
+        == "reports differ in length when they are written, which can reveal the answer"
     )
 
 

@@ -87,12 +87,17 @@ def test_of_several_questions_all_sensitive_answers_are_needed() -> None:
     part = warner.UtilityOptimizedRR(STATUS, 1.0, ["ill"]).guarantee
     both = side_by_side({"a": part, "b": part})
     (words,) = of_guarantee(both, "all reports of one person", several=True)
-    assert "Only people whose answer is sensitive in each question" in words
+    assert "People are protected only if they give a sensitive answer to each question" in words
     assert "at most 88.1" in words  # e^2 / (1 + e^2)
     survey = warner.UtilityOptimizedRR(STATUS, 1.0, ["ill"])
     answers: list[object] = [*STATUS.labels] * 30
     report = _report({"a": survey, "b": survey}, {"a": answers, "b": answers}, rounds=2)
-    assert _words(report).count("Only people whose answer is sensitive in each question") == 2
+    assert (
+        _words(report).count(
+            "People are protected only if they give a sensitive answer to each question"
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize("also", [[], [NO_ANSWER]])
