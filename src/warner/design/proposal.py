@@ -290,6 +290,7 @@ _OF_NUMBERS = ("SquareWave", "Piecewise")
 _RUNS, _FEWER, _LEAST = 6, 3, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
 _NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
+_NO_PICTURE = "Leave out the picture (--plot)"
 # Their errors are at least those of another candidate: UnaryEncoding with variant='oue'
 # for LocalHashing, whose reports cannot be listed, and Laplace for noise on integers. Exponential
 # spends half of its epsilon on its normaliser.
@@ -422,8 +423,8 @@ class Proposal:
         )
         of_odds = (
             f"people for {in_points(self.width)}: how many people an interval of this width needs. "
-            "odds change at most: how many times as likely, compared with another answer, a report "
-            "can make an answer seem."
+            "odds change at most: how many times larger a report can make the odds of one answer "
+            "against another."
         )
         return Table(columns, rows, [note, of_odds], title)
 
@@ -482,7 +483,7 @@ class Proposal:
         rows = self.width_rows()
         if not rows:
             rule = "has nothing to show, because reports of this question tell nothing about shares"
-            raise ArgumentError("plot", rule, question)
+            raise ArgumentError("plot", rule, question, _NO_PICTURE)
         about = (
             f"width of the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
             "%, with the mechanism of least error at each epsilon; dashed lines: "
@@ -590,8 +591,11 @@ def around(
 ) -> Proposal:
     """What is proposed at half, once and twice the epsilon of a mechanism, for its values."""
     if mechanism.distance_unit is not None or mechanism.guarantee.delta is not None:
-        rule = "can show only mechanisms whose epsilon holds for any two values, without a delta"
-        raise ArgumentError("plot", rule, type(mechanism).__name__, "Leave the picture out")
+        rule = (
+            "cannot show this mechanism, because its epsilon depends on the distance of two "
+            "answers, or it has a delta"
+        )
+        raise ArgumentError("plot", rule, type(mechanism).__name__, _NO_PICTURE)
     mask, epsilon = mechanism.sensitive_mask, mechanism.requested
     labels = mechanism.domain.labels
     sensitive = None if mask is None else [labels[x] for x in np.flatnonzero(mask)]

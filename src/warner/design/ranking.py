@@ -92,7 +92,10 @@ class Ranking(Tabular, Generic[Result]):
             for row, (name, result) in enumerate(zip(names, self.results, strict=True), 1)
             if id(result) in tied
         ]
-        alike = f"Perhaps as good as the first (within two standard errors): {', '.join(ties)}."
+        alike = (
+            "Perhaps as good as the first (differences of at most two standard errors may be "
+            f"chance): {', '.join(ties)}."
+        )
         left_out = left_out_texts(self.left_out)
         return Table(
             [*columns, Column("drawn", "", "bar", ends=("low", "high"))],
@@ -110,7 +113,7 @@ class Ranking(Tabular, Generic[Result]):
         return []
 
     def _title(self) -> str:
-        return f"Mean {self.loss} error for {self.n:,} people, from the smallest to the largest"
+        return f"Mean error ({self.loss}) for {self.n:,} people, the smallest first"
 
     def to_latex(self) -> str:
         """The table for LaTeX with the package booktabs."""

@@ -334,6 +334,7 @@ def compare_schemes(
     trial = _Trial(domain, epsilon, n, shares, loss, runs)
     results: list[RankedScheme] = []
     left_out: dict[str, str] = {}
+    refusals: list[BudgetError] = []
     for scheme in steps(list(_schemes(domain, shares, groups)), "trying schemes"):
         if scheme.name == "RR-Clusters" and len(scheme.groups) in (1, len(domain.shape)):
             is_joint = len(scheme.groups) == 1 < len(domain.shape)
@@ -349,11 +350,10 @@ def compare_schemes(
         try:
             results += (_drawn if scheme.is_drawn else _tried)(scheme, trial, rng)
         except BudgetError as problem:
+            refusals.append(problem)
             left_out[scheme.name] = str(problem)
     if not results:
-        reason = next(iter(left_out.values())).removesuffix(".")
-        rule = "no scheme for these questions can be made with this epsilon"
-        raise BudgetError("epsilon", rule, repr(epsilon), reason)
+        raise refusals[0]
     results.sort(key=lambda result: to_nine_digits(result.error))
     settings = {"runs": runs, "epsilon": epsilon}
     return SchemeComparison(tuple(results), loss, n, left_out, runs, epsilon, settings=settings)

@@ -47,11 +47,12 @@ class Shuffled:
     local: float
 
     def __str__(self) -> str:
-        times = "" if self.rounds == 1 else f", {self.rounds:,} times"
+        rounds = "" if self.rounds == 1 else f" in {self.rounds:,} rounds"
+        arriving = "a report" if self.rounds == 1 else "all reports of a person"
         return (
             f"epsilon {self.epsilon:.4g} (delta {self.delta:.0e}) against somebody who sees only "
-            f"the published counts of {self.people:,} people{times}; epsilon {self.local:.4g} "
-            "against somebody who sees a report arrive"
+            f"the published counts of {self.people:,} people{rounds}; epsilon {self.local:.4g} "
+            f"against somebody who sees {arriving} arrive"
         )
 
 
@@ -279,8 +280,11 @@ def shuffled(mechanism: Mechanism, people: int, delta: float = 1e-6, rounds: int
         raise ArgumentError("delta", rule, f"{delta:g}", remedy)
     promised = mechanism.guarantee
     if not protects_all_alike(promised):
-        rule = "needs a mechanism whose epsilon holds for any two values, without a delta"
-        raise ArgumentError("shuffled", rule, str(promised), "Leave out the argument shuffled")
+        rule = (
+            "cannot be used with this mechanism, because it does not protect all answers with one "
+            "epsilon and without a delta"
+        )
+        raise ArgumentError("shuffled", rule, str(promised), "Leave out shuffled (--shuffled)")
     local = rounds * promised.total
     ratio = math.exp(promised.total) * (1 + _ROUNDED)
     crowd = CrowdLaw(ratio, total_variation(mechanism), people - 1)

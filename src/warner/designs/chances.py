@@ -96,6 +96,10 @@ class Draw:
             return f"is {subject} {rest}?"
         return f"did {subject} {verb.removesuffix('s')} {rest}?"
 
+    def after(self, words: str) -> str:
+        """What the person does, behind words in the same sentence: "now throw a die"."""
+        return f"{words} {self.what[0].lower()}{self.what[1:]}"
+
     @property
     def is_birthday(self) -> bool:
         """Whether the outcome is no draw but stays: each person has one birthday."""
@@ -301,6 +305,5 @@ def _spinner(chances: Sequence[Fraction]) -> Draw:
         f"{float(360 * each):.5g} degrees {name}" for name, each in zip(names, chances, strict=True)
     )
     what = "Spin the arrow, so that nobody else sees it."
-    return Draw(
-        what, when, "it stops on white", f"Bring a white disc with an arrow, coloured {sectors}."
-    )
+    bring = f"Bring a white disc with an arrow that spins. On the disc, colour {sectors}."
+    return Draw(what, when, "it stops on white", bring)

@@ -52,8 +52,8 @@ from warner.results.likelihood_limits import Profile, basis_of
 
 _RANK = 1e-9  # of singular values; smaller ones are rounding
 _ASKED = (
-    "Are the groups in the order that the design states, and are the counts those of the right "
-    "words on the card?"
+    "Are the groups in the order that the design states, and does each count stand at the right "
+    "word of the card?"
 )
 
 
@@ -192,7 +192,7 @@ class LatentClasses(Hinting):
         data = LikelihoodData(channel, weights, sum(people), Categorical(self.classes))
         result = ClassShares(self, Profile(data))
         if result.p_value < IMPOSSIBLE and not trusted:
-            rule = "are too unlikely to be chance, whatever people answered"
+            rule = "cannot be chance, whatever people answered"
             remedy = f"{_ASKED} To use them anyway, pass trusted=True or --allow-implausible"
             raise MismatchError("counts", rule, None, remedy)
         return result
@@ -480,7 +480,10 @@ class ClassShares(Tabular):
             return ""
         freedom = f"{test.degrees} degree{'s' * (test.degrees > 1)} of freedom"
         statistic = f"chi-square {test.statistic:.3g} with {freedom}"
-        return f"Test of the design: {statistic}, p = {test.p:.3g}."
+        return (
+            "Test of the design: if people do what it assumes, a survey fits it as badly as this "
+            f"one with probability p = {test.p:.3g} ({statistic})."
+        )
 
     @property
     def _groups(self) -> list[int]:

@@ -318,14 +318,14 @@ class Unrelated(PaperDesign):
 
     def card(self, question: str | None = None, by: str | None = None) -> Card:
         draw, other = draw_with([self.p], by), draw_with([self.q])
-        again, now = "Then draw a second time, whatever the first result was. ", " this time"
-        if draw.is_birthday:
-            draw, again, now = draw.of_another() if other.is_birthday else draw, "", ""
+        if draw.is_birthday and other.is_birthday:
+            draw = draw.of_another()
+        again = " this time" if draw.what == other.what else ""
         steps = (
             f"Question A: {question or 'the sensitive question'}",
             f"{other.what} Question B (only you know it): {other.asked}",
-            f"{again}{draw.what}",
-            f"If {draw.when[0]}{now}, answer question A. If {draw.otherwise}, answer question B. "
+            draw.after("Whatever you got before, now"),
+            f"If {draw.when[0]}{again}, answer question A. If {draw.otherwise}, answer question B. "
             "Tell nobody which question you answer.",
         )
         brings = draw.brings if draw.brings == other.brings else f"{draw.brings} {other.brings}"
@@ -395,7 +395,7 @@ class Kuk(PaperDesign):
             f"Pack {i}: {red * size} red cards and {(1 - red) * size} black."
             for i, red in enumerate((self.a, self.b), 1)
         )
-        again = "Look at it, so that nobody else sees it, and put it back."
+        again = "Look at the card, so that nobody else sees it, and put it back."
         if self.draws > 1:
             again += f" Do this {self.draws} times with the same pack, and count the red cards."
         steps = (
@@ -457,9 +457,9 @@ class Mangat(PaperDesign):
         draw = draw_with([self.p], by)
         steps = (
             f"Read the question: {question or _A}",
-            f"{draw.what} Make this draw whatever your answer is.",
-            'If your true answer is yes, tick "yes".',
-            f'If your true answer is no: tick "no" if {draw.when[0]}; tick "yes" if '
+            draw.after("Whatever your answer is,"),
+            'If your true answer is yes, your box is "yes".',
+            f'If your true answer is no: your box is "no" if {draw.when[0]}; it is "yes" if '
             f"{draw.otherwise}.",
         )
         boxes = (("yes", ""), ("no", ""))

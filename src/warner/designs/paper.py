@@ -227,9 +227,9 @@ class PaperDesign(TableMechanism):
         >>> from warner.designs import Triangular
         >>> slip = Triangular("1/4").likely_slip(np.array([900, 100]))
         >>> print(textwrap.fill(slip, 80))
-        With this card, 25 to 100 of 100 people say either. Here 10 do, so the estimated
-        share of yes is -20.0 %. With the two counts exchanged, the estimate would be
-        86.7 %.
+        With this card, 25 to 100 of 100 people say "either". Here 10 do, so the
+        estimated share of yes is -20.0 %. With the two counts exchanged, the estimate
+        would be 86.7 %.
         """
         if len(self.report_words) != 2 or self.domain.size != 2:
             return "Are words or chances in the wrong order, or did people answer without the card?"
@@ -237,7 +237,7 @@ class PaperDesign(TableMechanism):
         low, high = (of_hundred(float(end)) for end in sorted(self.probabilities()[1]))
         name = str(self.domain.labels[1])
         seen = (
-            f"With this card, {low} to {high} of 100 people say {say}. Here {of_hundred(share)} "
+            f'With this card, {low} to {high} of 100 people say "{say}". Here {of_hundred(share)} '
             f"do, so the estimated share of {name} is {100 * self._share_of_yes(share):.1f} %."
         )
         slips = {"the two counts exchanged": self._share_of_yes(1 - share)}
@@ -280,7 +280,7 @@ class PaperDesign(TableMechanism):
         there = min(max(there, 0.0), 1.0)
         return (
             f"With {other.text}, the same counts would give {100 * there:.1f} % "
-            f"{self.domain.labels[1]}: check that p is {self.chance_is_of}."
+            f"{self.domain.labels[1]}: check that {self.parameters()['p']} is {self.chance_is_of}."
         )
 
     def _protects(self) -> str:
@@ -289,8 +289,8 @@ class PaperDesign(TableMechanism):
         most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"
         if self.sensitive_mask is None:
             return (
-                "No box shows your answer: people with any answer tick each box, at most "
-                f"{most} times as often with one answer as with another."
+                "No box shows your answer: people with any answer may tick it. One answer leads to "
+                f"a box at most {most} times as often as another."
             )
         shown = " or ".join(
             f'"{word}"'
@@ -300,8 +300,8 @@ class PaperDesign(TableMechanism):
         sensitive = " or ".join(f'"{value}"' for value in self.sensitive)
         return (
             f"No box shows that your answer is {sensitive}: each box that people with this answer "
-            f"tick is ticked by others too, at most {most} times as often with one answer as with "
-            f"another. The box {shown} shows that your answer is not {sensitive}."
+            f"tick is ticked by others too. One answer leads to such a box at most {most} times as "
+            f"often as another. The box {shown} shows that your answer is not {sensitive}."
         )
 
 

@@ -124,7 +124,7 @@ def _values(text: str, example: str) -> tuple[list[str], dict[str, str]]:
     plain = [word for word in words if "=" not in word]
     if (plain and named) or len(named) + len(plain) < len(words):
         rule = "must give all of its chances a name, or none of them, and no name twice"
-        raise ArgumentError("design", rule, show(text), f"Write {show(example)}")
+        raise ArgumentError("design", rule, show(text), f"For example {show(example)}")
     return plain, named
 
 
@@ -138,7 +138,7 @@ def stated_in(cls: Callable[..., Any], text: str, example: str) -> dict[str, str
     if needed - set(stated) or len(plain) > len(parameters) or not set(stated) <= set(parameters):
         several = "s" * (len(parameters) > 1)
         rule = f"{name_of(text)} takes the value{several} {' and '.join(parameters)}"
-        raise ArgumentError("design", rule, show(text), f"Write {show(example)}")
+        raise ArgumentError("design", rule, show(text), f"For example {show(example)}")
     return stated
 
 
@@ -150,7 +150,7 @@ def _forced(
         labels = named if domain is None else {str(v): v for v in domain.labels}
         if set(named) != set(labels):
             rule = f"must have a chance for each of {', '.join(labels)}"
-            remedy = f"Write 'forced:{','.join(f'{label}=1/10' for label in labels)}'"
+            remedy = f"For example 'forced:{','.join(f'{label}=1/10' for label in labels)}'"
             raise ArgumentError("design", rule, show(text), remedy)
         order = {label: named[str(label)] for label in labels}
         return ForcedResponse(answers=order, domain=domain)
@@ -159,7 +159,7 @@ def _forced(
     if domain is not None and domain.size > 2:
         if len(plain) not in (1, domain.size):
             rule = f"must have one chance for all {domain.size} answers, or one for each answer"
-            raise ArgumentError("design", rule, show(text), "Write 'forced:1/10'")
+            raise ArgumentError("design", rule, show(text), "For example 'forced:1/10'")
         if len(set(plain)) > 1:
             pairs = zip(domain.labels, plain, strict=True)
             remedy = f"Write 'forced:{','.join(f'{word}={each}' for word, each in pairs)}'"
@@ -168,7 +168,7 @@ def _forced(
         return ForcedResponse(answers=dict.fromkeys(domain.labels, plain[0]), domain=domain)
     if len(plain) != 2:
         rule = "must have two chances: that of being told to say yes, and that of no"
-        raise ArgumentError("design", rule, show(text), f"Write {show(EXAMPLES['forced'])}")
+        raise ArgumentError("design", rule, show(text), f"For example {show(EXAMPLES['forced'])}")
     design = ForcedResponse(plain[0], plain[1], domain=domain)
     if design.chances[0] != design.chances[1]:
         rule = "must say which chance belongs to yes, and which to no"

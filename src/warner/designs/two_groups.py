@@ -327,5 +327,5 @@ def groups_from_text(text: str) -> LatentClasses | ListExperiment:
     items = stated["items"]
     if not items.isdecimal():
         rule = "must be followed by the number of items that both groups see"
-        raise ArgumentError("list", rule, show(items), f"Write {show(_EXAMPLES[name])}")
+        raise ArgumentError("list", rule, show(items), f"For example {show(_EXAMPLES[name])}")
     return cls(int(items))

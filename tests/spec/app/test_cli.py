@@ -78,7 +78,8 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     study.write_text(STUDY, encoding="utf-8")
     said = run("audit", str(study), "--shuffled", "500", "--rounds", "2").stdout
     assert (
-        "smokes: epsilon 0." in said and "counts of 500 people, 2 times; epsilon 2 against" in said
+        "smokes: epsilon 0." in said
+        and "counts of 500 people in 2 rounds; epsilon 2 against" in said
     )
     assert (
         "All 2 questions together: for somebody who sees only the counts of each question" in said
@@ -96,7 +97,7 @@ def test_audit_and_plan_say_what_published_counts_promise(tmp_path: Path) -> Non
     assert "--rounds: needs --shuffled" in alone.output and "spend 52 times" in alone.output
     study.write_text(UTILITY, encoding="utf-8")
     assert (
-        "whose epsilon holds for any two values"
+        "does not protect all answers with one epsilon"
         in run("audit", str(study), "--shuffled", "9", ok=False).output
     )
 

@@ -155,7 +155,7 @@ def test_rankings_have_one_form_and_one_table() -> None:
         assert ranking.best is ranking.results[0] and ranking.best not in ranking.ties
         first = str(next(iter(ranking.rows()[0].values())))
         assert (first in str(ranking) and "for 100" in ranking._repr_html_()) or ranking.n == 200
-        assert ranking.to_latex().lower().startswith(("% mean l2 error for", "% sum of squared"))
+        assert ranking.to_latex().lower().startswith(("% mean error (l2) for", "% sum of squared"))
         assert ranking.to_frame("pandas")["error"].tolist() == [r.error for r in ranking]
         assert len(ranking.results) == len(data["results"]) >= 2
         assert all(row["error"] > 0 for row in data["results"])

@@ -142,7 +142,7 @@ def test_the_audit_says_both_epsilons() -> None:
     result = warner.audit(RR(_labels(4), 1.0), shuffled=100, rounds=3)
     crowd = result.shuffled
     assert crowd is not None and crowd.local == pytest.approx(3) and crowd.epsilon < 1.5
-    assert "only the published counts of 100 people, 3 times" in str(result)
+    assert "only the published counts of 100 people in 3 rounds" in str(result)
     assert result.rows()[0]["shuffled_people"] == 100
 
 
@@ -154,7 +154,7 @@ def test_the_audit_says_both_epsilons() -> None:
         (
             warner.mechanisms.UtilityOptimizedRR(_labels(3), 1.0, ["0"]),
             DELTA,
-            "whose epsilon holds for any two values",
+            "does not protect all answers with one epsilon",
         ),
         (
             warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5),

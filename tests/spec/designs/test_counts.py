@@ -60,7 +60,7 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
     assert "doubtful: 1 in 2,800 surveys with this card" in out.replace("\n", " ")
     assert "doubtful" not in _run(*few, "same=4,different=26")
     refused = _run(*few, "same=20,different=280", fails=True)
-    assert "With this card, 25 to 75 of 100 people say same. Here 7 do" in refused
+    assert 'With this card, 25 to 75 of 100 people say "same". Here 7 do' in refused
     assert "so the estimated share of yes is 136.7 %. Was another card used" in refused
 
 
@@ -98,7 +98,7 @@ def test_a_refusal_says_which_slip_explains_the_counts(design: str, counts: str,
 
 def test_crosswise_with_the_other_chance_is_seen() -> None:
     """3/4 in place of 1/4 makes 86 % of 14 %, which is as possible; few surveys mean it."""
-    line = "With crosswise:1/4, the same counts would give 14.0 % yes: check that p is the"
+    line = "With crosswise:1/4, the same counts would give 14.0 % yes: check that 3/4 is the"
     mirrored, right = (
         _run("estimate", "--design", f"crosswise:{p}", "--counts", "same=680,different=320")
         for p in ("3/4", "1/4")

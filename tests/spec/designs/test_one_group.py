@@ -108,7 +108,10 @@ def test_reports_are_drawn_from_the_table(design: PaperDesign) -> None:
     [
         ("crosswise:1/2", "make all reports useless"),
         ("crosswise:0", "must be a chance"),
-        ("crosswise:", "crosswise takes the value p; got 'crosswise:'. Write 'crosswise:1/4'"),
+        (
+            "crosswise:",
+            "crosswise takes the value p; got 'crosswise:'. For example 'crosswise:1/4'",
+        ),
         ("crosswise:1/4,1/4", "crosswise takes the value p"),
         ("crosswise:q=1/4", "crosswise takes the value p"),
         ("crossways:1/4", "Is 'crosswise' meant"),
@@ -197,7 +200,7 @@ def test_draws_have_exactly_their_chances() -> None:
     assert ways[2] + ways[3] + ways[4] == 6 and ways[11] + ways[12] == 3
     assert draw_with([Fraction(3, 20)]).when == ("the number is 1, 2 or 3",)
     assert draw_with([Fraction(3, 20)]).brings.startswith("Bring 20 cards")
-    assert "60 degrees red" in draw_with([Fraction(1, 6)], "spinner").brings
+    assert "colour 60 degrees red" in draw_with([Fraction(1, 6)], "spinner").brings
     assert draw_with([Fraction(123, 1000)]).what.startswith("Spin")
     birthdays = draw_with([Fraction(31, 365), Fraction(28, 365)]).when
     assert [text.partition(" is ")[2] for text in birthdays] == [
@@ -231,7 +234,9 @@ def test_both_draws_of_an_unrelated_question_are_independent() -> None:
     assert "your father's" in steps[2] and steps[3].startswith("If your father's birthday is from")
     assert "mother" not in steps[2] + steps[3]
     steps = Unrelated("2/3", "1/6").card().steps
-    assert "did the die show 1?" in steps[1] and steps[2].startswith("Then draw a second time")
+    assert "did the die show 1?" in steps[1] and steps[2].startswith(
+        "Whatever you got before, now throw"
+    )
     assert steps[3].startswith("If the die shows 1 to 4 this time, answer question A.")
 
 

@@ -265,7 +265,7 @@ def test_designs_of_two_groups_say_what_they_add() -> None:
     design = ExtendedCrosswise("1/4")
     crosswise = design.said(np.where(same, "same", "different"), card)
     assert regress(crosswise, {"age": AGE}).others == ()
-    refused(MismatchError, "too unlikely to be chance", regress,
+    refused(MismatchError, "cannot be chance", regress,
             StochasticLieDetector("1/10", "9/10").said(["no" if c == 1 else "yes" for c in card], card),
             {"age": AGE})  # fmt: skip
 
@@ -445,12 +445,13 @@ def test_a_regression_says_whether_people_followed_a_design_that_tests_itself() 
     alone = design.estimate(said.counts())
     columns = {"age": [18, 25, 39, 60] * 500, "w": [1, 2] * 1000, "school": [*range(100)] * 20}
     fit = regress(said, columns, "age")
-    assert alone.fit_test is not None and alone.about_test in str(fit.table())
+    assert alone.fit_test is not None
+    assert alone.about_test in " ".join(str(fit.table()).split())
     assert fit.to_json()["fit_tests"] == [alone.fit_test._asdict()]
-    weighted = str(regress(said, columns, "age", weights="w").table())
-    assert alone.about_test in weighted and "counts each person once" in " ".join(weighted.split())
+    weighted = " ".join(str(regress(said, columns, "age", weights="w").table()).split())
+    assert alone.about_test in weighted and "counts each person once" in weighted
     of_age = regress(said, columns, "age ~ asked", hidden="asked ~ 1")
-    assert alone.about_test in str(of_age.table())
+    assert alone.about_test in " ".join(str(of_age.table()).split())
     drawn = regress(said, columns, "age", cluster="school")
     assert "not tested" in str(drawn.table()) and "fit_tests" not in drawn.to_json()
     honest = Cheating("1/4", "3/4").said(["yes", "no", "no"] * 100, [1, 2, 1] * 100)
