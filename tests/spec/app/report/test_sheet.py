@@ -62,7 +62,7 @@ def test_people_read_the_question_the_draw_the_boxes_and_the_odds(here: Path) ->
         'at most 80.0 % sure that it is "yes" (question 2).',
     ):
         assert words in page.replace("\N{NO-BREAK SPACE}", " "), words
-    assert "All my ticks together can tell more. Only people whose" in page
+    assert "All my ticks together can tell more. People are protected only if" in page
     assert "can be at most 92.4 % sure of the sensitive ones" in page.replace("\xa0", " ")
     # What only the interviewer reads comes after everything else, on a page of its own.
     people, interviewer = Path("form.html").read_text().split('<section class="page">')
