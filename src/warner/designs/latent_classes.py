@@ -44,7 +44,7 @@ from warner._core.text import look
 from warner.channels import DenseChannel, FloatArray, IntArray, stacked
 from warner.domains import Categorical
 from warner.estimators.base import LikelihoodData
-from warner.estimators.plausibility import DOUBTFUL_ON_PAPER, IMPOSSIBLE
+from warner.estimators.plausibility import DOUBTFUL_ON_PAPER, IMPOSSIBLE, how_many_surveys
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
 from warner.results.intervals import interval_column, normal_quantile
@@ -456,9 +456,8 @@ class ClassShares(Tabular):
         """Why the counts are doubtful, for readers; "" where they are not."""
         if self.p_value >= DOUBTFUL_ON_PAPER:
             return ""
-        often = f"1 in {1 / self.p_value:,.0f}" if self.p_value > 1e-12 else "almost no"
-        doubtful = f"These counts are doubtful: {often} surveys with this design have such counts."
-        return f"{doubtful} {_ASKED}"
+        often = f"{how_many_surveys(self.p_value)} with this design gives such counts"
+        return f"These counts are doubtful: {often}. {_ASKED}"
 
     @property
     def fit_test(self) -> FitTest | None:

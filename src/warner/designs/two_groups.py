@@ -176,7 +176,7 @@ class StochasticLieDetector(_TwoGroups):
                 "yes": ShareOf(("yes, honest", "yes, lies"), "people whose true answer is yes"),
                 "honest": ShareOf(
                     ("yes, honest",),
-                    "of the people whose true answer is yes, those who say yes",
+                    "how many of the people whose true answer is yes say yes",
                     ("yes, honest", "yes, lies"),
                 ),
             },
@@ -279,8 +279,8 @@ class ExtendedCrosswise(_TwoGroups):
             [_law(("different", "same"), (1 - each, each)) for each in (first, 1 - first)],
             {"yes": ShareOf(("yes",), "have the answer yes")},
             (
-                "If p is small, people probably did not follow the instructions, and then the "
-                "share is wrong."
+                "A p below 0.05 is a sign that people did not follow the instructions. Do not rely "
+                "on the share then."
             ),
         )
 

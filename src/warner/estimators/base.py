@@ -139,7 +139,8 @@ class LikelihoodData:
         """Refuse what takes people as drawn one by one with equal probabilities."""
         if self.survey is not None:
             rule = "can be used only if people were drawn one by one with equal probabilities"
-            raise ArgumentError(what, rule, self.survey.drawn.design.text, remedy)
+            got = f"a survey design ({self.survey.drawn.design.text})"
+            raise ArgumentError(what, rule, got, remedy)
 
     @property
     def n_of_all(self) -> int:
@@ -236,15 +237,18 @@ class Status(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: no other shares fit the reports better than these by more than the gap"
+    CONVERGED = (
+        "converged: even the best fit to the reports is better than these shares by no more than "
+        "the gap"
+    )
     COMPLETED = (
-        "completed: the method has done all its steps. This method does not look for the shares "
-        "that fit the reports best. A gap, if there is one, says how far from the best fit they "
-        "are at most"
+        "completed: the method has done all its steps. It does not look for the shares that fit "
+        "the reports best. The gap, if there is one, says how far the estimate is from the best "
+        "fit at most"
     )
     STOPPED = (
-        "stopped early, as steps or tolerance asked for, before the shares with the best fit to "
-        "the reports; the gap says how far from the best fit the estimate is at most"
+        "stopped early, because steps or tolerance says so; the gap says how far the estimate is "
+        "from the best fit at most"
     )
     NOT_MOVED = (
         "not moved: the estimate is still the starting point, so it says nothing about the "
@@ -255,9 +259,9 @@ class Status(Enum):
         "steps, or a larger gap or tolerance"
     )
     OUTSIDE_SIMPLEX = (
-        "some estimated shares are negative, or they do not sum to 1. This can happen because "
-        "these estimates are right on average (unbiased); constraint='project' gives possible "
-        "shares"
+        "some estimated shares are negative, or they do not sum to 1. Estimates that are right on "
+        "average (unbiased) can do this; constraint='project' gives shares from 0 to 1 that sum "
+        "to 1"
     )
     NO_POSITIVE_MASS = (
         "no estimated share was positive, so equal shares are shown in their place; collect more "
@@ -409,11 +413,14 @@ class Fit:
             IdentifiabilityError: the method does not estimate shares.
         """
         if self.probabilities is None:
-            rule, remedy = "were not estimated: this method estimates only the mean", ".mean()"
+            rule, remedy = (
+                "were not estimated, because this method estimates only the mean",
+                ".mean()",
+            )
             if self.keys is not None:
                 rule = (
-                    "were not estimated: this method estimates only how frequent each key is, and "
-                    "its mean"
+                    "were not estimated, because this method estimates only the frequency of each "
+                    "key and the mean of its values"
                 )
                 remedy = ".frequencies() and .conditional(key).mean()"
             raise IdentifiabilityError(
@@ -434,7 +441,7 @@ class Fit:
 
 _ENTRIES = 2**22  # of the products that are formed at a time
 _ORDER = "Give one share for each value, in the order of the domain"
-WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
+WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the counts"
 # Shares below these are tried at 0, the largest first.
 _SMALL_SHARES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
 

@@ -360,7 +360,9 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
             rows, values = data.channel.shape
             rule = "'histogram' needs a mechanism whose reports are values"
             remedy = "Use start='uniform', or an estimator such as start=Inversion('project')"
-            raise ArgumentError("start", rule, f"{rows} reports of {values} values", remedy)
+            raise ArgumentError(
+                "start", rule, f"{rows} different reports for {values} values", remedy
+            )
         # Where every report is a value, the maximum has the histogram's shares of 0 too.
         return shares if reports_are_values(data) else with_positive_shares(normalize(shares))
     assert isinstance(start, Estimator)

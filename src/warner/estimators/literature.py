@@ -510,7 +510,7 @@ def _scores(
         likelihoods = block[observed]
         d = likelihoods @ theta
         if (d <= 0).any():
-            rule = "must not give shares of 0 that make a report that was seen impossible"
+            rule = "must not give a share of 0 to all values that can explain a report"
             remedy = "Use MaximumLikelihood()"
             raise ArgumentError("inner", rule, None, remedy)
         yield likelihoods / d[:, None], w[rows][observed]

@@ -763,8 +763,8 @@ class LogSpline(Estimator):
         nonresponse = data.domain.nonresponse is not None
         if nonresponse and data.domain.size > MOST_CELLS:
             rule = (
-                f'must have at most {MOST_CELLS} values for LogSpline where one of them is "no '
-                'answer"'
+                f'must have at most {MOST_CELLS} values for LogSpline if "no answer" is one of the '
+                "values"
             )
             remedy = "Use EmpiricalBayes(), or wider bins"
             raise ArgumentError("domain", rule, str(data.domain.size), remedy)

@@ -169,8 +169,8 @@ class Uniqueness(Enum):
         "use another mechanism or fewer values"
     )
     NOT_CERTIFIED = (
-        "not certified as unique: other shares may fit the reports as well, which cannot be "
-        "decided with this gap or for so many values; ask for a smaller gap"
+        "not certified as unique: with this gap, or for so many values, it cannot be decided "
+        "whether other shares fit the reports equally well; ask for a smaller gap"
     )
 
 

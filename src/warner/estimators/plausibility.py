@@ -63,6 +63,11 @@ _ASKED = (
 _TAKEN = "add --allow-implausible (in Python: tally.trusted() or trusted=True)"
 
 
+def how_many_surveys(p_value: float) -> str:
+    """How many surveys give counts with so small a p-value, in words, as a subject."""
+    return f"only 1 in {1 / p_value:,.0f} surveys" if p_value > 1e-12 else "almost no survey"
+
+
 @dataclass(frozen=True)
 class Plausibility:
     """How often true reports are as far from all that the mechanism makes as the given ones.
@@ -73,8 +78,8 @@ class Plausibility:
         cause: what may have gone wrong on paper, as sentences.
         hint: what else the counts of a card may mean, also where they are no reason for doubt.
 
-    >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:65]
-    (True, 'These reports are doubtful: 1 in 50,000 surveys with true reports')
+    >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:52]
+    (True, 'These reports are doubtful: only 1 in 50,000 surveys')
     """
 
     p_value: float
@@ -93,12 +98,13 @@ class Plausibility:
         """What to tell those who read an estimate; None where there is no reason for doubt."""
         if self.p_value >= (DOUBTFUL_ON_PAPER if self.on_paper else DOUBTFUL):
             return None
-        often = f"1 in {1 / self.p_value:,.0f}" if self.p_value > 1e-12 else "almost no"
+        often = how_many_surveys(self.p_value)
         if self.on_paper:
-            surveys = f"{often} surveys with this card have such counts"
-            return f"These counts are doubtful: {surveys}. {self.cause}"
+            return (
+                f"These counts are doubtful: {often} with this card gives such counts. {self.cause}"
+            )
         return (
-            f"These reports are doubtful: {often} surveys with true reports have such counts. "
+            f"These reports are doubtful: {often} with properly made reports gives such counts. "
             "Were they made with another epsilon, forged, or never randomised?"
         )
 

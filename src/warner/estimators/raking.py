@@ -387,8 +387,8 @@ class RakedJoint(Estimator):
     summary: ClassVar[str] = (
         "one table of all combinations, which fits the estimates of each question and "
         "of each pair. Where the reports say little about a pair, its answers are taken to be "
-        "nearly unrelated. How three or more questions depend on each other is kept as far as "
-        "reports that were set aside for this check support it"
+        "nearly unrelated. Links between three or more questions are kept only as far as a check "
+        "with reports that were set aside supports them"
     )
 
     single: OneAttribute | None = field(default=None, repr=False, compare=False)

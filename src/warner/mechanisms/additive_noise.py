@@ -56,7 +56,7 @@ class Noise(Numeric):
         """Set the grid and the noise, where ``decay`` is T."""
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
-            rule = f"is too small: for one step of the grid it is only {nats:.2g}, below 1e-09"
+            rule = f"is too small: one step of the noise has {nats:.2g}, but needs at least 1e-09"
             remedy = "Pass a larger epsilon"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
@@ -301,7 +301,7 @@ class Laplace(Noise):
         if sensitivity is not None:
             if not self.lattice:
                 rule = "can be used only on Integers without cells"
-                remedy = "Leave out sensitivity or cells"
+                remedy = "Leave out sensitivity, or use Integers without cells"
                 raise ArgumentError("sensitivity", rule, show(sensitivity), remedy)
             self.sensitivity = real("sensitivity", sensitivity, above=0, most=steps)
             self.sensitivity = self.distance_unit = (

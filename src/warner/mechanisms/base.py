@@ -499,8 +499,8 @@ class Mechanism(Hinting, ABC):
         raise self._no_program()
 
     def _no_program(self) -> ArgumentTypeError:
-        rule = "has no program for other devices: it can be computed only in Python"
-        remedy = "Use a mechanism for one question, or randomise in Python with warner"
+        rule = "has no program for other devices, because it runs only in Python"
+        remedy = "Use another mechanism, or randomise in Python with warner"
         return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 
     def _program_odds(self) -> dict[str, Any]:
@@ -632,7 +632,7 @@ class Mechanism(Hinting, ABC):
         expected = self.schema.empty(0)
         if reports.columns.keys() != expected.keys():
             raise ReportError(
-                "reports", f"must have the columns {', '.join(expected)} and no others"
+                "reports", f"must have these columns and no others: {', '.join(expected)}"
             )
         for name, column in expected.items():
             given = reports.columns[name]
@@ -829,7 +829,7 @@ class Mechanism(Hinting, ABC):
             raise MismatchError(
                 "tally",
                 f"counts several questions together, but {type(self).__name__} is about only one",
-                str(tally.kind),
+                None,
                 AS_WRITTEN,
             )
         if not self.schema.may_have(tally.counts, tally.n):

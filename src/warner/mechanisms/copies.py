@@ -168,9 +168,9 @@ def warn_of_copies(
     if not repeated and (group := counted_twice(mechanisms, tallies)):
         who = "people" if group == "all" else group
         repeated = (
-            f"All counts of {who} are even, which by chance happens less than once in a billion "
-            "times. Was a table joined with itself? Then people are counted twice, and intervals "
-            f"are too short. {ONE_COPY}"
+            f"All counts of {who} are even numbers, which by chance happens less than once in a "
+            "billion times. Was each row copied? Then people are counted twice, and intervals are "
+            f"too short. {ONE_COPY}"
         )
     if repeated:
         warn(repeated, FrameWarning)

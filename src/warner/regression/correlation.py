@@ -208,7 +208,9 @@ def correlate(
     survey = SurveyDesign.of(weights, cluster, strata)
     if survey is not None and method == "likelihood":
         rule = "can be used only if people were drawn one by one with equal probabilities"
-        raise ArgumentError("method='likelihood'", rule, survey.text, "Use method='moments'")
+        raise ArgumentError(
+            "method='likelihood'", rule, f"a survey design ({survey.text})", "Use method='moments'"
+        )
     people = People.of(reports, {} if columns is None else columns, None, survey)
     names = list(people.named) if people.named else people.attributes
     if not names:

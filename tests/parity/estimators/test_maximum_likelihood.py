@@ -182,7 +182,7 @@ def test_quasi_likelihood_of_support_counts_is_the_oracles(name: str) -> None:
         [theta >= 0, cp.sum(theta) == 1],
     ).solve(solver=cp.CLARABEL)
     result = warner.estimate(tally, warner.MaximumLikelihood(likelihood="supports"))
-    assert result.likelihood == "quasi-likelihood of the support counts" and result.gap is not None
+    assert result.likelihood == "quasi-likelihood of the counts" and result.gap is not None
     assert result.gap <= 1e-9
     assert result.log_likelihood == pytest.approx(oracle, abs=1e-4)
     if name != "SubsetSelection":

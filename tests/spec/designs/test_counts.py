@@ -57,7 +57,7 @@ def test_exchanged_words_and_chances_can_be_seen() -> None:
     few = ("estimate", "--design", "crosswise:1/4", "--counts")
     out = _run(*few, "same=0,different=30")
     assert "75 of 100 people whose answer is no say same, and so do 25" in out.replace("\n", " ")
-    assert "doubtful: 1 in 2,800 surveys with this card" in out.replace("\n", " ")
+    assert "doubtful: only 1 in 2,800 surveys with this card" in out.replace("\n", " ")
     assert "doubtful" not in _run(*few, "same=4,different=26")
     refused = _run(*few, "same=20,different=280", fails=True)
     assert 'With this card, 25 to 75 of 100 people say "same". Here 7 do' in refused

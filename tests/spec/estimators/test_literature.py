@@ -182,7 +182,7 @@ def test_bit_sums_and_kept_reports() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(
         ArgumentError,
-        match="inner: must not give shares of 0 that make a report that was seen impossible",
+        match="inner: must not give a share of 0 to all values that can explain a report",
     ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_budgets(STEEP, (200, 0, 0, 60)))
     with pytest.raises(ArgumentError, match=r"formula: .*'derived'"):

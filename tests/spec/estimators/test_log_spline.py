@@ -102,7 +102,7 @@ def test_several_mechanisms_and_bit_sums_are_taken_together() -> None:
     data = likelihood_data([m.tally(m.randomize(v, rng), **how) for m, v, how in parts])
     assert isinstance(data.channel, StackChannel) and data.channel.rows_per_report > 1
     fit = LogSpline().fit(data)
-    assert fit.likelihood == "quasi-likelihood of the support counts"
+    assert fit.likelihood == "quasi-likelihood of the counts"
     assert wasserstein1(fit.probabilities, truth) < 0.2  # index units
 
 

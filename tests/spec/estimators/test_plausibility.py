@@ -212,7 +212,7 @@ def test_a_group_that_chance_does_not_make_is_refused() -> None:
         with pytest.raises(MismatchError, match="group 'b': has counts that cannot be chance"):
             refused(schools)
     result, compared = estimate(schools.trusted()), compare_groups(schools.trusted())
-    assert result.doubt.startswith("b: These counts are doubtful: almost no surveys")
+    assert result.doubt.startswith("b: These counts are doubtful: almost no survey with")
     assert "share of yes is -50.0 %" in result.doubt
     assert result["b"].doubt and not result["a"].doubt
     assert compared.doubt == result.doubt
