@@ -163,14 +163,14 @@ class ForcedResponse(PaperDesign):
         instructed = [(word, f) for word, f in (order[::-1] if self._named else order) if f]
         draw = draw_with([f for _, f in instructed], by)
         rules = [
-            f'If {when}, tick "{word}", whatever the truth is.'
+            f'If {when}, your box is "{word}", whatever the truth is.'
             for (word, _), when in zip(instructed, draw.when, strict=True)
         ]
         steps = (
             f"Read the question: {question or _A}",
             draw.what,
             *rules,
-            f"If {draw.otherwise}, tick your true answer.",
+            f"If {draw.otherwise}, your box is your true answer.",
         )
         words = reversed(self.report_words) if self._named else self.report_words
         boxes = tuple((word, "") for word in words)
