@@ -289,8 +289,8 @@ class PaperDesign(TableMechanism):
         most = f"{odds.numerator}" if odds.denominator == 1 else f"{float(odds):.3g}"
         if self.sensitive_mask is None:
             return (
-                "No box shows your answer: people with any answer may tick it. One answer leads to "
-                f"a box at most {most} times as often as another."
+                "No box shows your answer: people with any answer may tick each box. One answer "
+                f"leads to a box at most {most} times as often as another."
             )
         shown = " or ".join(
             f'"{word}"'
