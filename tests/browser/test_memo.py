@@ -8,6 +8,7 @@ import numpy as np
 from playwright.sync_api import Page
 
 from tests.browser._page import choose, opened, review, send, shown, violations
+from warner.collector.submissions import SubmissionFormat
 from warner.mechanisms import Permanent
 
 _ROUNDS = """
@@ -73,6 +74,16 @@ async ([answer, n]) => {
   return [memos.pills[memos.pills.length - 1], reports];
 }
 """
+
+
+_DRAWN_ROUNDS = (
+    '[ask]\neach = "one"\nepsilon = 0.5\n'
+    + _ROUNDS.replace('title = { en = "Pills at work", de = "Tabletten bei der Arbeit" }\n', "")
+    .replace('languages = ["en", "de"]\n', "")
+    .split("[attributes.pills]")[0]
+    + "".join(f'[attributes.s{n}]\nvalues = ["off", "on"]\n' for n in range(6))
+    + '[collect]\naccess = "open"\n'
+)
 
 
 def _round(number: int) -> str:
@@ -168,6 +179,31 @@ def test_a_copied_memo_opens_in_no_other_browser_and_an_altered_one_is_refused(
     review(page)
     send(page, "refused")
     assert "memo_altered" in page.inner_text("#state-refused") and relay.posts == []
+
+
+def test_one_question_is_drawn_for_all_rounds(people: Any, relayed: Any, serve: Any) -> None:
+    """Rejects a page that draws another question in a later round, or after its note was deleted."""
+    relay, _ = relayed(_DRAWN_ROUNDS)
+    person = people.person()
+    asked, blocks = set(), set()
+    for number in (1, 2, 3):
+        served = serve(_DRAWN_ROUNDS.replace("round = 1", f"round = {number}"))
+        relay.target = served.url
+        page = opened(person, relay.url)
+        assert page.locator("[data-when=memo-none]").first.is_hidden()
+        (field,) = page.locator("fieldset[id^=q]:visible").all()
+        name, question = field.get_attribute("data-question"), field.get_attribute("id")
+        asked.add(name)
+        choose(page, str(question), 1)
+        review(page)
+        send(page)
+        batch = SubmissionFormat(served.study).parse(relay.posts[-1].body)
+        blocks.add(int(batch.reports["questions"].columns["block"][0]))
+        assert len(_memos(page)) == 1 and violations(page) == []
+        assert "other questions can then be chosen" not in page.inner_text("#state-sent")
+        page.click("[data-action=forget]")
+        page.wait_for_load_state()
+    assert len(asked) == len(blocks) == 1 and len(relay.posts) == 3
 
 
 def test_two_tabs_share_a_permanent_report_and_rounds_degrade_it_by_the_law(

@@ -88,6 +88,17 @@ values = 2
 """
 
 
+# A device draws one of two questions for all rounds.
+_DRAWN_ROUNDS = f"""{_ROUNDS}
+[attributes.bets]
+values = ["no", "yes"]
+[ask]
+each = "one"
+epsilon = 0.5
+"""
+
+
+@pytest.mark.parametrize("text", [_ROUNDS, _DRAWN_ROUNDS])
 @pytest.mark.parametrize(
     "change, words",
     [
@@ -98,10 +109,10 @@ values = 2
     ],
 )
 def test_a_survey_that_understates_what_its_rounds_spend_is_refused(
-    change: dict[str, Any], words: str
+    text: str, change: dict[str, Any], words: str
 ) -> None:
     """Rejects a page that would promise 3.9 nats for ever where two permanent reports spend 4."""
-    served = json.loads(survey_bytes(Study.parse(_ROUNDS)))
+    served = json.loads(survey_bytes(Study.parse(text)))
     if change == {"repeat": None}:
         del served["repeat"]
     else:
@@ -111,9 +122,19 @@ def test_a_survey_that_understates_what_its_rounds_spend_is_refused(
         node(str(HERE / "seal.mjs"), text=json.dumps(asked))
 
 
-def test_answers_of_a_round_are_not_sealed_without_permanent_reports() -> None:
+def test_a_draw_for_all_rounds_has_a_name_in_them() -> None:
+    """Rejects a survey under which each round draws another question."""
+    served = json.loads(survey_bytes(Study.parse(_DRAWN_ROUNDS)))
+    del served["repeat"]["draw"]
+    asked = {"served": json.dumps(served), "people": []}
+    with pytest.raises(AssertionError, match="must be a digest where questions are drawn"):
+        node(str(HERE / "seal.mjs"), text=json.dumps(asked))
+
+
+@pytest.mark.parametrize("text", [_ROUNDS, _DRAWN_ROUNDS])
+def test_answers_of_a_round_are_not_sealed_without_permanent_reports(text: str) -> None:
     """Rejects a module that draws a permanent report anew in each round."""
-    served = survey_bytes(Study.parse(_ROUNDS)).decode()
-    asked = {"served": served, "people": [{"answers": {"smokes": "no"}}]}
+    served = survey_bytes(Study.parse(text)).decode()
+    asked = {"served": served, "people": [{"answers": {"smokes": "no"}, "block": 0}]}
     with pytest.raises(AssertionError, match="must be the record of a permanent report"):
         node(str(HERE / "seal.mjs"), text=json.dumps(asked))

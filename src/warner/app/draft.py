@@ -118,7 +118,9 @@ class Draft:
     def _proposals_of_one(self, people: int, share: float, width: float) -> dict[str, Planned]:
         """The proposals where each person is asked one question, with all of the budget."""
         among = len(self.data["attributes"])
-        few, whole = max(1, people // among), self.data.get("budget")
+        few = max(1, people // among)
+        # Of several rounds, the budget limits all of them and not one.
+        whole = None if "repeat" in self.data else self.data.get("budget")
         planned = {
             attribute: self._planned(attribute, few, share, width, whole)
             for attribute in steps(list(self.missing), "planning")

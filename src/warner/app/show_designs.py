@@ -37,6 +37,7 @@ from warner.mechanisms import (
 )
 from warner.mechanisms.covers import cover_of_pairs
 from warner.mechanisms.headers import is_of_package
+from warner.mechanisms.one_of import permanent_of
 from warner.privacy.guarantees import compose
 from warner.results.named_summaries import DECLARE_CODES, has_bands, may_be_codes
 from warner.theory import expected_loss
@@ -522,10 +523,12 @@ def _about_permanent(mechanism: Permanent, rounds: int, where: str) -> str:
 
 def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     """What all reports of a person tell where devices keep permanent reports."""
-    where = " on each question" if len(mechanisms) > 1 else ""
     alike: dict[str, list[str]] = {}
-    for name, mechanism in mechanisms.items():
-        if isinstance(mechanism, Permanent):
+    for whole, draws in mechanisms.items():
+        where = " on each question" if len(mechanisms) > 1 else ""
+        if isinstance(draws, OneOf):
+            where = " in all, because its device reports on one question"
+        for name, mechanism in permanent_of(whole, draws).items():
             alike.setdefault(_about_permanent(mechanism, rounds, where), []).append(name)
     said = [f"{', '.join(names)}: {text}" for text, names in alike.items()]
     if said:
@@ -646,13 +649,20 @@ def show_proposals(
     )
 
 
-def why_one(times: float, epsilons: Sequence[float], is_stated: bool) -> str:
+def why_one(
+    times: float, epsilons: Sequence[float], is_stated: bool, has_rounds: bool = False
+) -> str:
     """Why each person is asked one question, in a sentence, and how it is asked otherwise."""
     many, most = len(epsilons), max(epsilons)
     said = (
         f"Each person is asked one of {many} questions, drawn by chance, and spends at most "
         f"epsilon {most:.4g} in all"
     )
+    if has_rounds:
+        said = (
+            f"Each device draws one of {many} questions for all rounds, by chance, and spends at "
+            f"most epsilon {most:.4g} in each round (to see all rounds, run: warner audit)"
+        )
     if times <= 1:
         return f"{said}. This gains nothing here: leave out the table [ask]."
     said += (

@@ -495,17 +495,12 @@ def _about_a_person(study: Study) -> list[str]:
         of_guarantee,
     )
     from warner.design.shuffling import protects_all_alike
-    from warner.mechanisms import Permanent
 
     rows, groups = study.rows_per_person, study.by_group.values()
     if study.rounds > 1:
         if all(len(group.mechanisms) == 1 for group in groups):
             return []  # the audit of the question says it
-        permanents = [
-            {name: m for name, m in group.mechanisms.items() if isinstance(m, Permanent)}
-            for group in groups
-        ]
-        most, guarantee = of_changed_answers(permanents)
+        most, guarantee = of_changed_answers(study.permanent)
         spent = (
             f"person spends up to epsilon {guarantee.total:.6g} on all questions together in all "
             "rounds"

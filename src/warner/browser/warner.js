@@ -479,7 +479,7 @@ var COMBINED = {
       odds: null,
       draw: (encoded2, next) => {
         const block = blockFrom(blocks2, next);
-        return inSlots(slots, blocks2, block, encoded2[block], next);
+        return inSlots(slots, blocks2, block, blocks2[block].sampler.draw(encoded2[block], next));
       },
       law: null
     };
@@ -641,9 +641,8 @@ function blockFrom(blocks2, next) {
   let end = 0n;
   return among(next, blocks2.slice(0, -1).map(({ width }) => end += width), 1);
 }
-function inSlots(slots, blocks2, block, encoded2, next) {
+function inSlots(slots, blocks2, block, drawn) {
   const { sampler } = blocks2[block];
-  const drawn = sampler.draw(encoded2, next);
   const flat = [BigInt(block), ...sampler.columns.flatMap(({ name }) => drawn[name])];
   return Object.fromEntries(slots.map(({ name }, i) => [name, [flat[i] ?? 0n]]));
 }
@@ -1564,6 +1563,13 @@ function sample(program, encoded2, next = systemWords()) {
   );
 }
 function degrade(program, memo, next = systemWords()) {
+  return record(
+    /** @type {Program} */
+    program,
+    degraded(program, memo, next)
+  );
+}
+function degraded(program, memo, next) {
   const sampler = prepare(program);
   const { columns } = (
     /** @type {Program} */
@@ -1587,11 +1593,7 @@ function degrade(program, memo, next = systemWords()) {
     /** @type {Required<Sampler>} */
     sampler
   );
-  return record(
-    /** @type {Program} */
-    program,
-    once(kept, next)
-  );
+  return once(kept, next);
 }
 function takes(sampler, encoded2) {
   if (sampler.blocks !== void 0) {
@@ -1666,7 +1668,7 @@ function checkSurvey(data) {
   }
   questions.forEach((question) => checkQuestion(question, data.program !== void 0));
   if (data.program !== void 0) checkBlocks(data.program, questions);
-  checkRepeat(data.repeat, questions);
+  checkRepeat(data.repeat, questions, data.program);
   checkTokens(data);
   for (const { name, domain } of columns) {
     const place = `survey.public.${name}.domain`;
@@ -1773,27 +1775,35 @@ function checkTokens({ access, tokens, program }) {
   const whole = Array.isArray(keys) && keys.length === count && keys.every((key) => typeof key === "string" && KEY.test(key));
   insist(whole, "malformed", `${place}.keys`, "must be a key for each block of questions");
 }
-function checkRepeat(repeat, questions) {
-  const memos = questions.map(({ program }) => program && prepare(program).memo);
+function checkRepeat(repeat, questions, drawn) {
+  const programs = drawn === void 0 ? questions.map(({ program }) => (
+    /** @type {Json} */
+    program
+  )) : blocks(drawn).map(({ program }) => program);
   const place = "survey.repeat";
   const all = repeat !== void 0;
-  const same = memos.every((memo) => memo !== void 0 === all);
+  const same = programs.every((program) => prepare(program).memo !== void 0 === all);
   insist(same, "malformed", place, "must go with permanent reports of all questions");
   if (!all) return;
+  const alone = drawn === void 0 || blocks(drawn).every(({ attributes }) => attributes.length === 1);
+  insist(alone, "malformed", place, "must go with blocks of one question");
   insist(isObject(repeat), "malformed", place, "must be an object");
-  const { round, rounds, values, epsilon } = repeat;
+  const { round, rounds, values, epsilon, draw } = repeat;
+  const named = drawn === void 0 ? draw === void 0 : typeof draw === "string" && /^[0-9a-f]{64}$/.test(draw);
+  insist(named, "malformed", `${place}.draw`, "must be a digest where questions are drawn");
   const whole = [round, rounds, values].every((n) => Number.isSafeInteger(n) && Number(n) >= 1);
   insist(whole && Number(round) <= Number(rounds), "malformed", place, "must be of one round");
   checkNumber(epsilon, `${place}.epsilon`);
-  const total = questions.reduce((sum, { program }) => {
-    const memo = (
-      /** @type {Json} */
-      /** @type {Program} */
-      program.memo
-    );
+  const spent = programs.map(({ memo }) => {
     const sampler = prepare(memo);
-    return sum + Math.min(Number(values), sampler.size) * natsOf(sampler, memo);
-  }, 0);
+    const each = natsOf(
+      sampler,
+      /** @type {Json} */
+      memo
+    );
+    return Math.min(Number(values), sampler.size) * each;
+  });
+  const total = drawn === void 0 ? spent.reduce((sum, one) => sum + one, 0) : Math.max(...spent);
   const rule = "must be the epsilon of all permanent reports";
   insist(total <= Number(epsilon) * (1 + 1e-9), "odds_exceed", `${place}.epsilon`, rule);
 }
@@ -1927,8 +1937,11 @@ function randomize(question, answer, next = systemWords()) {
 function drawBlock(program, next = systemWords()) {
   return blockFrom(blocks(program), next);
 }
+function nameOfDraw({ study, repeat }) {
+  return repeat?.draw ?? study;
+}
 async function blockOfCode(survey, code) {
-  const hash = await hashOfCode("warner block", survey, code);
+  const hash = await hashOfCode("warner block", { study: nameOfDraw(survey) }, code);
   return drawBlock(survey.program, listedWords([new DataView(hash.buffer).getBigUint64(0)]));
 }
 function blockOf(survey, submission) {
@@ -1937,6 +1950,9 @@ function blockOf(survey, submission) {
   return bytes.slice(0, WIDTHS[dtype]).reduceRight((number, byte) => number * 256 + byte, 0);
 }
 function randomizeBlock(survey, block, answers, next = systemWords()) {
+  return recordOfBlock(survey, block, answers, void 0, next);
+}
+function recordOfBlock(survey, block, answers, memos, next) {
   const { columns } = prepare(survey.program);
   const all = blocks(survey.program);
   insist(
@@ -1945,7 +1961,7 @@ function randomizeBlock(survey, block, answers, next = systemWords()) {
     "block",
     "must be one of the blocks"
   );
-  const { attributes, sampler } = all[block];
+  const { attributes, program, sampler } = all[block];
   const rule = "is of no question that this person was asked";
   for (const name of Object.keys(answers)) {
     insist(attributes.includes(name), "bad_answer", name, rule);
@@ -1955,11 +1971,12 @@ function randomizeBlock(survey, block, answers, next = systemWords()) {
     survey.questions.find((question) => question.name === name)
   ));
   const encoded2 = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = inSlots([...columns], all, block, encoded2, next);
+  const drawn = survey.repeat === void 0 ? sampler.draw(encoded2, next) : degraded(program, memos?.[attributes[0]] ?? new Uint8Array(), next);
+  const slots = inSlots([...columns], all, block, drawn);
   return record(
     /** @type {Program} */
     survey.program,
-    drawn
+    slots
   );
 }
 function encodedBlock(sampler, asked, answers) {
@@ -1974,7 +1991,7 @@ async function seal(survey, person) {
   const next = words ?? systemWords();
   const invited = survey.access !== "open";
   const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
-  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)) : [randomizeBlock(survey, block ?? -1, answers, next)];
+  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)) : [recordOfBlock(survey, block ?? -1, answers, memos, next)];
   const first = survey.access === "tokens" ? token : id ?? (invited ? await invitationId(survey, code ?? "") : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
   const length = firstLength(survey);
   insist(first?.length === length, "code", "id or token", `must have ${length} bytes`);
@@ -2218,6 +2235,7 @@ export {
   indexOf,
   invitationId,
   listedWords,
+  nameOfDraw,
   outOf,
   parse,
   plainCode,

@@ -223,7 +223,7 @@ class Device:
             return
         if self._study.round is not None:
             remedy = 'For the next round, write its number as "round" in [repeat] of the study file'
-        elif self._draw is not None:  # which does not go with [repeat]
+        elif self._draw is not None:  # of which [repeat] takes single questions alone
             remedy = f"To ask the same people every week, {_COLUMN}"
         else:
             remedy = f"To ask the same people every week, add a table [repeat], or {_COLUMN}"
@@ -282,15 +282,15 @@ class Device:
         self, answers: Mapping[str, Any], encoded: Mapping[str, Any], block: int
     ) -> dict[str, Reports]:
         """The report on each attribute, with the operating system's randomness alone."""
-        source = Source(None)
-        if self._draw is not None:
-            columns = self._draw.randomize_drawn(np.array([block]), encoded, source)
-            return {next(iter(self._study.mechanisms)): Reports(self._draw.header, columns)}
+        source, drawn = Source(None), np.array([block])
+        whole = next(iter(self._study.mechanisms))
         if self._study.round is None:
-            return self._study.randomize_encoded(encoded, source)
+            if self._draw is None:
+                return self._study.randomize_encoded(encoded, source)
+            columns = self._draw.randomize_drawn(drawn, encoded, source)
+            return {whole: Reports(self._draw.header, columns)}
         reports, states = {}, {}
-        for name, mechanism in self._study.mechanisms.items():
-            assert isinstance(mechanism, Permanent)
+        for name, mechanism in self._study.permanent[block].items():
             path = self._memo_file(name, mechanism)
             key, state, _ = _memo_in(path)
             memo = mechanism.device(key, state)
@@ -300,7 +300,11 @@ class Device:
         # All of them, or none where one has no room; and before the report leaves.
         for path, state in states.items():
             self._keep(path, state.encode())
-        return reports
+        if self._draw is None:
+            return reports
+        (report,) = reports.values()
+        columns = self._draw.schema.join(drawn, {block: report.columns})
+        return {whole: Reports(self._draw.header, columns)}
 
     def _memo_file(self, name: str, mechanism: Permanent) -> Path:
         """The file of the permanent reports on a question, the same in all rounds."""
@@ -311,7 +315,7 @@ class Device:
         """Which questions this person is asked: who draws again lets the draw depend on answers."""
         if self._draw is None or code is not None:
             return 0 if code is None else block_of_code(self._study, code)
-        path = self._folder / f"block-{self._study.digest}"
+        path = self._folder / f"block-{self._study.draw_digest}"
         if not path.exists():
             self._keep(path, b"%d" % self._draw.draw_blocks(1, Source(None))[0])
         text = read_whole(path)

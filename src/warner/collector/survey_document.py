@@ -17,10 +17,9 @@ from typing import Any
 from warner._core.checks import show
 from warner._core.errors import WarnerError
 from warner._core.text import at_most, canonical
-from warner.design.privacy_words import Strength, strength
+from warner.design.privacy_words import Strength, of_changed_answers, strength
 from warner.domains import Domain, Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute, Permanent
-from warner.privacy.guarantees import compose
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute
 from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
 from warner.studies.texts import Texts, Tokens
@@ -346,18 +345,18 @@ def epsilon_of_all(study: Study) -> float:
     """What all reports of a person spend; of a survey in rounds, of answers that change alike."""
     if study.round is None:
         return study.epsilon
-    permanent = [m for m in study.mechanisms.values() if isinstance(m, Permanent)]
-    return compose([m.of_values() for m in permanent]).total
+    return of_changed_answers(study.permanent)[1].total
 
 
 def _repeat(study: Study) -> dict[str, Any]:
     """Which round is asked, and what all reports of a device spend."""
-    values = max(m.values for m in study.mechanisms.values() if isinstance(m, Permanent))
+    values, of_all = of_changed_answers(study.permanent)
     return {
         "round": study.round,
         "rounds": study.rounds,
         "values": values,
-        "epsilon": epsilon_of_all(study),
+        "epsilon": of_all.total,
+        **({} if study.draw is None else {"draw": study.draw_digest}),
     }
 
 

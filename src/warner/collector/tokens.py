@@ -337,6 +337,6 @@ def block_of_code(study: Study, code: str) -> int:
     draw = draw_of(study)
     if draw is None:
         return 0
-    text = f"warner block\n{study.digest}\n{plain_code(code)}"
+    text = f"warner block\n{study.draw_digest}\n{plain_code(code)}"
     word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
     return bisect_right(list(accumulate(draw.odds)), word)

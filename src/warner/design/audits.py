@@ -20,10 +20,11 @@ from warner._core.text import canonical
 from warner.design.charts import odds, table_of_odds
 from warner.design.privacy_words import Example, example_of
 from warner.design.shuffling import Shuffled, shuffled as of_crowd
-from warner.mechanisms import Device, Mechanism, Permanent
+from warner.mechanisms import Device, Mechanism
 from warner.mechanisms.base import require_mechanism
 from warner.mechanisms.composite import Combined
 from warner.mechanisms.headers import DESIGNS, MECHANISMS, is_of_package
+from warner.mechanisms.one_of import permanent_of
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
 from warner.privacy.report_laws import (
     INFINITE,
@@ -655,7 +656,7 @@ def audit(
         return audit_device(mechanism)
     require_mechanism(mechanism)
     if claim is None:
-        if shuffled is not None and rounds > 1 and isinstance(mechanism, Permanent):
+        if shuffled is not None and rounds > 1 and permanent_of("", mechanism):
             rule = "must be 1 for a Permanent mechanism, whose rounds share one permanent report"
             remedy = "The method of_rounds() of the mechanism says what several rounds tell"
             raise ArgumentError("rounds", rule, show(rounds), remedy)

@@ -187,6 +187,14 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
             f"about {mechanism.cost:.3g} times as many people are needed as if one question were "
             "asked openly."
         )
+    if mechanism.permanent:
+        return (
+            f"Each device draws one of {what} once and for good, by chance and not by the answers, "
+            "and reports on no other one in any round. So what its rounds spend together is the "
+            "largest epsilon of a question, not the sum. A device that loses what it keeps draws "
+            "again and spends as much once more, and so does each further device of a person."
+            f"{_unequal(mechanism)}"
+        )
     return (
         f"Each person is asked one of {what}, chosen by chance and not by the answers. The whole "
         "epsilon is spent on what the person is asked, so the total is the largest epsilon, not "

@@ -120,6 +120,7 @@ class Mechanism(Hinting, ABC):
         version: the version of the law and of the report format. It is raised when either changes.
         is_of_studies: whether a study file can name the mechanism.
         is_on_paper: whether people randomise themselves, and their reports are read in words.
+        is_permanent: whether devices keep a report, and degrade it in each round.
         takes_keys: whether a study file must state the keys of a key-value mechanism.
         excludes_nonresponse: whether the mechanism is made on the answers alone, where nonresponse
             is a value, and goes with it by :func:`~warner.mechanisms.with_nonresponse`.
@@ -137,6 +138,7 @@ class Mechanism(Hinting, ABC):
 
     is_of_studies: ClassVar[bool] = True
     is_on_paper: ClassVar[bool] = False
+    is_permanent: ClassVar[bool] = False
     takes_keys: ClassVar[bool] = False
     takes_tags: ClassVar[bool] = False
     excludes_nonresponse: ClassVar[bool] = False

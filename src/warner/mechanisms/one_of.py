@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -35,8 +35,12 @@ from warner.privacy.guarantees import Guarantee, add_up, one_of
 from warner.privacy.report_laws import OneOfReports
 from warner.reports.block_schema import BlockSchema, block_name, rows_of_blocks
 from warner.reports.product_schema import attribute_names
+from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import BlockTables, Counted
+
+if TYPE_CHECKING:  # an estimate needs no more of it than its tallies
+    from warner.mechanisms.permanent import Permanent
 
 MOST_BLOCKS = 10_000
 _FINE = 2**20  # parts into which the odds are rounded, so that every machine has the same odds
@@ -76,10 +80,15 @@ class OneOf(Mechanism):
     reports on all blocks that hold the question, and two questions can be estimated together where
     some block holds both. The guarantee is the largest of the blocks'.
 
+    Where each block is one question, randomised by :class:`Permanent`, a device draws its question
+    once and for good, and keeps the draw beside its permanent reports: then all its rounds spend
+    what those on one question do. A question that is drawn anew in each round spends anew.
+
     Attributes:
         blocks: the names of the questions in each block.
         parts: {name of a block: its mechanism}; the name is that of its questions, joined by " x ".
         odds: the odds of each block as integers that add up to 2^64.
+        permanent: {question: its :class:`Permanent`}, where one is drawn for good; {} otherwise.
 
     Raises:
         ArgumentError: a question in no block, a block twice, or more than 10,000 blocks.
@@ -132,6 +141,14 @@ class OneOf(Mechanism):
         """Take over the mechanisms of the blocks, and their odds."""
         names = [block_name(block) for block in self.blocks]
         self.parts = dict(zip(names, parts, strict=True))
+        self.permanent: dict[str, Permanent] = {
+            name: cast("Permanent", inner)
+            for name, inner in self.parts.items()
+            if inner.is_permanent
+        }
+        if self.permanent and (len(self.permanent) < len(parts) or max(map(len, self.blocks)) > 1):
+            rule = "must all be Permanent and of one question each, or none Permanent"
+            raise ArgumentError("mechanisms", rule, f"Permanent for {', '.join(self.permanent)}")
         self.odds = tuple(odds)
         self._edges = Edges.of(self.odds)
         schemas = {
@@ -184,6 +201,11 @@ class OneOf(Mechanism):
     @property
     def epsilon(self) -> float:
         return self._guarantee.epsilon
+
+    def of_reports(self, reports: int) -> Guarantee:
+        if self.permanent:  # all of them are about the question that was drawn for good
+            return one_of({n: inner.of_reports(reports) for n, inner in self.permanent.items()})
+        return super().of_reports(reports)
 
     @property
     def shows_nonresponse(self) -> bool:
@@ -263,6 +285,16 @@ class OneOf(Mechanism):
     def draw_blocks(self, n: int, source: Source) -> np.ndarray:
         """Draw the blocks of n people, (n,) numbers in 0..B-1, before any answer is looked at."""
         return source.among(self._edges, n)
+
+    def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
+        if self.permanent and rng is None:
+            self.encode(values)  # whose errors come first
+            rule = (
+                "must go through the device of each person, which keeps the question drawn for it"
+            )
+            remedy = "Use warner.Device. To simulate one round, pass rng="
+            raise ArgumentError("values", rule, None, remedy)
+        return super().randomize(values, rng)
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         drawn = self.draw_blocks(len(encoded), source)
@@ -527,6 +559,16 @@ class OneOf(Mechanism):
                 for (block, inner), width in blocks
             ]
         )
+
+
+def permanent_of(name: str, mechanism: Mechanism) -> Mapping[str, Permanent]:
+    """{question: its Permanent} of a mechanism whose devices keep reports over rounds; else {}.
+
+    Of a mechanism that draws one question for good, a device keeps reports on that question alone.
+    """
+    if isinstance(mechanism, OneOf):
+        return mechanism.permanent
+    return {name: cast("Permanent", mechanism)} if mechanism.is_permanent else {}
 
 
 def as_rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:

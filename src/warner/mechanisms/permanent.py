@@ -211,6 +211,7 @@ class Permanent(Mechanism):
     """
 
     is_of_studies = False  # a study says so in its table [repeat]
+    is_permanent = True
     references = ("erlingsson2014", "arcolezi2024")
 
     memo: _Whole | UnaryEncoding

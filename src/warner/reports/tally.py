@@ -856,7 +856,9 @@ class Tally(Hinting):
         2
         """
         integer("reports_per_person", most, 1, MOST_PER_PERSON)
-        if most > 1 and self.header.get("mechanism") == "Permanent":
+        parts = self.header.get("parameters", {}).get("parts", ())
+        stated = [self.header, *(one for each in parts for one in each if isinstance(one, dict))]
+        if most > 1 and any(one.get("mechanism") == "Permanent" for one in stated):
             rule = "cannot be used for permanent reports: a person's rounds share the same noise"
             remedy = "Estimate each round by itself"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)

@@ -505,11 +505,11 @@ class GroupAxis:
     @property
     def spent_text(self) -> str:
         """What a person who reported at every time has spent, in words."""
-        from warner.mechanisms import Permanent
+        from warner.mechanisms.one_of import permanent_of
 
         mechanism = self.table.mechanisms[0]  # the only one of groups in time
-        if isinstance(mechanism, Permanent):
-            stays = mechanism.of_rounds(self.rounds).epsilon
+        if permanent := permanent_of("", mechanism).values():
+            stays = max(one.of_rounds(self.rounds).epsilon for one in permanent)
             return (
                 f"A person who reported all {self.rounds} times and always gave the same answer "
                 f"has spent epsilon = {stays:.6g} on this question. A person whose answer changed "

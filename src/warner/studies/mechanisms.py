@@ -394,9 +394,15 @@ _LEAST_TO_DRAW = 2
 
 
 def drawn(
-    ask: Mapping[str, Any], specs: Mapping[str, Mapping[str, Any]], rows: int = 1
+    ask: Mapping[str, Any],
+    specs: Mapping[str, Mapping[str, Any]],
+    rows: int = 1,
+    repeat: Mapping[str, Any] | None = None,
 ) -> OneOf | HiddenQuestion:
-    """The mechanism of a study with the table [ask], for one row of answers."""
+    """The mechanism of a study with the table [ask], for one row of answers.
+
+    With [repeat] each question has permanent reports, and a device draws one of them for good.
+    """
     if len(specs) < _LEAST_TO_DRAW:
         rule = "needs two or more questions (attributes) to draw from"
         raise broken(("ask",), rule, None, "Leave the table [ask] out", "ask")
@@ -422,7 +428,8 @@ def drawn(
             domains[name] = stated_domain(spec)
         if alone and not problems:
             with log.within(*path):
-                mechanisms[name] = _drawn_alone(where, spec, whole, rows)
+                once = _drawn_alone(where, spec, whole, rows)
+                mechanisms[name] = once if repeat is None else permanent(where, once, repeat)
                 domains[name] = mechanisms[name].domain
     log.refuse()
     blocks, several = _BLOCKS.get(ask.get("each"), (ask.get("blocks", "attributes"), 1))

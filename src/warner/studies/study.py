@@ -153,14 +153,14 @@ class Study(Hinting):
             check_design(self.design, self.public)
         log.refuse()
         if self._repeat is not None and self.budget is not None:
-            permanents = [m for m in self._mechanisms.values() if isinstance(m, Permanent)]
-            spent = add_up(m.of_values().epsilon for m in permanents)
+            asked_of = max(self.permanent, key=_spent_on_values)
+            spent = _spent_on_values(asked_of)
             if spent > self.budget:
                 rule = (
                     "is exceeded: people whose answers all change in the same rounds, and change "
                     f"back, can spend {spent:.6g} in all rounds together"
                 )
-                remedy = _of_fewer_rounds(permanents, self.budget)
+                remedy = _of_fewer_rounds([*asked_of.values()], self.budget)
                 raise broken(("budget",), rule, repr(self.budget), remedy)
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
@@ -174,7 +174,7 @@ class Study(Hinting):
     def _built(self, name: str, table: Mapping[str, Any]) -> Mechanism:
         """The mechanism of an attribute, or of attributes that are randomised together."""
         if self._draws:
-            return drawn(table, self._data["attributes"], self.rows_per_person)
+            return drawn(table, self._data["attributes"], self.rows_per_person, self._repeat)
         where = f"joint {name}" if name in self._joint else f"attributes.{name}"
         one = built(where, table, self._joint.get(name), self.rows_per_person)
         return one if self._repeat is None else permanent(where, one, self._repeat)
@@ -350,8 +350,36 @@ class Study(Hinting):
         """What a person spends in all rounds on answers that stay; :attr:`epsilon` in one round."""
         if self.rounds == 1:
             return self.epsilon
-        kept_reports = [m for m in self.mechanisms.values() if isinstance(m, Permanent)]
-        return add_up(m.of_rounds(self.rounds).epsilon for m in kept_reports)
+        return max(
+            add_up(m.of_rounds(self.rounds).epsilon for m in asked_of.values())
+            for asked_of in self.permanent
+        )
+
+    @property
+    def permanent(self) -> list[dict[str, Permanent]]:
+        """With ``[repeat]``, {question: its mechanism} of what one person reports on.
+
+        It is one dict, of all questions; one for each question where ``[ask]`` draws one for good;
+        and with groups those of each group. [] without ``[repeat]``.
+        """
+        if self.groups:
+            return [asked_of for study in self.groups.values() for asked_of in study.permanent]
+        if isinstance(self.draw, OneOf):
+            return [{name: mechanism} for name, mechanism in self.draw.permanent.items()]
+        asked_of = {n: m for n, m in self._mechanisms.items() if isinstance(m, Permanent)}
+        return [asked_of] if asked_of else []
+
+    @property
+    def draw_digest(self) -> str:
+        """What names the draw of a person's questions: who has drawn under it keeps the draw.
+
+        It is the digest. With ``[repeat]`` it is of the questions and their permanent reports
+        alone, so that neither another round nor a longer list of public values draws anew.
+        """
+        if self._repeat is None:
+            return self.digest
+        series = [[n, m.memo.header] for asked_of in self.permanent for n, m in asked_of.items()]
+        return hashlib.sha256(canonical(series).encode()).hexdigest()
 
     @property
     def spending(self) -> str:
@@ -772,6 +800,11 @@ def _divided(budget: float, count: int) -> str:
     return f"{math.floor(1e4 * budget / count) / 1e4:g}"
 
 
+def _spent_on_values(asked_of: Mapping[str, Permanent]) -> float:
+    """What a person spends who is asked these questions, and whose answers all change."""
+    return add_up(mechanism.of_values().epsilon for mechanism in asked_of.values())
+
+
 def _of_fewer_rounds(permanents: Sequence[Permanent], budget: float) -> str:
     """How people spend no more than a budget in all rounds: the ways, with their numbers."""
     count, values = len(permanents), sum(mechanism.values for mechanism in permanents)
@@ -781,20 +814,13 @@ def _of_fewer_rounds(permanents: Sequence[Permanent], budget: float) -> str:
     )
     if count == 1:
         return ways
+    alone = max(mechanism.values for mechanism in permanents)
+    forever = f", and forever = {_divided(budget, alone)} in [repeat]"
     if max(mechanism.of_values().epsilon for mechanism in permanents) <= budget:
-        separate = _separate_studies(f"each of the {count} questions")
-        ways += f'. Or {separate}; the key "forever" can then stay as it is'
+        forever = '; the key "forever" can then stay as it is'
     return (
-        f'{ways}. Or ask each person one question in each round: write [ask] with each = "one" '
-        "instead of [repeat]; each round then spends its epsilon again"
-    )
-
-
-def _separate_studies(questions: str) -> str:
-    """How each person answers one question of several in all rounds."""
-    return (
-        f"write a separate study for {questions}, and let each device choose one of these studies "
-        "by chance when it is installed"
+        f"{ways}. Or let each device report on only one of the {count} questions, which it draws "
+        f'once and for good: write [ask] with each = "one"{forever}'
     )
 
 
@@ -807,15 +833,10 @@ def _check_repeat(data: Mapping[str, Any]) -> None:
             str(stated["round"]),
         )
         raise broken(("repeat", "round"), rule, got, None, "repeat.round")
-    if is_drawn(data.get("ask")):
-        rule = (
-            "cannot be used with [repeat], where all people are asked all questions in each round"
-        )
-        remedy = (
-            "Leave [ask] or [repeat] out. To have each person answer one question in all rounds, "
-            f"{_separate_studies('each question')}"
-        )
-        raise broken(("ask",), rule, None, remedy, "ask")
+    ask = data.get("ask", {"each": "all"})
+    if is_drawn(ask) and (ask.get("each") != "one" or ask.get("hide")):
+        rule = "can be used with [repeat] only if each device draws one question for all rounds"
+        raise broken(("ask",), rule, None, 'In [ask], write each = "one", without hide', "ask")
     if data.get("rows_per_person", 1) > 1:
         rule = "cannot be used with [repeat], which already covers several rows of a person"
         remedy = "Leave rows_per_person or [repeat] out"

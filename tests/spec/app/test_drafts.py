@@ -66,6 +66,18 @@ def test_a_draft_of_rounds_gets_what_goes_with_rounds(tmp_path: Path, forever: s
     assert all(0 < m.guarantee.epsilon < float(forever) for m in made.mechanisms.values())
 
 
+def test_a_draft_of_rounds_with_many_questions_draws_one_for_all_of_them(tmp_path: Path) -> None:
+    """Rejects a proposal that spends the sum of all questions, or the budget of a year in a week."""
+    draft, study = tmp_path / "draft.toml", tmp_path / "study.toml"
+    more = '[attributes.wrap]\nvalues = ["off", "on"]\n'
+    draft.write_text(f"budget = 2.0\n{REPEATED.replace('FOREVER', '2.0')}{more}")
+    said = " ".join(run("plan", str(draft), "--write", str(study)).output.split())
+    assert "Each device draws one of 3 questions for all rounds, by chance, and spends" in said
+    made = Study.load(study)
+    assert [len(asked) for asked in made.permanent] == [1, 1, 1]
+    assert made.epsilon < 2.0 and made.epsilon_of_rounds <= 2.0
+
+
 @pytest.fixture
 def draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

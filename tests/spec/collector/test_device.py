@@ -18,6 +18,7 @@ from warner.collector import device as device_module
 from warner.collector.access import invited_ids, new_codes
 from warner.collector.refusals import Refused
 from warner.collector.remote import Later, Remote
+from warner.collector.tokens import block_of_code
 from warner.errors import ArgumentError, FileError, MemoFullError, StudyError
 from warner.reports.block_schema import BLOCK
 
@@ -46,6 +47,7 @@ access = "open"
 
 WEEK = '[public.week]\nvalues = ["2026-W49", "2026-W50"]\n'
 DRAWN_OPEN = f'{DRAWN}[collect]\naccess = "open"\n'
+DRAWN_FOR_GOOD = f"[repeat]\nrounds = 4\nround = 1\nforever = 2.0\n{DRAWN_OPEN}"
 
 
 def address(port: int) -> str:
@@ -361,6 +363,40 @@ def test_permanent_reports_last_over_the_rounds(
     memo.write_text("{")
     with pytest.raises(FileError, match="was altered"):
         warner.Device(last, url, folder).send({"theme": "dark"})
+
+
+def test_one_question_is_drawn_for_all_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a question that is drawn anew each week, which spends epsilon on one after another."""
+    bodies: list[bytes] = []
+    monkeypatch.setattr(Remote, "send", lambda remote, body: bodies.append(body))
+    answers, drawn = dict.fromkeys(("smokes", "drinks", "bets"), "yes"), set()
+    for person in map(str, range(12)):
+        blocks = set()
+        for week in (1, 2, 3):
+            # A value that is added to a public column draws no other question either.
+            text = WEEK.replace('"]', f'", "week {week}"]')
+            text += DRAWN_FOR_GOOD.replace("round = 1", f"round = {week}")
+            device = device_of(text, tmp_path / person)
+            (question,) = device.questions()
+            assert device.send(answers, {"week": "2026-W49"}) == "sent"
+            assert device.send(answers, {"week": "2026-W49"}) == "already"
+            columns = device._form.parse(bodies[-1]).columns("questions")
+            blocks.add((question, int(columns[BLOCK][0])))
+        (memo,) = (tmp_path / person).glob("memo-*")
+        ((_, _, rounds),) = json.loads(json.loads(memo.read_text())["state"])["memos"]
+        assert rounds == 3 and len(blocks) == 1 and device.spent <= 2.0
+        drawn |= blocks
+    assert len(drawn) > 1 and len(bodies) == 36
+    # A person who is invited is asked the question of the code, on all devices and in all rounds.
+    invited = DRAWN_FOR_GOOD.replace('"open"', '"invited"')
+    codes = new_codes(20)
+    weeks = [
+        [block_of_code(warner.Study.parse(text), code) for code in codes]
+        for text in (invited, invited.replace("round = 1", "round = 2"))
+    ]
+    assert weeks[0] == weeks[1] and len(set(weeks[0])) > 1
 
 
 def test_devices_that_are_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -12,7 +13,7 @@ from warner.app.cli import main
 from warner.collector.access import invited_id
 from warner.collector.survey_document import survey_document
 from warner.errors import ArgumentError, FileError, MismatchError, StudyError
-from warner.mechanisms import Permanent
+from warner.mechanisms import OneOf, Permanent, RandomizedResponse
 
 TEXT = """
 budget = {budget}
@@ -60,7 +61,12 @@ def test_the_budget_is_of_all_rounds_and_values() -> None:
     refused(StudyError, "can spend 10 in all rounds together", _study, 9.9)
     # The ways out are named with the numbers that make them fit.
     said = refused(StudyError, r"forever = 1\.98 in \[repeat\]", _study, 9.9)
-    assert "a separate study for each of the 2 questions" in said and 'each = "one"' in said
+    assert "one of the 2 questions only, which it draws once and for good" in said
+    assert 'write [ask] with each = "one": then forever can stay' in said
+    drawn = TEXT.format(budget=6.0, mechanism="RandomizedResponse", more='[ask]\neach = "one"')
+    assert Study.parse(drawn).budget == 6.0
+    said = refused(StudyError, r"forever = 1\.9666 in", Study.parse, drawn.replace("6.0", "5.9"))
+    assert "write [ask]" not in said
     text = TEXT.format(budget=9.9, mechanism="RandomizedResponse", more="")
     assert Study.parse(text.replace("forever = 2.0", "forever = 1.98")).budget == 9.9
 
@@ -83,9 +89,10 @@ def test_what_does_not_go_with_it() -> None:
     refused(
         StudyError, "forever: must be larger than the epsilon of one round", Study.parse, several
     )
-    drawn = several.replace("epsilon = 3.0", "epsilon = 0.5") + '[ask]\neach = "one"\n'
-    said = refused(StudyError, "ask: cannot be used with", Study.parse, drawn)
-    assert "write a separate study for each question, and let each device choose one" in said
+    for ask in ('each = "pair"', "each = 2", 'each = "one"\nhide = true'):
+        drawn = several.replace("epsilon = 3.0", "epsilon = 0.5") + f"[ask]\nepsilon = 0.5\n{ask}\n"
+        said = refused(StudyError, "ask: can be used with", Study.parse, drawn)
+        assert "only if each device draws one question for all rounds" in said
     subsets = _study(mechanism="SubsetSelection").mechanisms["setting"]
     refused(ArgumentError, "share one permanent report", audit, subsets, shuffled=1000, rounds=2)
     refused(StudyError, "repeat.round: must say which round is served", survey_document, _study())
@@ -93,6 +100,47 @@ def test_what_does_not_go_with_it() -> None:
         "[repeat]", "[repeat]\nround = 53"
     )
     refused(StudyError, "repeat.round: must be from 1 to 52", Study.parse, last)
+
+
+def _drawn(number: int = 1) -> Study:
+    return _study(budget=6.0, more=f'round = {number}\n[ask]\neach = "one"\n')
+
+
+def test_a_question_that_is_drawn_for_good_spends_what_its_own_rounds_do() -> None:
+    """Rejects the sum over questions of which a device reports on one, and a draw in each round."""
+    study = _drawn()
+    draw = study.draw
+    assert isinstance(draw, OneOf) and [len(one) for one in study.permanent] == [1, 1]
+    setting, fine = draw.permanent["setting"], draw.permanent["fine"]
+    assert study.epsilon <= 0.5 and study.epsilon_of_rounds == setting.of_rounds(52).epsilon
+    assert draw.of_reports(52).epsilon == setting.of_values().epsilon > fine.of_values().epsilon
+    repeat = survey_document(study)["repeat"]
+    assert repeat["values"] == 3 and repeat["epsilon"] == pytest.approx(6.0)
+    assert repeat["draw"] == survey_document(_drawn(2))["repeat"]["draw"] == study.draw_digest
+    assert study.digest != _drawn(2).digest
+    refused(ArgumentError, "share one permanent report", audit, draw, shuffled=1000, rounds=2)
+    answers = [{"setting": "high", "fine": "no"}]
+    refused(ArgumentError, "keeps the question drawn for it", draw.randomize, answers)
+    tally = draw.tally(draw.randomize(answers * 9, np.random.default_rng(1)))
+    refused(ArgumentError, "a person's rounds share the same noise", tally.per_person, 2)
+    mixed = {"setting": setting, "fine": RandomizedResponse(fine.domain, 0.5)}
+    refused(ArgumentError, "must all be Permanent", OneOf, draw.domain, mechanisms=mixed)
+
+
+def test_the_rounds_of_drawn_questions_are_estimated_from_those_who_drew_them() -> None:
+    """Rejects shares of all people, whatever they were asked, and rounds that are added up."""
+    rng, tallies = np.random.default_rng(5), {}
+    for number, share in ((1, 0.2), (2, 0.7)):
+        draw = _drawn(number).together
+        people = [
+            {"setting": "high" if x < share else "low", "fine": "no"} for x in rng.random(40_000)
+        ]
+        tallies[number] = draw.tally(draw.randomize(people, rng)).of_round(number)
+        estimated = estimate(tallies[number], attributes=["setting"])
+        assert 15_000 < estimated.n < 25_000
+        low, high = estimated.interval(0.999)[2]
+        assert low < share < high and high - low < 0.2
+    refused(MismatchError, "come from the same people", lambda: tallies[1] + tallies[2])
 
 
 def test_the_ids_and_codes_of_a_round_are_not_those_of_another() -> None:
@@ -189,6 +237,24 @@ def test_an_audit_adds_up_what_people_spend_on_all_questions_whose_answers_chang
     assert "a person spends up to epsilon 128 on all questions together in all rounds" in said
     assert "hardly any protection" in said
     assert "a person spends up to epsilon 4 on each question" in said
+
+
+def test_an_audit_of_questions_drawn_for_good_says_what_one_of_them_spends(tmp_path: Path) -> None:
+    """Rejects 128, the sum of 32 questions of which a device reports on one, and silence on loss."""
+    path = tmp_path / "study.toml"
+    questions = "".join(f'[attributes.s{n}]\nvalues = ["off", "on"]\n' for n in range(32))
+    path.write_text(
+        f'{questions}[ask]\neach = "one"\nepsilon = 1.0\n'
+        "[repeat]\nrounds = 52\nforever = 2.0\nvalues = 2\n"
+    )
+    said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
+    assert "at most epsilon = 1 in each round, and 2 in all 52 rounds if the answers stay" in said
+    assert "a person spends up to epsilon 4 in all, because its device reports on one" in said
+    assert "Each device draws one of 32 questions once and for good" in said
+    assert "loses what it keeps draws again and spends as much once more, and so does each" in said
+    assert "128" not in said and "on each question" not in said
+    read = json.loads(CliRunner().invoke(main, ["audit", str(path), "--json"]).output)
+    assert read["questions"]["repeat"]["epsilon_of_values"] == pytest.approx(4.0)
 
 
 def test_an_audit_of_a_study_without_rounds_is_of_people_who_are_asked_once(

@@ -71,7 +71,8 @@ from warner.design.shuffling import shuffled
 from warner.designs import PaperDesign, from_text
 from warner.designs.texts import BOTH_CARDS, NAMES_OF_GROUPS, name_of, on_one_card
 from warner.domains import Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
+from warner.mechanisms.one_of import permanent_of
 from warner.results.drawing import FORMATS, save
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
 from warner.studies.study import Study
@@ -522,7 +523,7 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
         epsilons = drawn.epsilons(planned)
         times = gain_of_one(drawn.domains, epsilons)
         if draft.draws or times > 1:
-            reason = why_one(times, epsilons, draft.draws)
+            reason = why_one(times, epsilons, draft.draws, draft.study.rounds > 1)
             draft = drawn
     if not reason:
         planned = draft.proposals(*aims)
@@ -757,13 +758,13 @@ def audit(
                         mechanism.parts.items(), mechanism.odds, strict=True
                     )
                 }
-            if isinstance(mechanism, Permanent):
+            if permanent := permanent_of(attribute, mechanism).values():
                 audits[attribute]["repeat"] = {
                     "rounds": repeated,
-                    "epsilon_of_rounds": mechanism.of_rounds(repeated).epsilon,
-                    "epsilon_forever": mechanism.of_rounds(None).epsilon,
-                    "values": mechanism.values,
-                    "epsilon_of_values": mechanism.of_values().epsilon,
+                    "epsilon_of_rounds": max(m.of_rounds(repeated).epsilon for m in permanent),
+                    "epsilon_forever": max(m.of_rounds(None).epsilon for m in permanent),
+                    "values": max(m.values for m in permanent),
+                    "epsilon_of_values": max(m.of_values().epsilon for m in permanent),
                 }
         return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from warner._core.references import references
 from warner._core.table import Column, Table
@@ -29,6 +28,7 @@ from warner.design.privacy_words import (
     strength,
 )
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Permanent, from_header
+from warner.mechanisms.one_of import permanent_of
 from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally
@@ -295,8 +295,8 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         together = "All reports of one person together tell more than each report alone."
         said = _totals_by_way(once, "all reports of one person", questions > 1)
         blocks.append(" ".join([together, *said]))
-    if _are_permanent(files):
-        blocks.append(" ".join(_of_permanent(files, rounds, questions > 1)))
+    if permanent := _permanent(files):
+        blocks.append(" ".join(_of_permanent(permanent, rounds, questions > 1)))
     elif rounds > 1:
         together = (
             f"If the same people answer in {rounds} rounds, every further round can reveal more "
@@ -304,7 +304,7 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
         )
         seen = f"what one person sends in all {rounds} rounds"
         sums = list(_totals_by_way(all_rounds, seen, questions > 1))
-        if any(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values()):
+        if any(permanent_of(name, m) for of_file in files for name, (m, _) in of_file.items()):
             sums.append(CHANGED_ALIKE)
         blocks.append(" ".join([together, *sums]))
     else:
@@ -315,11 +315,25 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     return blocks
 
 
-def _are_permanent(
+def _permanent(
     files: Sequence[Mapping[str, tuple[Mechanism, int]]],
-) -> TypeGuard[Sequence[Mapping[str, tuple[Permanent, int]]]]:
-    """Whether devices keep permanent reports of all questions in all files."""
-    return all(isinstance(m, Permanent) for of_file in files for m, _ in of_file.values())
+) -> list[dict[str, tuple[Permanent, int]]]:
+    """What people of each kind report on, where devices keep permanent reports of it all; else [].
+
+    The people of a file are of one kind, or of one for each question that a device draws for good.
+    """
+    kinds: list[dict[str, tuple[Permanent, int]]] = []
+    for of_file in files:
+        permanent = {
+            question: (mechanism, count)
+            for name, (whole, count) in of_file.items()
+            for question, mechanism in permanent_of(name, whole).items()
+        }
+        if len(permanent) < len(of_file):
+            return []
+        draws = any(isinstance(whole, OneOf) for whole, _ in of_file.values())
+        kinds += [{name: one} for name, one in permanent.items()] if draws else [permanent]
+    return kinds
 
 
 def _of_permanent(

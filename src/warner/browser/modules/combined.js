@@ -10,7 +10,7 @@ import { insist, Refusal } from "./refusals.js";
 
 /**
  * @import {
- *   Block, Column, Drawn, Encoded, Levels, Part, Prepare, Sampler, Words,
+ *   Block, Column, Drawn, Levels, Part, Prepare, Sampler, Words,
  * } from "./types.js"
  */
 
@@ -68,7 +68,7 @@ export const COMBINED = {
       odds: null,
       draw: (encoded, next) => {
         const block = blockFrom(blocks, next);
-        return inSlots(slots, blocks, block, encoded[block], next);
+        return inSlots(slots, blocks, block, blocks[block].sampler.draw(encoded[block], next));
       },
       law: null,
     };
@@ -300,13 +300,11 @@ export function blockFrom(blocks, next) {
  * @param {readonly Column[]} slots
  * @param {readonly Block[]} blocks
  * @param {number} block
- * @param {Encoded} encoded
- * @param {Words} next
+ * @param {Drawn} drawn
  * @returns {Drawn}
  */
-export function inSlots(slots, blocks, block, encoded, next) {
+export function inSlots(slots, blocks, block, drawn) {
   const { sampler } = blocks[block];
-  const drawn = sampler.draw(encoded, next);
   const flat = [BigInt(block), ...sampler.columns.flatMap(({ name }) => drawn[name])];
   return Object.fromEntries(slots.map(({ name }, i) => [name, [flat[i] ?? 0n]]));
 }

@@ -15,7 +15,7 @@ export {
   FORMAT, MOST_ODDS, readSurvey, surveyDigest, checkSurvey, epsilonOf, programsOf,
 } from "./surveys.js";
 export {
-  encode, randomize, drawBlock, blockOfCode, blockOf, randomizeBlock, seal, reportText,
+  encode, randomize, drawBlock, nameOfDraw, blockOfCode, blockOf, randomizeBlock, seal, reportText,
   submissionLength, body, plainCode, invitationId, segments,
 } from "./submissions.js";
 export { drawBlinding, tokenOf, tokenRequest } from "./tokens.js";

@@ -108,6 +108,18 @@ export function sample(program, encoded, next = systemWords()) {
  * @returns {Uint8Array}
  */
 export function degrade(program, memo, next = systemWords()) {
+  return record(/** @type {Program} */ (program), degraded(program, memo, next));
+}
+
+/**
+ * The numbers of one round, as `degrade` makes its record.
+ *
+ * @param {unknown} program
+ * @param {Uint8Array} memo
+ * @param {Words} next
+ * @returns {Drawn}
+ */
+export function degraded(program, memo, next) {
   const sampler = prepare(program);
   const { columns } = /** @type {Program} */ (program);
   const right = sampler.degrade !== undefined
@@ -124,7 +136,7 @@ export function degrade(program, memo, next = systemWords()) {
     at += length * WIDTHS[dtype];
   }
   const { degrade: once } = /** @type {Required<Sampler>} */ (sampler);
-  return record(/** @type {Program} */ (program), once(kept, next));
+  return once(kept, next);
 }
 
 /**

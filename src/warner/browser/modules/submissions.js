@@ -5,7 +5,7 @@ import {
 } from "./bytes.js";
 import { blockFrom, inSlots } from "./combined.js";
 import { indexOf, positionOf, valuesOf } from "./domains.js";
-import { blocks, degrade, prepare, sample } from "./programs.js";
+import { blocks, degrade, degraded, prepare, sample } from "./programs.js";
 import { listedWords, systemWords } from "./random.js";
 import { insist } from "./refusals.js";
 
@@ -71,16 +71,27 @@ export function drawBlock(program, next = systemWords()) {
 }
 
 /**
+ * Under which name a device keeps the block that it has drawn: that of the study, or of all rounds.
+ *
+ * @param {Survey} survey
+ */
+export function nameOfDraw({ study, repeat }) {
+  return repeat?.draw ?? study;
+}
+
+/**
  * The block that an invited person is asked: the same on every device. Its word is
  *
  *     the first 8 bytes of SHA-256("warner block\n" study "\n" code), the highest byte first
+ *
+ * With rounds it has `draw` of `repeat` in place of the study, so that each round asks the same.
  *
  * @param {Survey} survey
  * @param {string} code as it is printed, or without hyphens.
  * @returns {Promise<number>} the block, from 0.
  */
 export async function blockOfCode(survey, code) {
-  const hash = await hashOfCode("warner block", survey, code);
+  const hash = await hashOfCode("warner block", { study: nameOfDraw(survey) }, code);
   return drawBlock(survey.program, listedWords([new DataView(hash.buffer).getBigUint64(0)]));
 }
 
@@ -107,11 +118,25 @@ export function blockOf(survey, submission) {
  * @returns {Uint8Array} the record of the report.
  */
 export function randomizeBlock(survey, block, answers, next = systemWords()) {
+  return recordOfBlock(survey, block, answers, undefined, next);
+}
+
+/**
+ * The record of the block that was drawn: a new report, or one from the permanent report.
+ *
+ * @param {Survey} survey
+ * @param {number} block
+ * @param {Readonly<Record<string, Answer>>} answers
+ * @param {Readonly<Record<string, Uint8Array>> | undefined} memos where there are several rounds.
+ * @param {Words} next
+ * @returns {Uint8Array}
+ */
+function recordOfBlock(survey, block, answers, memos, next) {
   const { columns } = prepare(survey.program);
   const all = blocks(survey.program);
   insist(Number.isInteger(block) && block >= 0 && block < all.length, "bad_answer", "block",
     "must be one of the blocks");
-  const { attributes, sampler } = all[block];
+  const { attributes, program, sampler } = all[block];
   const rule = "is of no question that this person was asked";
   for (const name of Object.keys(answers)) {
     insist(attributes.includes(name), "bad_answer", name, rule);
@@ -119,8 +144,11 @@ export function randomizeBlock(survey, block, answers, next = systemWords()) {
   const asked = attributes.map((name) => (
     /** @type {Question} */ (survey.questions.find((question) => question.name === name))));
   const encoded = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = inSlots([...columns], all, block, encoded, next);
-  return record(/** @type {Program} */ (survey.program), drawn);
+  const drawn = survey.repeat === undefined
+    ? sampler.draw(encoded, next)
+    : degraded(program, memos?.[attributes[0]] ?? new Uint8Array(), next);
+  const slots = inSlots([...columns], all, block, drawn);
+  return record(/** @type {Program} */ (survey.program), slots);
 }
 
 /**
@@ -167,7 +195,7 @@ export async function seal(survey, person) {
     ? survey.questions.map((question) => (survey.repeat === undefined
       ? randomize(question, given(question, answers), next)
       : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)))
-    : [randomizeBlock(survey, block ?? -1, answers, next)];
+    : [recordOfBlock(survey, block ?? -1, answers, memos, next)];
   const first = survey.access === "tokens" ? token : id ?? (invited
     ? await invitationId(survey, code ?? "")
     : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
@@ -286,7 +314,7 @@ export async function invitationId(survey, code) {
 
 /**
  * @param {string} use what the hash is for: from one nobody can tell another.
- * @param {Survey} survey
+ * @param {Pick<Survey, "study">} survey
  * @param {string} code
  */
 function hashOfCode(use, { study }, code) {

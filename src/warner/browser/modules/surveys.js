@@ -8,7 +8,7 @@ import { RANGE } from "./random.js";
 import { insist, Refusal } from "./refusals.js";
 
 /**
- * @import { Asked, Block, Domain, Json, Program, Question, Sampler, Survey } from "./types.js"
+ * @import { Asked, Block, Domain, Json, Question, Sampler, Survey } from "./types.js"
  */
 
 /** The format of survey documents that this module reads. */
@@ -97,7 +97,7 @@ export function checkSurvey(data) {
   }
   questions.forEach((question) => checkQuestion(question, data.program !== undefined));
   if (data.program !== undefined) checkBlocks(data.program, questions);
-  checkRepeat(data.repeat, questions);
+  checkRepeat(data.repeat, questions, data.program);
   checkTokens(data);
   for (const { name, domain } of columns) {
     const place = `survey.public.${name}.domain`;
@@ -241,24 +241,35 @@ function checkTokens({ access, tokens, program }) {
  *
  * @param {unknown} repeat
  * @param {readonly Question[]} questions
+ * @param {unknown} drawn the program of all questions, of which a device draws one for all rounds.
  */
-function checkRepeat(repeat, questions) {
-  const memos = questions.map(({ program }) => program && prepare(program).memo);
+function checkRepeat(repeat, questions, drawn) {
+  const programs = drawn === undefined
+    ? questions.map(({ program }) => /** @type {Json} */ (program))
+    : blocks(drawn).map(({ program }) => program);
   const place = "survey.repeat";
   const all = repeat !== undefined;
-  const same = memos.every((memo) => (memo !== undefined) === all);
+  const same = programs.every((program) => (prepare(program).memo !== undefined) === all);
   insist(same, "malformed", place, "must go with permanent reports of all questions");
   if (!all) return;
+  const alone = drawn === undefined
+    || blocks(drawn).every(({ attributes }) => attributes.length === 1);
+  insist(alone, "malformed", place, "must go with blocks of one question");
   insist(isObject(repeat), "malformed", place, "must be an object");
-  const { round, rounds, values, epsilon } = repeat;
+  const { round, rounds, values, epsilon, draw } = repeat;
+  const named = drawn === undefined
+    ? draw === undefined : typeof draw === "string" && /^[0-9a-f]{64}$/.test(draw);
+  insist(named, "malformed", `${place}.draw`, "must be a digest where questions are drawn");
   const whole = [round, rounds, values].every((n) => Number.isSafeInteger(n) && Number(n) >= 1);
   insist(whole && Number(round) <= Number(rounds), "malformed", place, "must be of one round");
   checkNumber(epsilon, `${place}.epsilon`);
-  const total = questions.reduce((sum, { program }) => {
-    const memo = /** @type {Json} */ (/** @type {Program} */ (program).memo);
+  const spent = programs.map(({ memo }) => {
     const sampler = prepare(memo);
-    return sum + Math.min(Number(values), sampler.size) * natsOf(sampler, memo);
-  }, 0);
+    const each = natsOf(sampler, /** @type {Json} */ (memo));
+    return Math.min(Number(values), sampler.size) * each;
+  });
+  const total = drawn === undefined
+    ? spent.reduce((sum, one) => sum + one, 0) : Math.max(...spent);
   const rule = "must be the epsilon of all permanent reports";
   insist(total <= Number(epsilon) * (1 + 1e-9), "odds_exceed", `${place}.epsilon`, rule);
 }

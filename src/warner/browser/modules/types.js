@@ -94,6 +94,8 @@
  * @property {number} rounds how many there are.
  * @property {number} values on how many different values of a question a device reports at most.
  * @property {number} epsilon of all reports for ever, of people whose answers change alike.
+ * @property {string} [draw] where a device draws one question for all rounds: the name under which
+ *   it keeps the draw, 64 hexadecimal digits, the same in all rounds.
  *
  * @typedef {Readonly<SurveyDocument>} Survey a survey document that was read and checked; frozen.
  */

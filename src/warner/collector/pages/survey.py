@@ -9,7 +9,7 @@ the policy of the page forbids its form to submit anywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,14 @@ from warner.collector.survey_document import (
     survey_digest,
 )
 from warner.collector.tokens import TOKEN_BYTES
-from warner.design.privacy_words import Strength, dots_of, odds_of, strength
+from warner.design.privacy_words import (
+    Strength,
+    dots_of,
+    largest,
+    odds_of,
+    of_changed_answers,
+    strength,
+)
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, OneOf, Optimal, PerAttribute, Permanent
 from warner.privacy.guarantees import LDP, Guarantee, compose
@@ -324,24 +331,24 @@ def _picture(study: Study, protected: Sequence[Question], words: Words) -> Marku
 
 def _of_rounds(study: Study, words: Words) -> list[Markup]:
     """What the reports of one round, of all rounds and of any number tell, in odds."""
-    permanent = [m for m in study.mechanisms.values() if isinstance(m, Permanent)]
+    values, _ = of_changed_answers(study.permanent)
 
-    def odds(each: Iterable[Guarantee]) -> str:
-        return words.at_most(math.exp(min(compose(list(each)).total, 700.0)))
+    def odds(of_each: Callable[[Permanent], Guarantee]) -> str:
+        promised = largest([compose(map(of_each, m.values())) for m in study.permanent])
+        return words.at_most(math.exp(min(promised.total, 700.0)))
 
     sentences = [
         words(
             "rounds_bound",
             round=words.decimal(study.round or 1),
             rounds=words.decimal(study.rounds),
-            one=odds(m.guarantee for m in permanent),
-            many=odds(m.of_rounds(study.rounds) for m in permanent),
-            ever=odds(m.of_rounds(None) for m in permanent),
+            one=odds(lambda m: m.guarantee),
+            many=odds(lambda m: m.of_rounds(study.rounds)),
+            ever=odds(lambda m: m.of_rounds(None)),
         )
     ]
-    if any(m.values > 1 for m in permanent):
-        most = odds(m.of_values() for m in permanent)
-        values = max(m.values for m in permanent)
+    if values > 1:
+        most = odds(lambda m: m.of_values())
         sentences.append(words("rounds_values", values=words.count(values), most=most))
     return [*sentences, words("rounds_change")]
 

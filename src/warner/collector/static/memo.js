@@ -119,6 +119,17 @@ async function placeOf(warner, question, answer) {
 }
 
 /**
+ * A question with the program of its reports, which stands in that of all questions where one is drawn.
+ *
+ * @param {Warner} warner
+ * @param {any} survey
+ * @param {any} question
+ */
+function withProgram(warner, survey, question) {
+  return { ...question, program: warner.programsOf(survey, question.name)[0] };
+}
+
+/**
  * On how many different answers a device reports at most.
  *
  * @param {any} survey
@@ -138,10 +149,11 @@ function mostOf(survey, { program }) {
  * @returns {Promise<boolean>}
  */
 export async function hasRoom(warner, survey, question, answer) {
-  const { series, code } = await placeOf(warner, question, answer);
+  const asked = withProgram(warner, survey, question);
+  const { series, code } = await placeOf(warner, asked, answer);
   return transaction(MEMOS, "readonly", async (store) => {
     if (await finished(store.getKey([series, code])) !== undefined) return true;
-    return await finished(store.index("series").count(series)) < mostOf(survey, question);
+    return await finished(store.index("series").count(series)) < mostOf(survey, asked);
   });
 }
 
@@ -154,7 +166,7 @@ export async function hasRoom(warner, survey, question, answer) {
  */
 export async function hasMemo(warner, survey) {
   const all = await Promise.all(survey.questions.map((/** @type {any} */ question) => (
-    seriesOf(warner, question))));
+    seriesOf(warner, withProgram(warner, survey, question)))));
   return transaction(MEMOS, "readonly", async (store) => {
     const counts = await Promise.all(all.map((series) => (
       finished(store.index("series").count(series)))));
@@ -168,12 +180,15 @@ export async function hasMemo(warner, survey) {
  *
  * @param {Warner} warner
  * @param {any} survey
- * @param {{ readonly [name: string]: unknown }} answers
+ * @param {{ readonly [name: string]: unknown }} answers to all questions, or to the one that was drawn.
  * @returns {Promise<{ [name: string]: Uint8Array }>} the record of each question.
  */
 export async function permanentReports(warner, survey, answers) {
   const { box } = await keys();
-  const made = await Promise.all(survey.questions.map(async (/** @type {any} */ question) => {
+  const asked = survey.questions.filter((/** @type {any} */ { name }) => (
+    survey.program === undefined || Object.hasOwn(answers, name)));
+  const made = await Promise.all(asked.map(async (/** @type {any} */ one) => {
+    const question = withProgram(warner, survey, one);
     const { memo } = question.program;
     const place = await placeOf(warner, question, answers[question.name]);
     const record = warner.sample(memo, warner.encode(question, answers[question.name]));

@@ -144,8 +144,12 @@ async function sealedOnce(key, asked, answers, settings) {
   let block;
   if (asked.program !== undefined) {
     const draw = () => warner.drawBlock(asked.program);
+    // Without storage a survey of one round is answered all the same. With rounds, a device that
+    // forgets its question would spend epsilon on another one in each.
+    const instead = asked.repeat === undefined ? draw : undefined;
     block = code === undefined
-      ? await drawnOnce(asked.study, draw).catch(draw) : await warner.blockOfCode(asked, code);
+      ? await drawnOnce(warner.nameOfDraw(asked), draw).catch(instead)
+      : await warner.blockOfCode(asked, code);
   }
   const names = block === undefined
     ? Object.keys(answers) : warner.blocks(asked.program)[block].attributes;

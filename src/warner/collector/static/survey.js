@@ -213,8 +213,9 @@ async function drawn() {
   const draw = () => page.warner.drawBlock(page.survey.program);
   if (!page.stores) return draw();
   try {
-    return await drawnOnce(page.survey.study, draw);
+    return await drawnOnce(page.warner.nameOfDraw(page.survey), draw);
   } catch {
+    if (page.memo !== null) page.stores = false; // what is drawn for all rounds must be kept
     showWhen("keeps-nothing", true);
     return draw();
   }
@@ -490,7 +491,8 @@ function numeral(number) {
 }
 
 /** The name of a survey in all its rounds. @param {Survey} survey */
-function seriesOf({ questions }) {
+async function seriesOf({ questions, repeat }) {
+  if (repeat.draw !== undefined) return repeat.draw;
   return digestOf(`warner series\n${JSON.stringify(questions.map((/** @type {any} */ question) => (
     [question.name, question.domain, question.program.memo])))}`);
 }
@@ -768,7 +770,7 @@ async function forgetNote() {
   if (page.sealed !== null && page.kept) {
     note("");
     await remove(page.sealed.key);
-    await forgetDraw(page.survey.study);
+    await forgetDraw(page.survey.study); // not what was drawn for all rounds, as its reports
   }
   location.reload();
 }
@@ -889,6 +891,10 @@ async function ask() {
   // Who follows a link with a code is not who filled the form a moment ago in this tab.
   const isBack = page.code === "" && await takeBack(form, page.survey.study);
   await drawQuestions();
+  if (page.memo !== null && !page.stores) {
+    show("no-memo");
+    return;
+  }
   for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
   showPage(form, isBack ? history.state?.at ?? 0 : 0, numeral);
   show("questions");
