@@ -113,8 +113,14 @@ ROUNDS = (
     + "[repeat]\nrounds = 5\nround = 1\nforever = 2.0\nvalues = 2\n[collect]\naccess = 'open'"
 )
 
+DRAWN_ROUNDS = ROUNDS + "\n[ask]\neach = 'one'\n" + "".join(map(_ONE.format, "bc"))
 
-@pytest.mark.parametrize("study", [INVITED, ROUNDS], ids=["drawn by codes", "in rounds"])
+
+@pytest.mark.parametrize(
+    "study",
+    [INVITED, ROUNDS, DRAWN_ROUNDS],
+    ids=["drawn by codes", "in rounds", "drawn for all rounds"],
+)
 def test_other_honest_surveys_pass(study: str, serve: Any, monkeypatch: Any) -> None:
     """Rejects a check that fills no question that a code draws, or that knows no permanent reports."""
     monkeypatch.setenv("WARNER_CHROMIUM", chromium())

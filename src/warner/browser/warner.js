@@ -1950,9 +1950,9 @@ function blockOf(survey, submission) {
   return bytes.slice(0, WIDTHS[dtype]).reduceRight((number, byte) => number * 256 + byte, 0);
 }
 function randomizeBlock(survey, block, answers, next = systemWords()) {
-  return recordOfBlock(survey, block, answers, void 0, next);
+  return recordOfBlock(survey, block, answers, next);
 }
-function recordOfBlock(survey, block, answers, memos, next) {
+function recordOfBlock(survey, block, answers, next, memos) {
   const { columns } = prepare(survey.program);
   const all = blocks(survey.program);
   insist(
@@ -1971,7 +1971,7 @@ function recordOfBlock(survey, block, answers, memos, next) {
     survey.questions.find((question) => question.name === name)
   ));
   const encoded2 = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = survey.repeat === void 0 ? sampler.draw(encoded2, next) : degraded(program, memos?.[attributes[0]] ?? new Uint8Array(), next);
+  const drawn = memos === void 0 ? sampler.draw(encoded2, next) : degraded(program, memos[attributes[0]] ?? new Uint8Array(), next);
   const slots = inSlots([...columns], all, block, drawn);
   return record(
     /** @type {Program} */
@@ -1991,7 +1991,13 @@ async function seal(survey, person) {
   const next = words ?? systemWords();
   const invited = survey.access !== "open";
   const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
-  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)) : [recordOfBlock(survey, block ?? -1, answers, memos, next)];
+  const records = survey.program === void 0 ? survey.questions.map((question) => survey.repeat === void 0 ? randomize(question, given(question, answers), next) : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)) : [recordOfBlock(
+    survey,
+    block ?? -1,
+    answers,
+    next,
+    survey.repeat === void 0 ? void 0 : memos ?? {}
+  )];
   const first = survey.access === "tokens" ? token : id ?? (invited ? await invitationId(survey, code ?? "") : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
   const length = firstLength(survey);
   insist(first?.length === length, "code", "id or token", `must have ${length} bytes`);

@@ -118,7 +118,7 @@ export function blockOf(survey, submission) {
  * @returns {Uint8Array} the record of the report.
  */
 export function randomizeBlock(survey, block, answers, next = systemWords()) {
-  return recordOfBlock(survey, block, answers, undefined, next);
+  return recordOfBlock(survey, block, answers, next);
 }
 
 /**
@@ -127,11 +127,12 @@ export function randomizeBlock(survey, block, answers, next = systemWords()) {
  * @param {Survey} survey
  * @param {number} block
  * @param {Readonly<Record<string, Answer>>} answers
- * @param {Readonly<Record<string, Uint8Array>> | undefined} memos where there are several rounds.
  * @param {Words} next
+ * @param {Readonly<Record<string, Uint8Array>>} [memos] the permanent reports; without them, the
+ *   report is a new one in any case.
  * @returns {Uint8Array}
  */
-function recordOfBlock(survey, block, answers, memos, next) {
+function recordOfBlock(survey, block, answers, next, memos) {
   const { columns } = prepare(survey.program);
   const all = blocks(survey.program);
   insist(Number.isInteger(block) && block >= 0 && block < all.length, "bad_answer", "block",
@@ -144,9 +145,9 @@ function recordOfBlock(survey, block, answers, memos, next) {
   const asked = attributes.map((name) => (
     /** @type {Question} */ (survey.questions.find((question) => question.name === name))));
   const encoded = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
-  const drawn = survey.repeat === undefined
+  const drawn = memos === undefined
     ? sampler.draw(encoded, next)
-    : degraded(program, memos?.[attributes[0]] ?? new Uint8Array(), next);
+    : degraded(program, memos[attributes[0]] ?? new Uint8Array(), next);
   const slots = inSlots([...columns], all, block, drawn);
   return record(/** @type {Program} */ (survey.program), slots);
 }
@@ -195,7 +196,9 @@ export async function seal(survey, person) {
     ? survey.questions.map((question) => (survey.repeat === undefined
       ? randomize(question, given(question, answers), next)
       : degrade(question.program, memos?.[question.name] ?? new Uint8Array(), next)))
-    : [recordOfBlock(survey, block ?? -1, answers, memos, next)];
+    : [recordOfBlock(
+      survey, block ?? -1, answers, next, survey.repeat === undefined ? undefined : memos ?? {},
+    )];
   const first = survey.access === "tokens" ? token : id ?? (invited
     ? await invitationId(survey, code ?? "")
     : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
