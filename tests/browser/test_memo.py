@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 
 from tests.browser._page import choose, opened, review, send, shown, violations
 from warner.collector.submissions import SubmissionFormat
+from warner.collector.tokens import block_of_code
 from warner.mechanisms import Permanent
 
 _ROUNDS = """
@@ -204,6 +205,33 @@ def test_one_question_is_drawn_for_all_rounds(people: Any, relayed: Any, serve: 
         page.click("[data-action=forget]")
         page.wait_for_load_state()
     assert len(asked) == len(blocks) == 1 and len(relay.posts) == 3
+
+
+def test_a_code_of_another_question_is_refused_in_a_later_round(
+    people: Any, relayed: Any, serve: Any
+) -> None:
+    """Rejects a page that reports on a second question where a round has codes of its own."""
+    text = _DRAWN_ROUNDS.replace('"open"', '"invited"')
+    relay, first = relayed(text, 1)
+    second = serve(text.replace("round = 1", "round = 2"), 20)
+    person = people.person()
+
+    def answered(code: str) -> Page:
+        page = opened(person, f"{relay.url}#code={code}")
+        page.wait_for_selector("fieldset[id^=q]:visible")
+        (field,) = page.locator("fieldset[id^=q]:visible").all()
+        choose(page, str(field.get_attribute("id")), 1)
+        review(page)
+        return page
+
+    send(answered(first.codes[0]))
+    asked = block_of_code(first.study, first.codes[0])
+    other = next(code for code in second.codes if block_of_code(second.study, code) != asked)
+    relay.target = second.url
+    page = answered(other)
+    send(page, "refused")
+    assert "memo_other" in page.inner_text("#state-refused")
+    assert len(_memos(page)) == 1 and second.people() == 0
 
 
 def test_two_tabs_share_a_permanent_report_and_rounds_degrade_it_by_the_law(

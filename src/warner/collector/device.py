@@ -30,7 +30,7 @@ from warner.collector.submissions import SubmissionFormat
 from warner.collector.survey_document import draw_of, survey_document
 from warner.collector.tokens import block_of_code
 from warner.domains import Domain
-from warner.mechanisms import Mechanism, Permanent
+from warner.mechanisms import Mechanism, OneOf, Permanent
 from warner.privacy.guarantees import add_up
 from warner.reports.reports import Reports
 from warner.studies.study import Study
@@ -184,8 +184,9 @@ class Device:
             these were not sent.
 
         Raises:
-            ArgumentError: an answer that is missing or outside the domain, or a name that the study
-                does not have. Nothing is sent then. No message repeats an answer.
+            ArgumentError: an answer that is missing or outside the domain, a name that the study
+                does not have, or a code that asks another question than in an earlier round.
+                Nothing is sent then. No message repeats an answer.
             MemoFullError: an answer that changed more often than the study allows. Nothing is sent.
             Refused: the collector says no, in its words; ``name`` is that of the refusal, or
                 ``"spent"`` where the code was used. The collector is first asked again for about
@@ -274,6 +275,8 @@ class Device:
             one_id = invited_id(self._study.digest, code)
             if self._remote.is_spent(self._form.head + one_id):
                 raise Refused("spent", "code", "was used before, so nothing was sent")
+            if self._study.round is not None:
+                self._require_same_question(block)
             ids = np.frombuffer(one_id, np.uint8)[None]
         columns = {name: [public[name]] for name in domains}
         return self._form.seal(self._reports(answers, encoded, block), columns, ids)
@@ -313,13 +316,29 @@ class Device:
 
     def _block(self, code: str | None) -> int:
         """Which questions this person is asked: who draws again lets the draw depend on answers."""
-        if self._draw is None or code is not None:
-            return 0 if code is None else block_of_code(self._study, code)
+        if self._draw is None:
+            return 0
+        if code is not None:
+            return block_of_code(self._study, code)
+        return self._kept_block(self._draw, int(self._draw.draw_blocks(1, Source(None))[0]))
+
+    def _require_same_question(self, block: int) -> None:
+        """Keep what the first code asks, for all rounds: another question spends once more."""
+        if self._draw is not None and self._kept_block(self._draw, block) != block:
+            rule = (
+                "asks another question than the one on which this device reports in all rounds, so "
+                "nothing was sent"
+            )
+            remedy = "Use the code of the earlier rounds, or a folder for each person"
+            raise ArgumentError("code", rule, None, remedy)
+
+    def _kept_block(self, draw: OneOf, block: int) -> int:
+        """The block that was drawn for this person before; else this one, which is then kept."""
         path = self._folder / f"block-{self._study.draw_digest}"
         if not path.exists():
-            self._keep(path, b"%d" % self._draw.draw_blocks(1, Source(None))[0])
+            self._keep(path, b"%d" % block)
         text = read_whole(path)
-        if not text.isdigit() or int(text) >= len(self._draw.blocks):
+        if not text.isdigit() or int(text) >= len(draw.blocks):
             raise FileError(str(path), "was altered", None, _DELETE)
         return int(text)
 

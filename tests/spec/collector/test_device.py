@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.spec.collector._tokens import DRAWN
 from tests.spec.collector._web import SERVED, TEXT, served, site
 from tests.vectors.surveys import FINITE, FINITE_ANSWERS
@@ -397,6 +398,31 @@ def test_one_question_is_drawn_for_all_rounds(
         for text in (invited, invited.replace("round = 1", "round = 2"))
     ]
     assert weeks[0] == weeks[1] and len(set(weeks[0])) > 1
+
+
+def test_a_code_that_asks_another_question_than_in_earlier_rounds_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a device that reports on a second question where a round has codes of its own."""
+    bodies: list[bytes] = []
+    monkeypatch.setattr(Remote, "send", lambda remote, body: bodies.append(body))
+    monkeypatch.setattr(Remote, "is_spent", lambda remote, head: False)
+    answers = dict.fromkeys(("smokes", "drinks", "bets"), "yes")
+    first, second = (DRAWN_FOR_GOOD.replace("round = 1", f"round = {week}") for week in (1, 2))
+    invited = [text.replace('"open"', '"invited"') for text in (first, second)]
+    codes = {block_of_code(warner.Study.parse(invited[0]), code): code for code in new_codes(60)}
+    assert len(codes) == 3
+    assert device_of(invited[0], tmp_path).send(answers, code=codes[0]) == "sent"
+    later = device_of(invited[1], tmp_path)
+    for block in (1, 2):
+        said = refused(
+            ArgumentError, "asks another question", later.send, answers, None, codes[block]
+        )
+        assert "Use the code of the earlier rounds" in said
+    assert later.send(answers, code=codes[0]) == "sent"
+    # An open survey asks the question of the code, too, and the other way round.
+    assert device_of(second, tmp_path).questions() == later.questions(codes[0])
+    assert len(list(tmp_path.glob("memo-*"))) == 1 and len(bodies) == 2 and later.spent < 2.0
 
 
 def test_devices_that_are_refused(tmp_path: Path) -> None:

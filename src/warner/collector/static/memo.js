@@ -5,7 +5,7 @@
 // without them. So a copy of the memo tells nothing and opens nowhere else. The questions, and not
 // the round, name a permanent report: the next round finds it.
 
-import { alone } from "./outbox.js";
+import { alone, drawnOnce } from "./outbox.js";
 
 /** @typedef {any} Warner the module warner.js. */
 /** @typedef {{ mac: CryptoKey, box: CryptoKey }} Keys of this browser. */
@@ -181,9 +181,13 @@ export async function hasMemo(warner, survey) {
  * @param {Warner} warner
  * @param {any} survey
  * @param {{ readonly [name: string]: unknown }} answers to all questions, or to the one that was drawn.
+ * @param {number} [block] what was drawn. Where a code says it, the first code says it for all rounds.
  * @returns {Promise<{ [name: string]: Uint8Array }>} the record of each question.
  */
-export async function permanentReports(warner, survey, answers) {
+export async function permanentReports(warner, survey, answers, block) {
+  if (block !== undefined && await drawnOnce(warner.nameOfDraw(survey), () => block) !== block) {
+    throw refusal("memo_other");
+  }
   const { box } = await keys();
   const asked = survey.questions.filter((/** @type {any} */ { name }) => (
     survey.program === undefined || Object.hasOwn(answers, name)));
@@ -232,6 +236,7 @@ function boxed({ series, code }, iv) {
 
 const RULES = {
   memo_full: "the answer to a question would be one more than values in [repeat] lets a device report",
+  memo_other: "the code asks another question than the one on which this device reports in all rounds",
   memo_altered: "a permanent report of this device was changed, or is of another browser",
 };
 

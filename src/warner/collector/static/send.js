@@ -155,7 +155,7 @@ async function sealedOnce(key, asked, answers, settings) {
     ? Object.keys(answers) : warner.blocks(asked.program)[block].attributes;
   const own = Object.fromEntries(names.map((/** @type {string} */ name) => [name, answers[name]]));
   const memos = asked.repeat === undefined
-    ? undefined : await permanentReports(warner, asked, own);
+    ? undefined : await permanentReports(warner, asked, own, block);
   const person = { answers: own, block, public: settings.public, code, token, memos };
   const body = warner.body(asked, [await warner.seal(asked, /** @type {any} */ (person))]);
   /** @type {Sealed} */

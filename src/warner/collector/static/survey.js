@@ -582,7 +582,7 @@ async function sealOnce() {
   }
   const block = page.block ?? undefined;
   const memos = page.memo === null
-    ? undefined : await page.memo.permanentReports(warner, survey, answers);
+    ? undefined : await page.memo.permanentReports(warner, survey, answers, block);
   const token = letIn === true ? undefined : letIn;
   const sealing = warner.seal(survey, { answers, block, public: open, code, token, memos });
   for (const name of Object.keys(answers)) delete answers[name];
