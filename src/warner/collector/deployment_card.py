@@ -137,9 +137,10 @@ _SHUFFLED_DELTA = 1e-6
 def _rounds(study: Study) -> str:
     """What all reports of a person tell in a survey of several rounds."""
     of_all = epsilon_of_all(study)
+    to_one = "" if draw_of(study) is None else " to the one question that it reports on"
     return (
         f"This is round {study.round} of {study.rounds}. Each person's browser keeps a permanent "
-        "report on each answer, and randomises it once more in every round. While answers stay "
+        f"report on each answer{to_one}, and randomises it once more in every round. While answers stay "
         f"the same, all reports of {study.rounds} rounds together have an epsilon of at most "
         f"{at_most(study.epsilon_of_rounds, 4)}. If answers change, epsilon is at most "
         f"{at_most(of_all, 4)} for any number of rounds. This larger epsilon is between two people "
@@ -244,6 +245,11 @@ def _design(draw: OneOf, study: Study) -> dict[str, Any]:
             "The questions are computed from the invitation code, and are the same on every "
             "device. Whoever knows a code can compute its questions. Whoever gives out the codes "
             "could choose which code, and so which questions, a person gets."
+        )
+    elif study.round is not None:
+        words.append(
+            "The browser stores the choice for all rounds. A browser that stores nothing is not "
+            "asked."
         )
     else:
         words.append(

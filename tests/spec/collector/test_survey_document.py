@@ -227,6 +227,23 @@ def test_a_card_states_the_draw_and_that_it_is_not_hidden() -> None:
     assert deployment_card(STUDY)["design"] is None
 
 
+def test_the_card_of_a_question_drawn_for_all_rounds_says_what_browsers_keep() -> None:
+    """Rejects a browser that chooses again at each load: one that keeps nothing is not asked."""
+    repeat = "\n[repeat]\nrounds = 4\nround = 2\nforever = 2.0\n"
+    questions = "".join(f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in "abc")
+    text = f'[ask]\neach = "one"\nepsilon = 0.5\n{repeat}{questions}[collect]\naccess = "open"\n'
+    for drawn, browser in (
+        (text, "stores nothing is not asked"),
+        (text.replace(repeat, ""), "chooses again"),
+    ):
+        card = deployment_card(Study.parse(drawn))
+        assert browser in card["design"]["in_words"][1]
+        assert ("chooses again" in str(card)) == (drawn != text)
+    said = deployment_card(Study.parse(text))["accounting"]["rounds"]
+    assert "a permanent report on each answer to the one question that it reports on" in said
+    assert "at most 2.000 for any number of rounds" in said
+
+
 def test_drawn_questions_are_counted_once_and_by_block(tmp_path: Path) -> None:
     study = Study.parse(DRAWN)
     form = SubmissionFormat(study)

@@ -61,8 +61,8 @@ def test_the_budget_is_of_all_rounds_and_values() -> None:
     refused(StudyError, "can spend 10 in all rounds together", _study, 9.9)
     # The ways out are named with the numbers that make them fit.
     said = refused(StudyError, r"forever = 1\.98 in \[repeat\]", _study, 9.9)
-    assert "one of the 2 questions only, which it draws once and for good" in said
-    assert 'write [ask] with each = "one": then forever can stay' in said
+    assert "only one of the 2 questions, which it draws once and for good" in said
+    assert 'write [ask] with each = "one"; the key "forever" can then stay as it is' in said
     drawn = TEXT.format(budget=6.0, mechanism="RandomizedResponse", more='[ask]\neach = "one"')
     assert Study.parse(drawn).budget == 6.0
     said = refused(StudyError, r"forever = 1\.9666 in", Study.parse, drawn.replace("6.0", "5.9"))
