@@ -382,6 +382,26 @@ def test_what_goes_wrong_is_said_in_one_line(
     assert not Remote("https://survey.example.org").is_open_to_listeners
 
 
+def test_new_codes_in_a_later_round_of_drawn_questions_are_for_new_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects silence where a new code asks people another question, which devices refuse."""
+    monkeypatch.chdir(tmp_path)
+    study = (
+        '[ask]\neach = "one"\nepsilon = 0.5\n[collect]\naccess = "invited"\n'
+        "[repeat]\nrounds = 4\nforever = 2.0\nround = 1\n"
+        '[attributes.a]\nvalues = ["off", "on"]\n[attributes.b]\nvalues = ["off", "on"]\n'
+    )
+    Path("1.toml").write_text(study)
+    Path("2.toml").write_text(study.replace("round = 1", "round = 2"))
+    warning = "only to people who took no part in an earlier round"
+    first = run("collect", "invite", "1.toml", "-n", 2, "-o", "1.csv")
+    again = run("collect", "invite", "2.toml", "--codes", "1.csv", "-o", "2.csv")
+    more = run("collect", "invite", "2.toml", "-n", 1, "-o", "more.csv")
+    assert first.exit_code == again.exit_code == more.exit_code == 0
+    assert [warning in done.stderr for done in (first, again, more)] == [False, False, True]
+
+
 def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

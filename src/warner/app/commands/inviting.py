@@ -145,7 +145,16 @@ def invite(
     _write_codes(codes, base, output)
     counted = plural(invited, "person is", "people are")
     click.echo(f"{counted} invited in all. The store has only fingerprints of the codes.", err=True)
+    if earlier is None and plan.draw is not None and (plan.round or 1) > 1:
+        click.echo(_NEW_CODES, err=True)
     click.echo(about_fingerprint(plan), err=True)
+
+
+_NEW_CODES = (
+    "Send these new codes only to people who took no part in an earlier round. A code decides on "
+    "which question a device reports in all rounds, and a device refuses a code that asks another. "
+    "To invite the same people again, use --codes."
+)
 
 
 def _write_codes(codes: Sequence[str], base: str | None, output: str) -> None:
