@@ -527,7 +527,7 @@ def about_rounds(mechanisms: Mapping[str, Mechanism], rounds: int) -> list[str]:
     for whole, draws in mechanisms.items():
         where = " on each question" if len(mechanisms) > 1 else ""
         if isinstance(draws, OneOf):
-            where = " in all, because its device reports on one question"
+            where = " in all, because their device reports on one question"
         for name, mechanism in permanent_of(whole, draws).items():
             alike.setdefault(_about_permanent(mechanism, rounds, where), []).append(name)
     said = [f"{', '.join(names)}: {text}" for text, names in alike.items()]
