@@ -117,14 +117,10 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
         Column("epsilon", unit="number"),
     ]
     notes = []
-    if meaning["epsilon"] is not None:
-        limit = "" if meaning["budget"] is None else f"; the budget is {meaning['budget']:.6g}"
-        spent = f"A person spends at most epsilon = {meaning['epsilon']:.6g}"
-        if (rounds := meaning["rounds"]) > 1:
-            of_all = meaning["epsilon_of_rounds"]
-            in_all = f"{of_all:.6g} in all {rounds:,} rounds together if answers stay the same"
-            spent += f" in each round, and {in_all}"
-        notes.append(f"{spent}{' in all' * (rounds == 1)}{limit}.")
+    if meaning["spending"] is not None:
+        notes.append(meaning["spending"])
+        if meaning["budget"] is not None:
+            notes.append(f"The budget is {meaning['budget']:.6g}.")
     elif any(row["lacks"] for row in questions):
         notes.append(
             "This is a draft: some questions lack a mechanism or an epsilon. To get proposals for "

@@ -460,6 +460,7 @@ class Audited(NamedTuple):
     rounds: int = 1  # in how many the same people report, of a study
     served: Study | None = None  # the study, where the survey page asks it
     spending: str = ""  # what a person spends in all, and how sure that makes others, of a study
+    spent: Mapping[str, float] | None = None  # the same in numbers, see `Study.spent`
 
 
 def mechanisms_of(path: str) -> Audited:
@@ -482,7 +483,9 @@ def mechanisms_of(path: str) -> Audited:
     mechanisms, most = grouped_mechanisms(study), study.rows_per_person
     served = None if study.collect.access is None else study
     spending = " ".join([study.spending, *_about_a_person(study)])
-    return Audited(mechanisms, False, most, study.public, None, study.rounds, served, spending)
+    return Audited(
+        mechanisms, False, most, study.public, None, study.rounds, served, spending, study.spent
+    )
 
 
 def _about_a_person(study: Study) -> list[str]:
@@ -501,14 +504,8 @@ def _about_a_person(study: Study) -> list[str]:
         if all(len(group.mechanisms) == 1 for group in groups):
             return []  # the audit of the question says it
         most, guarantee = of_changed_answers(study.permanent)
-        spent = (
-            f"person spends up to epsilon {guarantee.total:.6g} on all questions together in all "
-            "rounds"
-        )
         tells = of_guarantee(guarantee, "all reports of a person in all rounds", True)
-        if most == 1:  # a device whose answer changes sends nothing more
-            return [f"A {spent}, however many they are.", *tells]
-        return [f"If the answers change, a {spent}.", *tells, CHANGED_ALIKE]
+        return [*tells, CHANGED_ALIKE] if most > 1 else tells
     sent = [of_a_person(group.mechanisms, rows, 1)[0] for group in groups]
     guarantees = [guarantee for guarantee in sent if guarantee is not None]
     if len(guarantees) < len(sent):

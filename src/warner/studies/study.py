@@ -389,11 +389,40 @@ class Study(Hinting):
                 f"A person who is asked once spends at most epsilon = {self.epsilon:.6g} in all. "
                 "Each further time, for example every week, spends as much again."
             )
-        return (
+        said = (
             f"A person spends at most epsilon = {self.epsilon:.6g} in each round, and "
             f"{self.epsilon_of_rounds:.6g} in all {self.rounds:,} rounds if the answers stay the "
             "same."
         )
+        is_of_one = all(len(asked_of) == 1 for asked_of in self.permanent)
+        spent = (
+            f"person spends up to epsilon {self.spent['epsilon_of_values']:.6g}"
+            f"{'' if is_of_one else ' on all questions together'} in all rounds"
+        )
+        if all(m.values == 1 for asked_of in self.permanent for m in asked_of.values()):
+            # A device whose answer changes sends nothing more.
+            return f"{said} A {spent}, however many they are."
+        return f"{said} If the answers change, a {spent}."
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What a person who answers everything spends on all questions together, in nats.
+
+        ``epsilon`` and ``delta`` are of one round, ``epsilon_of_rounds`` is of all ``rounds``
+        where the answers stay, and ``epsilon_of_values`` of however many, where they change as
+        often as the study allows. Without ``[repeat]`` there is one round.
+        """
+        if self._repeat is None:
+            of_values = self.epsilon
+        else:
+            of_values = max(_spent_on_values(asked_of) for asked_of in self.permanent)
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rounds": self.rounds,
+            "epsilon_of_rounds": self.epsilon_of_rounds,
+            "epsilon_of_values": of_values,
+        }
 
     @property
     def delta(self) -> float:

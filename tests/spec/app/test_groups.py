@@ -244,7 +244,9 @@ def test_audit_and_plan_show_every_group(here: Path) -> None:
         "North: pay",
         "South side: smokes",
         "South side: pay",
+        "all.questions",  # of a person of the group that spends most
     ]
+    assert exact["all.questions"] == Study.load("study.toml").epsilon
     assert exact["South side: smokes"] <= 0.25 < 0.99 < exact["North: smokes"] <= 1.0
     assert "South side: smokes" in run("plan", "study.toml", "--loss", "l2").output
 

@@ -44,7 +44,9 @@ def town(town_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 def test_check_says_what_a_study_means(town: Path) -> None:
     shown = run("study", "check", "study.toml").stdout
-    assert "RandomizedResponse" in shown and "A person spends at most epsilon = 2.5" in shown
+    assert (
+        "RandomizedResponse" in shown and "is asked once spends at most epsilon = 2.5 in" in shown
+    )
     assert "Public, NOT protected: ward (2 values)" in shown
     Path("draft.toml").write_text(STUDY.replace("epsilon = 1.5\n", ""))
     assert "age" in run("study", "check", "draft.toml").stdout

@@ -236,6 +236,15 @@ def test_an_audit_adds_up_what_people_spend_on_all_questions_whose_answers_chang
     said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
     assert "a person spends up to epsilon 128 on all questions together in all rounds" in said
     assert "hardly any protection" in said
+    # The check says the same worst case, and so do both as JSON.
+    check = " ".join(CliRunner().invoke(main, ["study", "check", str(path)]).output.split())
+    assert "a person spends up to epsilon 128 on all questions together in all rounds" in check
+    spent = {"epsilon": 32, "delta": 0, "rounds": 52, "epsilon_of_values": 128}
+    for command, key in ((["audit"], "all.questions"), (["study", "check"], None)):
+        read = json.loads(CliRunner().invoke(main, [*command, str(path), "--json"]).output)
+        total = read if key is None else read[key]
+        assert {name: total[name] for name in spent} == pytest.approx(spent)
+        assert 63.9 < total["epsilon_of_rounds"] <= 64
     assert "a person spends up to epsilon 4 on each question" in said
 
 
@@ -255,6 +264,7 @@ def test_an_audit_of_questions_drawn_for_good_says_what_one_of_them_spends(tmp_p
     assert "128" not in said and "on each question" not in said
     read = json.loads(CliRunner().invoke(main, ["audit", str(path), "--json"]).output)
     assert read["questions"]["repeat"]["epsilon_of_values"] == pytest.approx(4.0)
+    assert read["all.questions"]["epsilon_of_values"] == pytest.approx(4.0)
 
 
 def test_an_audit_of_a_study_without_rounds_is_of_people_who_are_asked_once(

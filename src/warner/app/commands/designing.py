@@ -731,7 +731,7 @@ def audit(
     if delta is None:
         delta = min(_DELTA, 0.1 / (people or 1))
     audited = mechanisms_of(file)
-    mechanisms, simulated, most, public, sizes, repeated, served, spending = audited
+    mechanisms, simulated, most, public, sizes, repeated, served, spending, spent = audited
     results = {
         attribute: audit_mechanism(m, samples, None, people, delta, rounds)
         for attribute, m in steps(mechanisms.items(), "auditing")
@@ -766,6 +766,8 @@ def audit(
                     "values": max(m.values for m in permanent),
                     "epsilon_of_values": max(m.of_values().epsilon for m in permanent),
                 }
+        if spent is not None:
+            audits[_IN_ALL] = {k: "inf" if v == float("inf") else v for k, v in spent.items()}
         return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
 
     def show() -> None:
@@ -801,6 +803,9 @@ def audit(
     )
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
+
+
+_IN_ALL = "all.questions"  # of one person; no question has a point in its name
 
 
 def _draw_odds(file: str, path: str, mechanisms: Mapping[str, Mechanism]) -> None:
