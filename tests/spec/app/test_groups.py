@@ -711,6 +711,32 @@ def test_weeks_are_compared_within_each_platform(
     assert "--within: needs groups to compare" in said
 
 
+def test_tables_of_values_that_read_alike_are_all_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects tables under one title, of which the last one alone is shown and written."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    columns = {"maker": ["a, b", "a"], "model": ["c", "b, c"]}
+    by = {name: PublicColumn(Categorical(values), values * 200) for name, values in columns.items()}
+    for week in ("week1.json", "week2.json"):
+        reports = MECHANISM.randomize(rng.choice(4, 400, p=SHARES).tolist(), rng=rng)
+        save_tallies({"q": MECHANISM.tally(reports, by)}, week)
+    command = (
+        "estimate",
+        "week1.json",
+        "week2.json",
+        "--compare-groups",
+        "--within",
+        "maker,model",
+    )
+    said = run(*command).output
+    assert 'q, "a, b", c: the group' in said and 'q, a, "b, c": the group' in said
+    assert "of that table alone, and not for those of all 2 tables." in " ".join(said.split())
+    data = json.loads(run(*command, "--json").stdout)
+    assert [(each["maker"], each["model"]) for each in data] == [("a, b", "c"), ("a", "b, c")]
+
+
 def test_rounds_of_the_same_people_are_compared_within_each_platform(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -1028,8 +1029,11 @@ class _Compared(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What the table is called."""
-        return ", ".join(map(str, [self.attribute, *self.within.values()]))
+        """What the table is called, and no other one."""
+        values = map(str, self.within.values())
+        # Quoted where it is not plain where a value ends: "a, b" and "c" are not "a" and "b, c".
+        quoted = [json.dumps(v, ensure_ascii=False) if {'"', ","} & {*v} else v for v in values]
+        return ", ".join([self.attribute, *quoted])
 
 
 def _compared_within(request: EstimateRequest) -> Iterator[_Compared]:
@@ -1114,6 +1118,11 @@ def _compare_groups(request: EstimateRequest) -> None:
     def show() -> None:
         for name, result in shown.items():
             show_differences(name, result)
+        if len(shown) > 1:
+            terminal.show(
+                "In each table, the column p (Holm) is corrected for the comparisons of that table "
+                f"alone, and not for those of all {len(shown):,} tables."
+            )
 
     of_table = {title: {"attribute": one.attribute, **one.within} for title, one in tables.items()}
     rows = [of_table[title] | row for title, r in results.items() for row in r.rows()]
