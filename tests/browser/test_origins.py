@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.browser._collecting import Relay
+from warner.collector.submissions import SubmissionFormat
 
 STUDY = """
 [attributes.theme]
@@ -51,6 +52,34 @@ def test_a_page_of_a_named_origin_sends_once_whatever_happens(
     assert "cookie" not in headers and "referer" not in headers
     relay.stop()
     assert served.people() == 1
+
+
+def test_a_page_reports_on_one_setting_in_all_rounds(
+    people: Any, serve: Any, other_site: Any
+) -> None:
+    """Rejects a module that draws another setting in a later round, and spends epsilon on that too."""
+    names = [f"s{n}" for n in range(6)]
+    settings = "".join(f'[attributes.{name}]\nvalues = ["off", "on"]\n' for name in names)
+    text = (
+        "[repeat]\nrounds = 4\nround = 1\nforever = 2.0\n"
+        f'[ask]\neach = "one"\nepsilon = 1.0\n{settings}[collect]\naccess = "open"\n'
+        f'origins = ["{other_site.origin}"]\n'
+    )
+    rounds = [serve(text.replace("round = 1", f"round = {number}")) for number in (1, 2, 3)]
+    relay = Relay(rounds[0].url)
+    answers = ", ".join(f'{name}: "on"' for name in names)
+    other_site.page = PAGE.replace("SURVEY", relay.url).replace('theme: "dark"', answers)
+    page = people.person().new_page()
+    blocks = set()
+    for served in rounds:
+        relay.target = served.url
+        page.goto(other_site.origin)
+        _said(page, "sent")
+        batch = SubmissionFormat(served.study).parse(relay.posts[-1].body)
+        blocks.add(int(batch.reports["questions"].columns["block"][0]))
+        assert served.people() == 1
+    assert len(blocks) == 1 and len(relay.posts) == 3
+    relay.stop()
 
 
 def test_no_other_origin_sends_or_frames(people: Any, serve: Any, other_site: Any) -> None:
