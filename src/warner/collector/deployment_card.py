@@ -140,8 +140,8 @@ def _rounds(study: Study) -> str:
     to_one = "" if draw_of(study) is None else " to the one question that it reports on"
     return (
         f"This is round {study.round} of {study.rounds}. Each person's browser keeps a permanent "
-        f"report on each answer{to_one}, and randomises it once more in every round. While answers stay "
-        f"the same, all reports of {study.rounds} rounds together have an epsilon of at most "
+        f"report on each answer{to_one}, and randomises it once more in every round. While answers "
+        f"stay the same, all reports of {study.rounds} rounds together have an epsilon of at most "
         f"{at_most(study.epsilon_of_rounds, 4)}. If answers change, epsilon is at most "
         f"{at_most(of_all, 4)} for any number of rounds. This larger epsilon is between two people "
         "whose answers change, and change back, in the same rounds. Whether and when an answer "

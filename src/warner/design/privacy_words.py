@@ -193,7 +193,7 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
             "and reports on no other one in any round. So what its rounds spend together is the "
             "largest epsilon of a question, not the sum. A device that loses what it keeps draws "
             "again and spends as much once more, and so does each further device of a person."
-            f"{_unequal(mechanism)}"
+            f"{_unequal(mechanism, kind)}"
         )
     return (
         f"Each person is asked one of {what}, chosen by chance and not by the answers. The whole "
