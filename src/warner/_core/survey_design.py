@@ -314,7 +314,9 @@ def _positive(name: str, values: Any, sizes: np.ndarray, are_people: bool) -> np
 
 def are_numbers_of_people(column: np.ndarray) -> bool:
     """Whether a column (n,) has each number of a run of whole numbers once, as ids have them."""
-    return len(column) >= _FEWEST_IDS and bool((np.diff(np.sort(column)) == 1).all())
+    steps = np.diff(np.sort(column))
+    is_run = len(column) >= _FEWEST_IDS and (steps == 1).all() and column[0] == round(column[0])
+    return bool(is_run)
 
 
 def _people(chosen: np.ndarray, sizes: np.ndarray) -> str:
