@@ -255,7 +255,8 @@ class Tally(Hinting):
             people[code] = integer(f"count of {word}", number, 0)
         for code, word in enumerate(mechanism.report_words):
             if code not in people:
-                rule, remedy = f"lack the word {word!r}", f"Write {word!r}: 0 if nobody said it"
+                rule = f"lack the word {word!r}"
+                remedy = f"Write {word}=0 if nobody said it (in Python: {word!r}: 0)"
                 raise ArgumentError("counts", rule, None, remedy)
         total = sum(people.values())
         if not total:

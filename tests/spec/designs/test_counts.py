@@ -651,7 +651,7 @@ def test_groups_that_may_be_slips_of_the_pen_are_named(tmp_path: Path) -> None:
     ]
     path = _table(tmp_path / "people.csv", rows)
     design = ["--design", "said=crosswise:1/4"]
-    weights = _table(tmp_path / "w.csv", [[*r, i or "w"] for i, r in enumerate(rows)])
+    weights = _table(tmp_path / "w.csv", [[*r, 2 * i or "w"] for i, r in enumerate(rows)])
     with_commas = Path(weights).read_text().replace(",", ";")
     semicolons = tmp_path / "semicolons.csv"
     semicolons.write_text(re.sub(r";(\d+)\n", r";\1,5\n", with_commas))
