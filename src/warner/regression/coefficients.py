@@ -22,6 +22,7 @@ from warner.regression.likelihood import Ending, Likelihood, Maximum, maximize
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import reports_of
 
+_DEGREES = Column("degrees", "degrees of freedom", "number", 4)
 NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
 _ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
 _FAR_FROM_ZERO = 2.0  # standard errors, from which on a deviation has an interval of its logarithm
@@ -341,9 +342,9 @@ class Coefficients(Tabular):
             One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
             ``"covariate"``, ``"estimate"``, ``"error"``, ``"z"``, ``"p"``, ``"low"`` and
             ``"high"``; of a survey with a design also ``"design_effect"`` and the ``"degrees"`` of
-            freedom; of a logit also the ``"odds_ratio"`` and the ends ``"odds_low"`` and
-            ``"odds_high"`` of its interval. What a model has beside coefficients comes last: its
-            value is None, and its name stands as the covariate.
+            freedom of Student's t, which ``"z"`` then is; of a logit also the ``"odds_ratio"`` and
+            the ends ``"odds_low"`` and ``"odds_high"`` of its interval. What a model has beside
+            coefficients comes last: its value is None, and its name stands as the covariate.
         """
         bounds, effects = self.interval(level), self.design_effects
         ratios = self.odds_ratios(level).tolist() if self._is_logit else None
@@ -371,7 +372,10 @@ class Coefficients(Tabular):
             for e, outcome in enumerate(self.outcomes)
             for i, name in enumerate(self.names)
         ]
-        return rows + [dict.fromkeys(rows[0]) | other.row(level) for other in self.others]
+        for other in self.others:
+            degrees = {} if self.survey is None else {"degrees": other.degrees}
+            rows.append(dict.fromkeys(rows[0]) | other.row(level) | degrees)
+        return rows
 
     def table(self, level: float = 0.95) -> Table:
         """The coefficients as a table, with sentences that say how to read it.
@@ -393,11 +397,11 @@ class Coefficients(Tabular):
             Column("covariate"),
             Column("estimate", unit="number"),
             Column("error", unit="number"),
-            Column("z", unit="number", priority=3),
+            Column("z", self._statistic, "number", priority=3),
             Column("p", unit="probability"),
             Column("interval", interval, "number", of_logs, ends=("low", "high")),
             *([odds] if _ODDS[0] in rows[0] else []),
-            *([] if self.survey is None else [DESIGN_EFFECT]),
+            *([] if self.survey is None else [DESIGN_EFFECT, _DEGREES]),
         ]
         is_likelihood = self.log_likelihood is not None and self.survey is None
         summary = [
@@ -405,7 +409,8 @@ class Coefficients(Tabular):
             *([("Log-likelihood", f"{self.log_likelihood:.3f}")] if is_likelihood else []),
             *((f"Wald test that {each}", test.text) for each, test in self._hypotheses()),
         ]
-        return Table(columns, rows, sentences, "", self.simulated, summary=summary)
+        how = [" ".join([self._method, self._about_errors, self._about_tests])]
+        return Table(columns, rows, sentences, "", self.simulated, how, summary)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
@@ -443,6 +448,11 @@ class Coefficients(Tabular):
         return self._is_logit
 
     @property
+    def _statistic(self) -> str:
+        """The name of an estimate divided by its error, by the law that p takes."""
+        return "z" if self.survey is None else "t"
+
+    @property
     def _has_clusters(self) -> bool:
         return self.survey is not None and self.survey.design.cluster is not None
 
@@ -477,6 +487,52 @@ class Coefficients(Tabular):
             )
         for hypothesis, test in self._hypotheses():
             yield f"Wald test that {hypothesis}: {test.text}."
+
+    @property
+    def _method(self) -> str:
+        """How the estimates were computed, as sentences for readers who ask."""
+        weighed = "" if self.survey is None else ", in which each person counts by the weight"
+        return f"Method: maximum likelihood of the reports{weighed}."
+
+    @property
+    def _about_errors(self) -> str:
+        """How the errors were computed, likewise."""
+        if self.errors == "observed":
+            return (
+                "Squared errors are the diagonal of the inverse of the observed information, the "
+                "second derivatives of the log-likelihood with the other sign."
+            )
+        sandwich = "Squared errors are the diagonal of the inverse information, times the sum of "
+        if self.survey is None:
+            return f"{sandwich}the squared scores of people, times the inverse information."
+        units = "clusters" if self._has_clusters else "people"
+        of = " of the stratum" if self.survey.design.strata is not None else ""
+        return (
+            f"{sandwich}the squared scores of {units}, times the inverse information. Each score "
+            f"is less the mean{of}, and its square times G / (G - 1) for the G {units}{of}."
+        )
+
+    @property
+    def _about_tests(self) -> str:
+        """How p and the intervals were computed, likewise."""
+        law = f"{self._statistic} is the estimate divided by its error. p and the intervals take "
+        if self.survey is None:
+            law += "the normal distribution."
+        else:
+            units = "clusters" if self._has_clusters else "people"
+            less = " less strata" if self.survey.design.strata is not None else " less 1"
+            low, high = float(np.min(self.degrees)), float(np.max(self.degrees))
+            several = f"{low:.4g} to {high:.4g}" if high > low else f"{low:.4g}"
+            law += (
+                f"Student's t with {several} degrees of freedom. They are at most "
+                f"{self.survey.degrees:,}, the number of {units}{less}"
+            )
+            law += ", and fewer where few clusters decide a coefficient" * self._has_clusters
+            law += "."
+        by_ratio = [other.name for other in self.others if other.p is not None]
+        if by_ratio:
+            law += f" p of {' and '.join(by_ratio)} is of a likelihood-ratio test against 0."
+        return law
 
     def _hypotheses(self) -> Iterator[tuple[str, WaldTest]]:
         """What is tested of several coefficients together, in words, and its test."""

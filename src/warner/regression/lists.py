@@ -71,6 +71,16 @@ class ListRegression(Coefficients):
         ends = self.line(covariates, level)
         return ends if self.model == "linear" else np.asarray(1 / (1 + np.exp(-ends)))
 
+    @property
+    def _method(self) -> str:
+        by_squares = "Method: least squares in each of the two groups of people."
+        return by_squares if self.model == "linear" else super()._method
+
+    @property
+    def _about_errors(self) -> str:
+        by_squares = "Errors are those that are called HC3."
+        return by_squares if self.model == "linear" else super()._about_errors
+
     def _sentences(self, level: float) -> list[str]:
         if self.model == "linear":
             larger = "the share of the sensitive item is"

@@ -45,6 +45,15 @@ class MeanRegression(Coefficients):
         """
         return self.line(covariates, level)
 
+    @property
+    def _method(self) -> str:
+        numbers = (
+            "Method: least squares. In place of each answer stands a number, computed from the "
+            "report, that is right on average over the chances of the mechanism."
+        )
+        small = f"n / (n - p), of n people and p = {len(self.names)} coefficients"
+        return numbers if self.survey is not None else f"{numbers} Squared errors include {small}."
+
     def _sentences(self, level: float) -> list[str]:
         return [
             one_unit_more("the mean is"),

@@ -193,6 +193,30 @@ def test_a_survey_has_no_log_likelihood_and_an_f_test(here: Path, tmp_path: Path
     assert "Log-likelihood" not in shown and "chi-square" not in shown
 
 
+def test_a_survey_has_t_and_its_degrees_of_freedom(here: Path) -> None:
+    """Rejects a "z" whose p is of Student's t, degrees that no table has, and a mute --explain."""
+    command = ("regress", "all.csv", "said ~ age", "--design", "crosswise:1/4", "--explain")
+    for roles in ((), ("--cluster", "school")):
+        words = run(*command, *roles, "--wide").stdout
+        rows = json.loads(run(*command[:-1], *roles, "--json").stdout)["coefficients"]
+        head, about = words.splitlines()[1], " ".join(words.split())
+        age = rows[1]
+        if not roles:
+            assert " z " in head and "degrees of freedom" not in head and "degrees" not in age
+            assert "p and the intervals take the normal distribution." in about
+            assert "the inverse of the observed information" in about
+            continue
+        assert " t " in head and " z " not in head and head.endswith("degrees of freedom")
+        assert words.splitlines()[4].endswith(f" {age['degrees']:.4g}")
+        assert age["p"] == pytest.approx(2 * scipy.stats.t.sf(abs(age["z"]), age["degrees"]))
+        low, high = sorted(row["degrees"] for row in rows)
+        assert f"Student's t with {low:.4g} to {high:.4g} degrees of freedom." in about
+        assert "They are at most 29, the number of clusters less 1" in about
+        assert "the squared scores of clusters" in about
+    mean = run("regress", "r.parquet", "income ~ smokes", "--random", "school", "--explain").stdout
+    assert "p of sd(school) is of a likelihood-ratio test" in " ".join(mean.split())
+
+
 def test_columns_that_are_no_weights_and_no_labels_are_refused(
     here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
