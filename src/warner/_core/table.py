@@ -47,6 +47,7 @@ _GAP = "  "
 _PICTURE = 20  # characters of a picture on a line of text
 _LEAST_FOLDED = 12  # characters that a folded column keeps
 _NB = "\N{NO-BREAK SPACE}"
+_MINUS = "\N{MINUS SIGN}"
 
 # -----------------------------------------------------------------------------------------------
 # Units: how a number of a column is written for people.
@@ -513,25 +514,28 @@ class Table:
     def latex(self) -> str:
         r"""The table for LaTeX with the package booktabs.
 
-        >>> print(Table(["a_b", Column("p", unit="share")], [{"a_b": "x&y", "p": 0.5}]).latex())
+        >>> print(Table(["a_b", Column("p", unit="points")], [{"a_b": "x&y", "p": -0.5}]).latex())
+        % This table needs \usepackage{booktabs}.
         \begin{tabular}{lr}
         \toprule
         a\_b & p \\
         \midrule
-        x\&y & 50.0~\% \\
+        x\&y & $-$50.0~points \\
         \bottomrule
         \end{tabular}
         """
-        columns, lines = self.printed()
+        columns, lines, summary = self._in_papers()
         sides = "".join("r" if c.is_number else "l" for c in columns)
         head, *body = [" & ".join(map(latex_text, line)) + r" \\" for line in lines]
         begin = rf"\begin{{tabular}}{{{sides}}}"
-        comments = [f"% {visible(text)}" for text in [self.title, *self._sentences] if text]
+        needed = r"This table needs \usepackage{booktabs}."
+        about = [self.title, *self._sentences, needed]
+        comments = [f"% {visible(text)}" for text in about if text]
         others = len(columns) - 1
         below = [
             f"{latex_text(visible(name))} & "
             rf"\multicolumn{{{others}}}{{l}}{{{latex_text(value)}}} \\"
-            for name, value in self.summary
+            for name, value in summary
         ]
         below = [r"\midrule", *below] if below else []
         rules = [begin, r"\toprule", head, r"\midrule", *body, *below, r"\bottomrule"]
@@ -540,7 +544,7 @@ class Table:
     @with_hints
     def typst(self) -> str:
         """The table for Typst. All texts are strings, so that none of them is markup."""
-        columns, lines = self.printed()
+        columns, lines, summary = self._in_papers()
         sides = ", ".join("right" if c.is_number else "left" for c in columns)
         head, *body = [", ".join(map(_typst_text, line)) for line in lines]
         table = [
@@ -552,12 +556,12 @@ class Table:
             *(
                 f"  {_typst_text(name)}, table.cell(colspan: {len(columns) - 1}, "
                 f"align: left, {_typst_text(value)}),"
-                for name, value in self.summary
+                for name, value in summary
             ),
             ")",
         ]
         above = [f"#strong({_typst_text(self.title)})"] if self.title else []
-        below = [f"#par({_typst_text(note)})" for note in self._sentences]
+        below = [f"#par({_typst_text(_with_minus(note))})" for note in self._sentences]
         return "\n".join([*above, *table, *below])
 
     def printed(self) -> tuple[list[Column], list[list[str]]]:
@@ -565,6 +569,18 @@ class Table:
         columns, written = [c for c in self._columns if c.is_read], self._cells(self.rows)
         cells = [[visible(text) for text in (c.heading, *written[c])] for c in columns]
         return columns, [list(line) for line in zip(*cells, strict=True)]
+
+    def _in_papers(self) -> tuple[list[Column], list[list[str]], list[tuple[str, str]]]:
+        """What :meth:`printed` gives, and the summary, in which numbers have a real minus."""
+        columns, (head, *body) = self.printed()
+        lines = [
+            [
+                _with_minus(text) if c.is_number else text
+                for c, text in zip(columns, line, strict=True)
+            ]
+            for line in body
+        ]
+        return columns, [head, *lines], [(name, _with_minus(value)) for name, value in self.summary]
 
     def pictures(self) -> dict[str, list[Bar]]:
         """The pictures of all rows, by the headings of their columns."""
@@ -775,7 +791,17 @@ _LATEX = {each: f"\\{each}" for each in "&%$#_{}"} | {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     _NB: "~",
+    _MINUS: "$-$",
 }
+
+
+def _with_minus(text: str) -> str:
+    """A text whose negative numbers have a minus in place of a hyphen.
+
+    >>> print(_with_minus("-0.5 to -0.2, of 2020-2021"))
+    \u22120.5 to \u22120.2, of 2020-2021
+    """
+    return re.sub(r"(?<![\w-])-(?=[0-9]|inf)", _MINUS, text)
 
 
 def latex_text(text: str) -> str:

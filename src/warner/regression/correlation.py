@@ -126,7 +126,8 @@ class Correlations(Tabular):
             "for all at once."
         )
         notes = [sentence, *self.doubts]
-        return Table(columns, self.rows(level), notes, "", self.simulated)
+        summary = [("People", f"{self.n:,}")]
+        return Table(columns, self.rows(level), notes, "", self.simulated, summary=summary)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The correlations as JSON data.

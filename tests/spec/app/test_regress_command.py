@@ -375,6 +375,32 @@ def test_tables_for_papers(here: Path, tmp_path: Path) -> None:
         assert start in text and "smokes: yes" in text and text.endswith("\n")
 
 
+def test_numbers_for_papers_have_the_decimals_of_their_column(here: Path, tmp_path: Path) -> None:
+    """Rejects 0.293 beside 0.02297, a hyphen for a minus, and people who are left out unsaid."""
+    path, tex, typst = tmp_path / "p.csv", tmp_path / "t.tex", tmp_path / "t.typ"
+    path.write_text(Path("all.csv").read_text().replace(",same,", ",,", 7))
+    command = ("regress", str(path), "said ~ drinks", "--design", "crosswise:1/4", "--drop-missing")
+    run(*command, "-o", str(tex))
+    lines = [line.split(" & ") for line in tex.read_text().splitlines() if " & " in line]
+    first, second = lines[1:3]
+    assert "$-$" in first[2] and "-" not in first[2].replace("$-$", "")
+    for i in (2, 3, 4, 6, 7):
+        decimals = [re.findall(r"\.([0-9]+)", line[i]) for line in (first, second)]
+        assert len({len(each) for of_row in decimals for each in of_row}) == 1, decimals
+    assert re.fullmatch(r"0\.[1-9][0-9]{2}", second[3])
+    assert ["People left out", "\\multicolumn{7}{l}{7} \\\\"] in lines
+    run(*command, "-o", str(typst))
+    assert first[2].replace("$-$", "\N{MINUS SIGN}") in typst.read_text()
+    assert "Log-likelihood \N{MINUS SIGN}" in typst.read_text()
+    # Errors of very different sizes keep their own digits.
+    wide = path.read_text().splitlines()
+    rows = [f"{line},{'big' if i == 0 else (i * 7919) % 1000 * 1e6}" for i, line in enumerate(wide)]
+    path.write_text("\n".join(rows))
+    run(*command[:2], "said ~ drinks + big", *command[3:], "-o", str(tex))
+    (big,) = (line.split(" & ") for line in tex.read_text().splitlines() if " & big & " in line)
+    assert "e-" in big[3]
+
+
 MISTAKES = [
     (
         ("r.parquet", "income ~ age"),

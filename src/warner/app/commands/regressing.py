@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +39,7 @@ from warner.designs import (
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
 from warner.io.counts_by_hand import remedy_of_words, written_alike
 from warner.io.formats import report_format
-from warner.io.read_answers import other_columns, read_columns
+from warner.io.read_answers import LeftOut, other_columns, read_columns
 from warner.io.stated_headers import listed_codes
 from warner.regression.answer import regress as regress_answer
 from warner.regression.correlation import correlate
@@ -52,6 +53,7 @@ from warner.regression.covariates import (
 from warner.regression.pieces import LINKS
 from warner.studies.study import Study
 
+_MOST_DIGITS = 7  # of a number in a table of a paper that has the decimals of its column
 _NINES = re.compile(r"-9+|99+")
 
 
@@ -280,12 +282,16 @@ def regress(
         lambda: show(title, result.table(level)),
         lambda: {"attribute": title, **result.to_json(level)},
         lambda: table_of_rows(result.rows(level), result.simulated),
-        lambda: [_for_article(result.table(level))],
+        lambda: [_for_article(result.table(level), people.left_out)],
     )
 
 
-def _for_article(table: Table) -> Table:
-    """The same table without names of code: ``region: South`` for ``region[T.South]``."""
+def _for_article(table: Table, left_out: LeftOut | None) -> Table:
+    """The same table as papers print it.
+
+    It is without names of code: ``region: South`` for ``region[T.South]``. The numbers of a column
+    have the same decimals, and those who are left out are counted below it.
+    """
 
     def named(covariate: str) -> str:
         products = re.sub(r":(?! )(?![^\[]*\])", " x ", covariate)
@@ -295,14 +301,44 @@ def _for_article(table: Table) -> Table:
         {**row, **({"covariate": named(row["covariate"])} if "covariate" in row else {})}
         for row in table.rows
     ]
-    # The title says what is so many times as large.
-    columns = [
-        replace(column, unit="number")
-        if isinstance(column, Column) and column.unit == "times"
-        else column
-        for column in table.columns
+    errors = [row["error"] for row in rows]
+    odds = [(row["odds_low"], row["odds_high"]) for row in rows if row.get("odds_low") is not None]
+    columns = [column for column in table.columns if isinstance(column, Column)]
+    # The largest error is told in three digits, so that few decimals do not look careless.
+    sizes = [*errors, max(errors) / 10]
+    columns = _evenly(columns, rows, ("estimate", "error", "interval"), sizes)
+    sizes = [size for low, high in odds for size in (low, high - low)]
+    columns = _evenly(columns, rows, ("odds_ratio",), sizes)
+    columns = _evenly(columns, rows, ("z", "design_effect"), [0.1])
+    columns = _evenly(columns, rows, ("degrees",), [1.0])
+    summary = list(table.summary)
+    if left_out is not None:
+        summary.insert(1, ("People left out", f"{left_out.people:,}"))
+    return replace(table, columns=columns, rows=rows, summary=summary)
+
+
+def _evenly(
+    columns: list[Column],
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    sizes: Sequence[float],
+) -> list[Column]:
+    """The columns, of which some have the decimals that tell the smallest size in two digits.
+
+    They stay as they are where numbers would have too many digits.
+    """
+    chosen = [column for column in columns if column.key in keys]
+    numbers = [abs(row[key] or 0.0) for row in rows for c in chosen for key in c.keys]
+    sizes = [size for size in sizes if size > 0]
+    if not (numbers and sizes and all(map(math.isfinite, numbers))):
+        return columns
+    decimals = max(1 - math.floor(math.log10(min(sizes))), 0)
+    if max(numbers) >= 10 ** (_MOST_DIGITS - decimals):
+        return columns
+    return [
+        replace(column, unit="estimate", decimals=decimals) if column in chosen else column
+        for column in columns
     ]
-    return replace(table, columns=columns, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -313,11 +349,13 @@ class _People:
         questions: {name: its reports, and its name where they are of several}.
         public: the public columns.
         labels: {name: its answers}.
+        left_out: who is left out of a table; None where nobody was to be.
     """
 
     questions: Mapping[str, tuple[Any, str | None]]
     public: Mapping[str, Any]
     labels: Mapping[str, Any]
+    left_out: LeftOut | None = None
 
     def question(self, name: str) -> tuple[Any, str | None]:
         """The reports about a hidden answer."""
@@ -442,7 +480,8 @@ def _of_paper(
             answers = design.reports(_codes(name, design, said))
             labels[name] = design.domain.labels
         questions[name] = answers, None
-    return _People(questions, {name: columns[name] for name in public}, labels)
+    public_columns = {name: columns[name] for name in public}
+    return _People(questions, public_columns, labels, left_out if drop_missing else None)
 
 
 def _references(
