@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from warner.results.tables import reports_of
 _DEGREES = Column("degrees", "degrees of freedom", "number", 4)
 NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
 _ODDS = ("odds_ratio", "odds_low", "odds_high")  # the keys of rows
+_BETWEEN_FACTORS = re.compile(r":(?![^\[]*\])")  # a colon outside brackets
 _FAR_FROM_ZERO = 2.0  # standard errors, from which on a deviation has an interval of its logarithm
 
 
@@ -267,16 +269,15 @@ class Coefficients(Tabular):
             b' V^-1 b, chi-square with as many degrees of freedom as coefficients
 
         Args:
-            names: a name, or several. A covariate of text stands for all of its columns.
+            names: a name, or several. A covariate of text stands for all of its columns, and so
+                does a product of covariates such as ``"ward:age"``.
 
         Raises:
             ArgumentError: no such column.
         """
         listed = [names] if isinstance(names, str) else list(names)
         columns = [
-            i
-            for i, name in enumerate(self.names)
-            if any(name == covariate or _is_level(name, covariate) for covariate in listed)
+            i for i, name in enumerate(self.names) if name in listed or _term_of(name) in listed
         ]
         if not columns:
             got = ", ".join(repr(name) for name in listed)
@@ -304,20 +305,21 @@ class Coefficients(Tabular):
     def joint_tests(self) -> dict[str, WaldTest]:
         """The test of each covariate of text with more than two labels: do they make no difference?
 
-        It is that of :meth:`wald`. Covariates are left out where coefficients have no meaning, that
-        stand in a product with others, and where too few clusters were drawn to test so many of
-        them together.
+        It is that of :meth:`wald`. A product with such a covariate is tested as well: all of its
+        columns, without those of its factors alone, which have to be there. What stands in a larger
+        product has no test, because its coefficients are of the people for whom the other factors
+        are 0. Left out is also what has coefficients without a meaning, or too few clusters to be
+        tested together.
         """
-        terms = [term.split(":") for term in self.names]
-        in_products = {f.partition("[T.")[0] for factors in terms if factors[1:] for f in factors}
-        columns = Counter(
-            f.partition("[T.")[0] for f, *others in terms if not others and "[T." in f
-        )
+        columns = Counter(_term_of(name) for name in self.names if "[T." in name)
+        factors = {term: set(term.split(":")) for term in map(_term_of, self.names)}
         tests: dict[str, WaldTest] = {}
-        for name, count in columns.items():
-            if count > 1 and name not in in_products and self.status.is_final:
+        for term, count in columns.items():
+            is_in_larger = any(factors[term] < others for others in factors.values())
+            has_factors = all(factor in factors for factor in factors[term])
+            if count > 1 and has_factors and not is_in_larger and self.status.is_final:
                 with contextlib.suppress(ArgumentError):
-                    tests[name] = self.wald(name)
+                    tests[term] = self.wald(term)
         return tests
 
     def model_test(self) -> WaldTest | None:
@@ -537,7 +539,9 @@ class Coefficients(Tabular):
     def _hypotheses(self) -> Iterator[tuple[str, WaldTest]]:
         """What is tested of several coefficients together, in words, and its test."""
         for name, test in self.joint_tests().items():
-            yield f"{name} makes no difference", test
+            factors = name.split(":")
+            product = f"the product of {' and '.join(factors)}" if factors[1:] else name
+            yield f"{product} makes no difference", test
         if (of_all := self.model_test()) is not None:
             yield "no covariate makes a difference", of_all
 
@@ -559,9 +563,13 @@ class Coefficients(Tabular):
         ]
 
 
-def _is_level(name: str, covariate: str) -> bool:
-    """Whether a column is that of a level of a covariate, alone."""
-    return name.startswith(f"{covariate}[") and "]:" not in name
+def _term_of(column: str) -> str:
+    """The covariate of a column, or the product of covariates, without labels.
+
+    >>> _term_of("age"), _term_of("ward[T.north]"), _term_of("ward[T.a:b]:age")
+    ('age', 'ward', 'ward:age')
+    """
+    return ":".join(factor.partition("[")[0] for factor in _BETWEEN_FACTORS.split(column))
 
 
 # -----------------------------------------------------------------------------------------------

@@ -458,9 +458,24 @@ def test_a_regression_says_whether_people_followed_a_design_that_tests_itself() 
     assert "Test of" not in str(regress(honest, {"age": [18, 25, 39] * 100}, trusted=True).table())
 
 
-def test_a_covariate_in_a_product_has_no_joint_test() -> None:
-    """Rejects the test that a ward makes no difference without the coefficients of its products."""
+def test_a_product_is_tested_without_its_factors() -> None:
+    """Rejects the test that a ward makes no difference without the coefficients of its products.
+
+    Also rejects a product with no test, one with those of its factors, and 0 for a slope as such.
+    """
     wards = {"age": AGE, "ward": np.array(["n", "s", "w"])[np.arange(N) % 3], "region": REGION}
     assert list(regress(SMOKES, wards, "ward + region").joint_tests()) == ["ward"]
-    for product in ("ward * region", "ward * age"):
-        assert not regress(SMOKES, wards, product).joint_tests()
+    for product, columns in (("ward * region", 2), ("ward * age", 2)):
+        found = regress(SMOKES, wards, product)
+        term = product.replace(" * ", ":")
+        ((name, test),) = found.joint_tests().items()
+        assert name == term and test.degrees == columns
+        at = [i for i, each in enumerate(found.names) if ":" in each]
+        b, inverse = found.coefficients[0][at], np.linalg.inv(found.covariance[np.ix_(at, at)])
+        assert test.statistic == pytest.approx(b @ inverse @ b)
+        words = (
+            f"Wald test that the product of {product.replace(' * ', ' and ')} makes no difference"
+        )
+        assert words in " ".join(str(found.table()).split())
+    for slopes in ("ward + ward:age", "0 + ward", "0 + ward:region"):
+        assert not regress(SMOKES, wards, slopes).joint_tests()
