@@ -32,6 +32,12 @@ from warner.results.intervals import normal_quantile, share_columns
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
 _TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
 _LARGEST_LOG = 700.0  # whose exponential is a float
+# The share at a sum of coefficients times covariates: the inverse of each link.
+_SHARES_OF_SUMS = {
+    "probit": "the normal distribution function of the sum",
+    "cloglog": "1 - exp(-exp(sum))",
+    "cauchit": "1/2 + arctan(sum) / pi",
+}
 _NODES = 40  # of a mean over random intercepts
 
 
@@ -185,7 +191,8 @@ class Regression(Coefficients):
         else:
             meaning = (
                 "Each estimate is multiplied by its covariate. The share of a value, compared with "
-                f"{show(self.reference)}, is the {self.link} function of the sum."
+                f"{show(self.reference)}, is {_SHARES_OF_SUMS[self.link]}; the sum is its "
+                f"{self.link}."
             )
         if self.intercepts is not None:
             name, groups = self.intercepts[:2]

@@ -203,9 +203,18 @@ def test_a_predictor_in_a_survey() -> None:
 
 
 def test_links_other_than_the_logit_have_no_odds() -> None:
+    """Rejects odds ratios of a probit, and a share that is called the probit of the sum."""
     probit = regress(SMOKES, {"age": AGE}, link="probit")
     assert "odds_ratio" not in probit.rows()[0] and probit.to_json()["link"] == "probit"
     assert "odds" not in str(probit.table())
+    # A probit is the inverse of the distribution function, and so is every link.
+    for link, share in (
+        ("probit", "is the normal distribution function of the sum; the sum is its probit."),
+        ("cloglog", "is 1 - exp(-exp(sum)); the sum is its cloglog."),
+        ("cauchit", "is 1/2 + arctan(sum) / pi; the sum is its cauchit."),
+    ):
+        words = " ".join(str(regress(SMOKES, {"age": AGE}, link=link).table()).split())
+        assert f"The share of a value, compared with 'no', {share}" in words
     logit = regress(SMOKES, {"age": AGE})
     new = {"age": [-1.0, 0.0, 1.0]}
     assert probit.predict(new).shares == pytest.approx(logit.predict(new).shares, abs=0.02)

@@ -101,8 +101,8 @@ _NINES = re.compile(r"-9+|99+")
     type=click.Choice(LINKS),
     default="logit",
     show_default=True,
-    help="For a question with two answers: the link function, by which the sum of coefficients "
-    "times columns becomes a share.",
+    help="For a question with two answers: the link function, which turns the share of an answer "
+    "into the sum of coefficients times columns.",
 )
 @click.option(
     "--correlation",
