@@ -21,7 +21,7 @@ from warner.designs.latent_classes import ClassShares
 from warner.regression.covariates import INTERCEPT, Design
 from warner.regression.likelihood import Ending, Likelihood, Maximum, maximize
 from warner.results.intervals import DESIGN_EFFECT, normal_quantile
-from warner.results.tables import reports_of
+from warner.results.tables import FOLLOWED, reports_of
 
 _DEGREES = Column("degrees", "degrees of freedom", "number", 4)
 NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
@@ -158,6 +158,7 @@ class Coefficients(Tabular):
         others: what the model has beside coefficients; the last rows of its table.
         in_groups: the shares of all people, of designs of two groups that test themselves.
         doubts: what readers have to know of the counts of the reports, as sentences.
+        on_paper: whether some of the people randomised their answers themselves.
         log_likelihood: of all reports, in nats; None where none was maximised. Of a survey with a
             design the weighted sum that was maximised, which is no likelihood to compare models by.
     """
@@ -177,6 +178,7 @@ class Coefficients(Tabular):
     others: tuple[Parameter, ...] = field(repr=False)
     in_groups: tuple[ClassShares, ...] = field(default=(), repr=False, kw_only=True)
     doubts: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    on_paper: bool = field(default=False, repr=False, kw_only=True)
     log_likelihood: float | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -387,7 +389,7 @@ class Coefficients(Tabular):
         """
         word = "Status" if self.status.is_final else "WARNING"
         sentences = [*self._sentences(level), f"{word}: {self.status.value}."]
-        sentences += self.doubts
+        sentences += [*self.doubts, *([FOLLOWED] if self.on_paper else [])]
         rows, interval = self.rows(level), f"{100 * level:.4g} % interval"
         # Where a line is short: of the log-odds the errors are enough, of odds ratios they are not.
         of_logs, of_odds = (2, 1) if self._is_of_odds and not self.others else (0, 2)

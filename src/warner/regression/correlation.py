@@ -17,13 +17,13 @@ from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.estimators.inversion import unbiased_scores
 from warner.regression.likelihood import Pairs, maximize
-from warner.regression.people import Answers, People, Problem, doubts_of
+from warner.regression.people import Answers, People, Problem, are_on_paper, doubts_of
 from warner.regression.pieces import share_of
 from warner.regression.shares import Parts
 from warner.reports.reports import Reports
 from warner.results.intervals import normal_quantile
 from warner.results.likelihood_limits import last_not_rejected
-from warner.results.tables import reports_of
+from warner.results.tables import FOLLOWED, reports_of
 
 _METHODS = ("moments", "likelihood")
 _LARGEST = 1 - 1e-6  # a correlation whose z of Fisher is finite
@@ -46,6 +46,7 @@ class Correlations(Tabular):
         survey: the weights, clusters and strata of the people; None without any.
         simulated: whether the reports are a simulation.
         doubts: what readers have to know of the counts of the reports, as sentences.
+        on_paper: whether some of the people randomised their answers themselves.
     """
 
     names: tuple[str, ...]
@@ -57,6 +58,7 @@ class Correlations(Tabular):
     simulated: bool = field(repr=False)
     tables: Mapping[tuple[int, int], TwoByTwo] = field(repr=False)
     doubts: tuple[str, ...] = field(default=(), repr=False)
+    on_paper: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         self.values.setflags(write=False)
@@ -125,7 +127,7 @@ class Correlations(Tabular):
             f"not of the reports, estimated by {how}. Each interval holds for one correlation, not "
             "for all at once."
         )
-        notes = [sentence, *self.doubts]
+        notes = [sentence, *self.doubts, *([FOLLOWED] if self.on_paper else [])]
         summary = [("People", f"{self.n:,}")]
         return Table(columns, self.rows(level), notes, "", self.simulated, summary=summary)
 
@@ -277,8 +279,9 @@ def correlate(
             values[i, j] = values[j, i] = r
     every = (*names, *seen)
     simulated, doubts = people.simulated, tuple(doubt for each in hidden for doubt in each.doubts)
+    on_paper = any(each.on_paper for each in hidden)
     return Correlations(
-        every, values, errors, people.total, method, drawn, simulated, tables, doubts
+        every, values, errors, people.total, method, drawn, simulated, tables, doubts, on_paper
     )
 
 
@@ -291,6 +294,7 @@ class _Numbers(NamedTuple):
     answers: Answers | None = None
     groups: Sequence[Problem] = ()  # of a design whose groups tell the answer only together
     doubts: tuple[str, ...] = ()  # what readers have to know of the counts
+    on_paper: bool = False  # whether some of the people randomised their answers themselves
 
 
 def _scores(people: People, name: str, trusted: bool) -> _Numbers:
@@ -305,7 +309,9 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
                 f"answer {name!r}", rule, None, f"Use {name!r} as the outcome of a regression"
             )
         none = np.full(people.total, np.nan)
-        return _Numbers(name, none, none, None, problems, doubts_of(problems))
+        return _Numbers(
+            name, none, none, None, problems, doubts_of(problems), are_on_paper(problems)
+        )
     if domain.points is not None and domain.points.shape[1] == 1:
         points = domain.points[:, 0]
     elif domain.size == 2:
@@ -320,7 +326,7 @@ def _scores(people: People, name: str, trusted: bool) -> _Numbers:
         first[problem.people] = unbiased_scores(problem.channel, points)[problem.row]
         second[problem.people] = unbiased_scores(problem.channel, points**2)[problem.row]
     answers = people.of_each(attribute, trusted, named)
-    return _Numbers(name, first, second, answers, doubts=answers.doubts)
+    return _Numbers(name, first, second, answers, doubts=answers.doubts, on_paper=answers.on_paper)
 
 
 def _seen(name: str, column: FloatArray) -> _Numbers:

@@ -13,7 +13,7 @@ from warner.estimators.inversion import unbiased_scores
 from warner.regression.coefficients import NORMAL, Coefficients, diagonal_of, one_unit_more
 from warner.regression.covariates import check_independent
 from warner.regression.likelihood import Ending
-from warner.regression.people import People, doubts_of
+from warner.regression.people import People, are_on_paper, doubts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,4 +114,5 @@ def mean_of(people: People, attribute: str | None, trusted: bool) -> MeanRegress
         design=design,
         others=(),
         doubts=doubts_of(problems),
+        on_paper=are_on_paper(problems),
     )

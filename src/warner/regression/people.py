@@ -34,6 +34,7 @@ from warner.regression.covariates import (
 )
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data, tested
+from warner.results.tables import has_paper
 
 _LARGEST_ROWS = 2**27  # entries of the likelihoods of the different reports
 
@@ -194,6 +195,11 @@ def doubts_of(problems: Sequence[Problem]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(problem.doubt for problem in problems if problem.doubt))
 
 
+def are_on_paper(problems: Sequence[Problem]) -> bool:
+    """Whether some of the people randomised their answers themselves."""
+    return any(has_paper(problem.channel) for problem in problems)
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """The reports of n people as likelihoods of C classes.
@@ -206,6 +212,7 @@ class Answers:
         classes: the C classes.
         people: (n,) who the people are, among all who reported.
         doubts: what readers have to know of the counts of these reports.
+        on_paper: whether some of the people randomised their answers themselves.
     """
 
     rows: FloatArray
@@ -215,6 +222,7 @@ class Answers:
     classes: Classes
     people: IntArray
     doubts: tuple[str, ...]
+    on_paper: bool
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Answers:
@@ -225,7 +233,8 @@ class Answers:
         people = np.concatenate([problem.people for problem in problems])
         stacked = np.concatenate(rows), np.concatenate(logs), np.concatenate(reports)
         of_first = problems[0].domain, problems[0].classes
-        return cls(*stacked, *of_first, people, doubts_of(problems))
+        on_paper = are_on_paper(problems)
+        return cls(*stacked, *of_first, people, doubts_of(problems), on_paper)
 
 
 def _listed(reports: Any) -> tuple[Reports | SaidInGroups, ...]:

@@ -238,6 +238,7 @@ def hidden_predictor_of(
         **common,
         in_groups=people.in_groups,
         doubts=tuple(doubt for each in questions for doubt in each.answers.doubts),
+        on_paper=any(each.answers.on_paper for each in questions),
         outcome=outcome,
         family=kind.family,
         questions=tuple(names),

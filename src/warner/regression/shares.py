@@ -360,6 +360,7 @@ def shares_of(
         survey=drawn,
         in_groups=people.in_groups,
         doubts=answers.doubts,
+        on_paper=answers.on_paper,
         n=len(matrix),
         errors="linearised" if drawn is not None else errors or "observed",
         simulated=people.simulated,

@@ -73,7 +73,13 @@ from warner.results.recommend import recommended_fit, tells_numbers_apart
 from warner.results.share_noise import covariance_of, student, variances_of
 from warner.results.solution import Solution, positions
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
-from warner.results.tables import in_words, index_of_yes, rows as rows_of_shares
+from warner.results.tables import (
+    FOLLOWED,
+    has_paper,
+    in_words,
+    index_of_yes,
+    rows as rows_of_shares,
+)
 
 if TYPE_CHECKING:
     from warner.results.pooling import Coordinates
@@ -252,6 +258,7 @@ class Differences(Tabular):
         left_out: groups of fewer than two reports, of which nothing is compared.
         doubt: why the reports are doubtful, of all groups or of some; "" where they are not.
         hint: what else the counts of a card may mean; "" where that is plain, or doubtful anyway.
+        on_paper: whether some of the people randomised their answers themselves.
         simulated: whether the reports were made with a generator that can be repeated.
         drawn: how people were drawn, such as "weighted by w"; "" where they were drawn one by one.
 
@@ -282,6 +289,7 @@ class Differences(Tabular):
     question: str = ""  # the name of the one that was chosen among several; "" for the only one
     doubt: str = ""
     hint: str = ""
+    on_paper: bool = False
 
     def __repr__(self) -> str:
         p = "" if self.test is None else f", p={self.test.p_value:.2g}"
@@ -383,6 +391,7 @@ class Differences(Tabular):
         ]
         notes.append(self.about_test)
         notes.append(f"WARNING: {self.doubt}" if self.doubt else self.hint)
+        notes += [FOLLOWED] if self.on_paper else []
         mark = ", of simulated reports" if self.simulated else ""
         mark += f", {self.drawn}" if self.drawn else ""
         of_pair = f"The difference {in_words(*pairs.pop())}" if is_one_pair else None
@@ -721,6 +730,7 @@ def compare_groups(
         question=question,
         doubt=doubt,
         hint=hint,
+        on_paper=any(has_paper(sample.data.channel) for sample in samples),
     )
 
 

@@ -15,6 +15,7 @@ from warner import Categorical, Integers, PerAttribute, Product, RandomizedRespo
 from warner.designs import Cheating, Crosswise, ExtendedCrosswise, StochasticLieDetector, Warner
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError
 from warner.regression.correlation import correlate
+from warner.results.tables import FOLLOWED
 
 N = 900
 RNG = np.random.default_rng(11)
@@ -488,3 +489,24 @@ def test_a_product_is_tested_without_its_factors() -> None:
         assert words in " ".join(str(found.table()).split())
     for slopes in ("ward + ward:age", "0 + ward", "0 + ward:region"):
         assert not regress(SMOKES, wards, slopes).joint_tests()
+
+
+def test_answers_on_paper_assume_that_people_followed_the_card() -> None:
+    """Rejects slopes, correlations and differences without the assumption that shares state."""
+    by_phone = RandomizedResponse(Categorical(["no", "yes"]), 2.0)
+    sent = by_phone.randomize(np.where(TRUE, "yes", "no"), rng=np.random.default_rng(3))
+    for reports, times in ((SMOKES, 1), (sent, 0)):
+        mechanism = DESIGN if times else by_phone
+        tally = mechanism.tally(reports, by={"region": REGION.tolist()})
+        results = [
+            regress(reports, {"age": AGE}),
+            regress(reports, PEOPLE, "income ~ smokes", hidden="smokes"),
+            correlate({"smokes": reports}, {"age": AGE}),
+            warner.compare_groups(tally),
+            warner.estimate(tally.total()),
+        ]
+        for result in results:
+            assert " ".join(str(result.table()).split()).count(FOLLOWED) == times, result
+    numbers = Warner("5/6", Integers(0, 1))
+    scores = numbers.randomize(TRUE.astype(int).tolist(), rng=np.random.default_rng(1))
+    assert FOLLOWED in " ".join(str(regress(scores, {"age": AGE}, kind="mean").table()).split())
