@@ -32,7 +32,7 @@ from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST
-from warner.domains import Domain
+from warner.domains import Domain, Integers
 from warner.io.answer_tables import AGAIN
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
@@ -454,12 +454,30 @@ class _ForeignSource(FrameSource):
         for name, entry in zip(names, entries, strict=False):
             if re.fullmatch(r"\s*\d*[.,]\d+\s*", str(entry)):
                 rule = f"public column {name!r} is declared with whole numbers"
-                remedy = (
-                    "If it holds weights, multiply them all by 100: only their ratios count, so "
-                    "the results stay the same"
-                )
+                remedy = self._remedy_of_weights(name)
                 return message(where, rule, "a number with decimals", remedy)
         return f"{where}: {text}"
+
+    def _remedy_of_weights(self, name: str) -> str:
+        """How the weights in a column become whole numbers: by a power of ten that suits them all.
+
+        Beyond a thousand they are rounded, which changes results less than anybody sees.
+        """
+        cell = f"trim(CAST({column_in_sql(name)} AS VARCHAR))"
+        behind = f"regexp_extract({cell}, '^[0-9]*[.,]([0-9]+)$', 1)"
+        largest = f"max(TRY_CAST(replace({cell}, ',', '.') AS DOUBLE))"
+        query = f"SELECT max(length(rtrim({behind}, '0'))), {largest} FROM {self._file._table}"
+        with connection() as database:
+            needed, most = _safely(self._file, lambda: database.execute(query).fetchone())
+        factor = 10 ** min(needed, _MOST_DECIMALS)
+        rounded, nearly = (" and round them", "nearly ") if needed > _MOST_DECIMALS else ("", "")
+        domain = self._by[name]
+        is_beyond = isinstance(domain, Integers) and most * factor > domain.high
+        declared = ". In the study, declare a range that holds them" if is_beyond else ""
+        return (
+            f"If it holds weights, multiply them all by {factor:,}{rounded}: only their ratios "
+            f"count, so the results stay {nearly}the same{declared}"
+        )
 
 
 @contextmanager
@@ -477,6 +495,7 @@ def _near(file: ForeignFile, used: Sequence[str]) -> Iterator[ForeignFile]:
         yield replace(file, streams=() if file.is_text else (copy,), _table=table)
 
 
+_MOST_DECIMALS = 3  # of weights that have to become whole numbers
 _DECODED = "decoded"  # the table in which texts are columns of reports
 
 

@@ -768,4 +768,35 @@ def test_a_public_column_that_is_wrong_is_not_taken_for_a_wrong_word(tmp_path: P
     command = ["tally", _table(tmp_path / "p.csv", rows), "--study", str(tmp_path / "study.toml")]
     refused = _run(*command, "--by", "weight", "-o", str(tmp_path / "t.json"), fails=True)
     assert "public column 'weight'" in refused and "word of the card" not in refused
-    assert "line 2" in refused and "multiply them all by 100" in " ".join(refused.split())
+    assert "line 2" in refused and "multiply them all by 10:" in " ".join(refused.split())
+    assert "declare a range that holds them" in " ".join(refused.split())
+
+
+@pytest.mark.parametrize(
+    "weights, advice",
+    [
+        ([1, 0.505, 2.5], "by 1,000: only their ratios count, so the results stay the same."),
+        ([50.5, 100, "7.50"], "by 10: only"),
+        ([0.25, 1.5, 3], "by 100: only"),
+        ([1 / 3, 2, 1], "by 1,000 and round them: only their ratios count, so the results stay ne"),
+    ],
+)
+def test_weights_become_whole_numbers_by_the_power_of_ten_that_they_need(
+    tmp_path: Path, weights: list[object], advice: str
+) -> None:
+    """Rejects "multiply them all by 100", which 0.505 and then 50.5 do not follow to an end."""
+    (tmp_path / "study.toml").write_text(
+        '[public.weight]\nintegers = [1, 9999]\n[attributes.said]\nvalues = ["no", "yes"]\n'
+        'design = "crosswise:1/4"\n'
+    )
+    rows = [["said", "weight"], *(["same" if i % 3 else "different", weights[i % 3]]
+                                  for i in range(60))]  # fmt: skip
+    command = ["tally", _table(tmp_path / "p.csv", rows), "--study", str(tmp_path / "study.toml")]
+    refused = _run(*command, "--by", "weight", "-o", str(tmp_path / "t.json"), fails=True)
+    words = " ".join(refused.split())
+    assert f"multiply them all {advice}" in words and "declare a range" not in words
+    factor = float(advice.split()[1].rstrip(":").replace(",", ""))
+    for row in rows[1:]:
+        row[1] = round(float(str(row[1])) * factor)
+    _run(*command[:1], _table(tmp_path / "p.csv", rows), *command[2:], "--by", "weight", "-o",
+         str(tmp_path / "t.json"))  # fmt: skip
