@@ -193,7 +193,6 @@ class OnPaper:
         from warner.designs import from_text
         from warner.designs.texts import on_one_card
         from warner.io.counts_by_hand import as_one_card, doubtful_groups, read_said
-        from warner.io.stated_headers import listed_codes
 
         design = from_text(on_one_card(self.design))
         group = self._column_and_entries if self.is_on_one_card else ("", [])
@@ -206,8 +205,8 @@ class OnPaper:
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)
             self._say_test(path, design.text, of_groups, *group)
-        if said.is_coded:
-            say(f"{path}: {listed_codes(design.report_words)}.")
+        if said.codes:
+            say(f"{path}: {said.codes}.")
         if said.repeated is not None:  # also with --quiet
             first, last, again = said.repeated
             click.echo(

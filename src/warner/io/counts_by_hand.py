@@ -36,6 +36,7 @@ from warner.io.read_answers import (
     rows_left_out,
     table_cells,
 )
+from warner.io.stated_headers import codes_said
 from warner.mechanisms import Mechanism
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.tally import Tally
@@ -303,7 +304,7 @@ class Said(NamedTuple):
     Attributes:
         question: its name; None where the table does not say it.
         tally: of groups where there are public columns, whose values are taken as they are.
-        is_coded: whether words are written as their codes, 0 and 1.
+        codes: which word each code stands for, where words are written as codes; "" else.
         left_out: {public values: people without an answer}, who are in no tally.
         without_entry: who answered but has no entry in a public column, and so is in no tally,
             among all people of the table; of a table of counts, among those counted.
@@ -312,7 +313,7 @@ class Said(NamedTuple):
 
     question: str | None
     tally: Tally
-    is_coded: bool
+    codes: str
     left_out: Mapping[tuple[str, ...], int]
     without_entry: LeftOut
     repeated: tuple[int, int, int] | None
@@ -418,10 +419,10 @@ def read_said(
     counts = Counted(mechanism.schema.tally_kind, table, table.sum(axis=1))
     if groups is not None:  # whom a tally has people of
         groups = Groups(groups.columns, groups.keys, np.arange(size))
-    is_coded = all(word.strip().isdecimal() for word in said) and not words[0].isdecimal()
+    codes_in_words = codes_said(said, mechanism.report_words)
     repeated = None if counted is not None else _repeated(lines)
     tally = Tally(mechanism.header, counts, groups)
-    return Said(question, tally, is_coded, left_out, without_entry, repeated)
+    return Said(question, tally, codes_in_words, left_out, without_entry, repeated)
 
 
 def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int] | None:

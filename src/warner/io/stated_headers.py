@@ -6,7 +6,7 @@ nothing says which value a code stands for: then people are told the order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,16 @@ def listed_codes(words: Sequence[Any]) -> str:
     gap = ["..."] if last >= _CODES else []
     texts = [f"{i} = {as_text(words[i])}" for i in some]
     return ", ".join([*texts, *gap, f"{last} = {as_text(words[last])}"])
+
+
+def codes_said(entries: Iterable[str], words: Sequence[str]) -> str:
+    """The order of the words of a card where some entries are codes of them; "" else.
+
+    >>> codes_said(["1", "", "0"], ["different", "same"]), codes_said(["no"], ["no", "yes"])
+    ('0 = different, 1 = same', '')
+    """
+    has_codes = any(entry.strip().isdecimal() for entry in entries) and not words[0].isdecimal()
+    return listed_codes(words) if has_codes else ""
 
 
 def _attribute(

@@ -401,6 +401,22 @@ def test_people_without_an_answer_are_left_out_and_counted(tmp_path: Path) -> No
     assert "only people who answered" in run("estimate", *counts, "--drop-missing", ok=False).stderr
 
 
+def test_the_order_of_codes_is_printed_beside_blanks_and_words(tmp_path: Path) -> None:
+    """Rejects silence about what 0 and 1 mean where a cell is empty, or where one is a word."""
+    page = ("-o", str(tmp_path / "r.html"))
+    options = ("--design", "said=crosswise:1/4", "--drop-missing")
+    for last, is_told in (("", True), ("NA", True), ("same", True), (None, False)):
+        rows = [*(_PEOPLE if last is None else _CODES), [9, "50+", last or ""]]
+        table = _table(tmp_path / "people.csv", rows)
+        for command in (("estimate", table), ("estimate", table, "--by", "age")):
+            assert ("0 = different, 1 = same" in run(*command, *options).stderr) == is_told
+        assert (
+            "0 = different, 1 = same" in run("report", table, *page, *options).stderr
+        ) == is_told
+        regressed = run("regress", table, "said ~ age", *options)
+        assert ("0 = different, 1 = same" in regressed.stderr) == is_told
+
+
 def test_a_difference_is_planned_for_the_sizes_of_its_groups() -> None:
     options = ("--design", "crosswise:1/4", "--share", "0.2", "--difference", "0.1")
     equal = " ".join(run("plan", *options, "--people", "800").stdout.split())

@@ -40,7 +40,7 @@ from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
 from warner.io.counts_by_hand import remedy_of_words, written_alike
 from warner.io.formats import report_format
 from warner.io.read_answers import LeftOut, other_columns, read_columns
-from warner.io.stated_headers import listed_codes
+from warner.io.stated_headers import codes_said
 from warner.regression.answer import regress as regress_answer
 from warner.regression.correlation import correlate
 from warner.regression.covariates import (
@@ -551,8 +551,8 @@ def _codes(name: str, design: PaperDesign, said: list[str]) -> list[int]:
             codes[word] = design.report_code(word)
         except ReportError:
             codes[word] = None
-    if codes.keys().isdisjoint(w for w in codes if not w.isdecimal()):
-        say(f"{name}: {listed_codes(design.report_words)}.")
+    if codes_in_words := codes_said(said, design.report_words):
+        say(f"{name}: {codes_in_words}.")
     made = [codes[word] for word in said]
     lacking = made.count(None)
     if lacking:
