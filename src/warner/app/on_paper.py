@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from warner._core.errors import ArgumentError
 from warner.app.terminal import say
-from warner.app.what_files_hold import as_file, read_or_count, tallies_together
+from warner.app.what_files_hold import as_file, is_tally_file, read_or_count, tallies_together
 from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
+    from warner.designs import PaperDesign
     from warner.io.counts_by_hand import Said
+    from warner.studies.study import Study
 
 _OF_ONE = (
     "warner:5/6, forced:1/6,1/6, crosswise:1/4, triangular:1/4, unrelated:2/3,1/4, kuk:4/5,1/5 or "
@@ -41,6 +45,56 @@ group_option = click.option(
 def drop_missing_option(about: str) -> Callable[..., Any]:
     """The option --drop-missing, with its help."""
     return click.option("--drop-missing", is_flag=True, help=about)
+
+
+def cards_of(study: Study | None, path: str) -> dict[str, PaperDesign]:
+    """The cards of the questions of a study that a table of what people said has columns of.
+
+    They are none for another file, such as a tally or a report file.
+    """
+    if study is None or study.groups or not Path(path).is_file() or is_tally_file(path):
+        return {}
+    from warner.designs import PaperDesign
+    from warner.io.formats import report_format
+    from warner.io.read_answers import other_columns
+
+    with suppress(ArgumentError):  # a format of tables alone, such as Excel
+        if report_format(path).read_ends(path)[0]:
+            return {}
+    names = other_columns(path, [], study.mechanisms)
+    return {
+        name: mechanism
+        for name, mechanism in study.mechanisms.items()
+        if isinstance(mechanism, PaperDesign) and name in names
+    }
+
+
+def require_card(study: Study | None, question: str | None, text: str) -> None:
+    """Refuse a design that is not the one that the study states for a question.
+
+    ``question`` is None where nothing names it: then it can be any question of the study.
+    """
+    if study is None:
+        return
+    from warner.designs import from_text
+    from warner.designs.texts import BY_NAME, name_of, on_one_card
+
+    card = on_one_card(text)
+    if name_of(card) in BY_NAME:
+        card = from_text(card).text
+    # A design for paper has a text, such as crosswise:1/4.
+    stated = [
+        str(getattr(mechanism, "text", type(mechanism).__name__))
+        for of_group in study.by_group.values()
+        for name, mechanism in of_group.mechanisms.items()
+        if question in (None, name, *mechanism.attribute_domains)
+    ]
+    if stated and card not in stated:
+        of = "its questions" if question is None else repr(question)
+        designs = " or ".join(dict.fromkeys(stated))
+        rule = f"must be the design that the study states for {of}: {designs}"
+        remedy = "Leave out --design, or correct the one that differs from the card people had"
+        raise ArgumentError("--design", rule, card, remedy)
 
 
 COUNTS_BY_GROUP = "To give counts by group, use a table such as counts.csv in place of --counts"
@@ -69,7 +123,8 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
             metavar="NAME:CHANCES",
             help="The design of the card with which people randomised their answers on paper. Give "
             "also --counts, or a table of what people said as TALLY. With NAME=DESIGN you name the "
-            f"question. Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
+            "question. A table with a row for each person needs no --design if --study states it. "
+            f"Designs: {_OF_ONE}{more} The Python module warner.designs explains them.",
         )
         missing = drop_missing_option(
             "If a table of answers on paper has a row for each person: leave out people without "
@@ -93,6 +148,7 @@ class OnPaper:
     group: str | None = None  # the column that says who is in which group of the design
     weights: str | None = None  # the column of the weights of people
     is_on_one_card: bool = False  # whether both groups of a design are counted as one
+    study: Study | None = None  # which states the cards of its questions
 
     @property
     def name(self) -> str | None:
@@ -144,13 +200,11 @@ class OnPaper:
                 rule = f"needs --counts: how many people said {_quoted(words)}"
                 remedy = f"Add --counts {_example(words)}, or name a table such as counts.csv"
             raise ArgumentError("--design", rule, None, remedy)
-        if self.drop_missing and (self.given is None or self.counts or self.is_of_groups):
-            rule = "can be used only with --design and a table with a row for each person"
-            if self.counts:
-                rule = (
-                    "cannot be used with --counts, because --counts holds only people who answered"
-                )
-            elif self.given is not None:
+        if self.drop_missing and self.given is None and self.study is None:
+            raise self._needs_people()
+        if self.drop_missing and (self.counts or self.is_of_groups):
+            rule = "cannot be used with --counts, because --counts holds only people who answered"
+            if not self.counts:
                 rule = (
                     "can be used only with a design in which everybody has the same card, unlike "
                     f"{self.design}"
@@ -179,6 +233,7 @@ class OnPaper:
         from warner.designs import from_text
 
         design = from_text(self.design)
+        require_card(self.study, self.name, self.design)
         (counts,) = self.counts
         tally = Tally.from_counts(design, counts_by_word(counts, design.report_words))
         return {self.name or design.text: [tally.trusted() if implausible else tally]}
@@ -188,43 +243,75 @@ class OnPaper:
 
         ``by`` names the columns of groups, and is None for all people together.
         """
-        if self.given is None:
+        if self.given is not None:
+            from warner.designs import from_text
+            from warner.designs.texts import on_one_card
+
+            design = from_text(on_one_card(self.design))
+            question, tally = self._count(path, path, design, self.name, by)
+            require_card(self.study, question, self.design)
+            return {question or design.text: tally}
+        cards = cards_of(self.study, path)
+        if not cards:
+            if self.drop_missing:
+                raise self._needs_people()
             return read_or_count(path)
-        from warner.designs import from_text
-        from warner.designs.texts import on_one_card
+        tallies = {}
+        for name, card in cards.items():
+            where = path if len(cards) == 1 else f"{path}, {name}"
+            tallies[name] = self._count(path, where, card, name, by)[1]
+        return tallies
+
+    @staticmethod
+    def _needs_people() -> ArgumentError:
+        """The error of --drop-missing without a table of what people said."""
+        rule = (
+            "can be used only for a table with a row for each person, and with --design or a study "
+            "whose questions have a design"
+        )
+        return ArgumentError("--drop-missing", rule, None, "Leave out --drop-missing")
+
+    def _count(
+        self,
+        path: str,
+        where: str,
+        design: PaperDesign,
+        name: str | None,
+        by: Sequence[str] | None,
+    ) -> tuple[str | None, Tally]:
+        """The question of a table and its tally; ``where`` begins what is said about them."""
         from warner.io.counts_by_hand import as_one_card, doubtful_groups, read_said
 
-        design = from_text(on_one_card(self.design))
         group = self._column_and_entries if self.is_on_one_card else ("", [])
         columns = None if by is None else list(by)
         if self.is_on_one_card:
             columns = [*(columns or []), group[0]]
         with as_file(path) as near:
-            said = read_said(near, design, self.name, columns, self.drop_missing, self.weights)
-        column, tally = said.question, said.tally
+            said = read_said(near, design, name, columns, self.drop_missing, self.weights)
+        tally = said.tally
         if self.is_on_one_card:
             tally, of_groups = as_one_card(path, tally, design.report_words, *group)
             self._say_test(path, design.text, of_groups, *group)
         if said.codes:
-            say(f"{path}: {said.codes}.")
+            say(f"{where}: {said.codes}.")
         if said.repeated is not None:  # also with --quiet
             first, last, again = said.repeated
             click.echo(
-                f"WARNING: {path}: the lines from {again:,} on repeat lines {first:,} to {last:,}. "
-                "If these are the same people, delete one copy. Otherwise intervals would be too "
-                "short.",
+                f"WARNING: {where}: the lines from {again:,} on repeat lines {first:,} to "
+                f"{last:,}. If these are the same people, delete one copy. Otherwise intervals "
+                "would be too short.",
                 err=True,
             )
         if self.drop_missing:
-            say(f"{path}: {self._left_out(said, columns or ())}.")
+            say(f"{where}: {self._left_out(said, columns or ())}.")
             if said.without_entry.people:
-                say(f"{path}: {said.without_entry.text}.")
+                say(f"{where}: {said.without_entry.text}.")
         if by is None:
             tally = tally.total()
-        elif groups := [name for name in by if name not in self.not_groups]:
+        elif groups := [column for column in by if column not in self.not_groups]:
             for sentence in doubtful_groups(tally.by(*groups)):
-                say(f"{path}: {sentence}")
-        return {column or self.name or design.text: tally}
+                say(f"{where}: {sentence}")
+        return said.question or name, tally
 
     def _say_test(
         self,
@@ -274,6 +361,7 @@ class OnPaper:
         self, files: Sequence[str], words: Sequence[Sequence[str]]
     ) -> list[dict[str, int]]:
         """How many people of each group said each word, from --counts or from a table."""
+        require_card(self.study, self.name, self.design)
         if self.counts:
             if len(self.counts) != len(words):
                 rule, got = (

@@ -401,6 +401,38 @@ def test_people_without_an_answer_are_left_out_and_counted(tmp_path: Path) -> No
     assert "only people who answered" in run("estimate", *counts, "--drop-missing", ok=False).stderr
 
 
+_STUDY = '[attributes.said]\nvalues = ["no", "yes"]\ndesign = "{}"\n[public.age]\nvalues = ["18-29", "30-49", "50+"]\n'
+
+
+@pytest.mark.crossed(3)
+@pytest.mark.parametrize("command", ["estimate", "report", "regress"])
+def test_a_design_that_contradicts_the_study_is_refused(tmp_path: Path, command: str) -> None:
+    """Rejects a share of crosswise:1/4, and its promise, where the study says crosswise:1/6."""
+    study, page = tmp_path / "study.toml", ("-o", str(tmp_path / "r.html"))
+    table = _table(tmp_path / "people.csv", [*_PEOPLE, [9, "50+", ""]])
+    more = {"estimate": ("--json",), "report": page, "regress": ("said ~ age", "--json")}[command]
+    options = (command, table, *more, "--study", str(study), "--drop-missing")
+    result = lambda *design: (
+        run(*options, *design).stdout,
+        *map(Path.read_bytes, tmp_path.glob("*.html")),
+    )
+    study.write_text(_STUDY.format("crosswise:1/6"))
+    for design in ("crosswise:1/4", "said=crosswise:1/4", "forced:1/6,1/6"):
+        if command == "regress" or "forced" not in design:
+            refused = run(*options, "--design", design, ok=False).stderr
+            assert "the study states for 'said': crosswise:1/6; got" in " ".join(refused.split())
+    study.write_text(_STUDY.format("crosswise:1/4"))
+    # The study alone is enough, and the same chance in another form is no contradiction.
+    assert result() == result("--design", "crosswise:0.25")
+    study.write_text(
+        _STUDY.format("crosswise:1/4").replace(
+            'design = "crosswise:1/4"', 'mechanism = "RandomizedResponse"\nepsilon = 1'
+        )
+    )
+    refused = run(*options, "--design", "crosswise:1/4", ok=False).stderr
+    assert "'said': RandomizedResponse; got crosswise:1/4" in " ".join(refused.split())
+
+
 def test_the_order_of_codes_is_printed_beside_blanks_and_words(tmp_path: Path) -> None:
     """Rejects silence about what 0 and 1 mean where a cell is empty, or where one is a word."""
     page = ("-o", str(tmp_path / "r.html"))

@@ -274,7 +274,8 @@ class EstimateRequest:
         drawn = () if self.design is None else self.design.columns
         not_groups = tuple(n for n in drawn if n not in by)
         stated = self.on_paper, self.counts, not_groups, self.drop_missing, self.group
-        paper = OnPaper(*stated, weights=None if self.design is None else self.design.weights)
+        weights = None if self.design is None else self.design.weights
+        paper = OnPaper(*stated, weights=weights, study=self.stated)
         is_more = any(is_given(name) for name in (*_NOT_OF_TWO_CARDS, "drop_missing"))
         return replace(paper, is_on_one_card=paper.has_one_share and is_more)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,13 @@ from warner.app.commands.options import (
     table_of_rows,
     written,
 )
-from warner.app.on_paper import drop_missing_option, group_option, named_groups
+from warner.app.on_paper import (
+    cards_of,
+    drop_missing_option,
+    group_option,
+    named_groups,
+    require_card,
+)
 from warner.app.terminal import say, show
 from warner.app.what_files_hold import require_study, warn_of_simulation, warn_of_title
 from warner.designs import (
@@ -38,7 +43,6 @@ from warner.designs import (
 )
 from warner.designs.texts import BY_NAME, NAMES_OF_GROUPS, with_name
 from warner.io.counts_by_hand import remedy_of_words, written_alike
-from warner.io.formats import report_format
 from warner.io.read_answers import LeftOut, other_columns, read_columns
 from warner.io.stated_headers import codes_said
 from warner.regression.answer import regress as regress_answer
@@ -197,7 +201,8 @@ def regress(
     drawn = design_of(weights, cluster, strata, plan)
     if group is not None and not said_by:
         raise ArgumentError("--group", "needs --design", repr(group))
-    designs = _designs(formula, said_by) if said_by else _designs_of(plan, reports)
+    designs: Mapping[str, PaperDesign | LatentClasses]
+    designs = _designs(formula, said_by, plan) if said_by else cards_of(plan, reports)
     if designs:
         further = hidden, random
         people = _of_paper(reports, formula, designs, group, further, drawn, drop_missing)
@@ -575,22 +580,9 @@ def _sides(formula: str) -> tuple[str, str]:
     return names[0] if len(names) == 1 else left, right
 
 
-def _designs_of(plan: Study | None, path: str) -> dict[str, PaperDesign | LatentClasses]:
-    """The designs of the questions of a study that a table of words has columns of."""
-    if plan is None or plan.groups:
-        return {}
-    with contextlib.suppress(ArgumentError):  # a format of tables alone, such as Excel
-        if report_format(path).read_ends(path)[0]:
-            return {}
-    names = other_columns(path, [], plan.mechanisms)
-    return {
-        name: mechanism
-        for name, mechanism in plan.mechanisms.items()
-        if isinstance(mechanism, PaperDesign) and name in names
-    }
-
-
-def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | LatentClasses]:
+def _designs(
+    formula: str, stated: tuple[str, ...], plan: Study | None
+) -> dict[str, PaperDesign | LatentClasses]:
     """The designs of hidden answers, by the names of their columns."""
     designs: dict[str, PaperDesign | LatentClasses] = {}
     for text in stated:
@@ -613,6 +605,7 @@ def _designs(formula: str, stated: tuple[str, ...]) -> dict[str, PaperDesign | L
                 "In Python, use regress_list of warner.regression.lists",
             )
             raise ArgumentError("--design", rule, repr(design), remedy)
+        require_card(plan, name, design)
         designs[name] = chosen
     return designs
 

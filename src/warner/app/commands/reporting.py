@@ -180,7 +180,7 @@ def report(
     columns = names_in(by)
     drawn = () if design is None else tuple(n for n in design.columns if n not in columns)
     weighted_by = None if design is None else design.weights
-    paper = OnPaper(on_paper, counts, drawn, drop_missing, weights=weighted_by)
+    paper = OnPaper(on_paper, counts, drawn, drop_missing, weights=weighted_by, study=loaded)
     paper.check(bool(tallies))
     if paper.is_of_groups:
         rule = "must be a design with one card for everybody"
