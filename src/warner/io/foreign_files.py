@@ -402,6 +402,12 @@ def named_columns(
     }
 
 
+_LEAVE_OUT = (
+    "To leave out the people with an empty cell, give this table to warner estimate, report or "
+    "regress, with --study and --drop-missing"
+)
+
+
 class _ForeignSource(FrameSource):
     """The reports of one attribute in a file of another program; see ReportSource."""
 
@@ -421,6 +427,8 @@ class _ForeignSource(FrameSource):
         self._file, self._by, self._labels, self._words = file, by, labels, words
 
     def locate(self, error: ReportError) -> Exception:
+        from warner.io.read_answers import MISSING
+
         ((name, columns),) = self._columns.items()
         text = str(error).removeprefix("data: ")
         if text.startswith("reports: "):
@@ -433,30 +441,38 @@ class _ForeignSource(FrameSource):
         if self._words and row is not None:
             where = f"{self._file.path}: line {row + 2:,}"  # the first line has the names
             rule = f"{columns.names[0]} must be a word of the card"
+            if _entries(self._file, columns.names, row)[0] in MISSING:
+                return ReportError(message(where, rule, "no answer", _LEAVE_OUT))
             words = f"The words are: {', '.join(self._labels)}"
             return ReportError(message(where, rule, None, words))
         return ReportError(_located(self._file, columns.names, text, row, self._labels))
 
     def _of_public(self, text: str, row: int | None) -> str:
         """The message of a wrong public value: of the line, and of decimals by their name."""
+        from warner.io.read_answers import have_no_entry
+
         if row is None:
             return f"{self._file.path}: {text}"
         where = f"{self._file.path}: line {row + 2:,}"
-        names = [
-            name
-            for name, domain in self._by.items()
-            if domain is not None and holds_integers(domain) and name in self._file.names
-        ]
-        cells = ", ".join(f"CAST({column_in_sql(name)} AS VARCHAR)" for name in names)
-        with connection() as database:
-            query = f"SELECT {cells or 0} FROM {self._file._table} LIMIT 1 OFFSET {row}"
-            entries = _safely(self._file, lambda: database.execute(query).fetchone())
-        for name, entry in zip(names, entries, strict=False):
-            if re.fullmatch(r"\s*\d*[.,]\d+\s*", str(entry)):
+        names = [name for name in self._by if name in self._file.names]
+        entries = _entries(self._file, names, row)
+        for name, entry in zip(names, entries, strict=True):
+            domain = self._by[name]
+            is_whole = domain is not None and holds_integers(domain)
+            if is_whole and re.fullmatch(r"\d*[.,]\d+", entry):
                 rule = f"public column {name!r} is declared with whole numbers"
                 remedy = self._remedy_of_weights(name)
                 return message(where, rule, "a number with decimals", remedy)
-        return f"{where}: {text}"
+        return f"{where}: {text}" + f" {_LEAVE_OUT}." * bool(have_no_entry(entries).any())
+
+
+def _entries(file: ForeignFile, names: Sequence[str], row: int) -> list[str]:
+    """What stands in some columns of a row, as texts without blanks around them."""
+    cells = ", ".join(f"CAST({column_in_sql(name)} AS VARCHAR)" for name in names)
+    with connection() as database:
+        query = f"SELECT {cells or 0} FROM {file._table} LIMIT 1 OFFSET {row}"
+        entries = _safely(file, lambda: database.execute(query).fetchone())
+    return ["" if entry is None else str(entry).strip() for entry in entries[: len(names)]]
 
     def _remedy_of_weights(self, name: str) -> str:
         """How the weights in a column become whole numbers: by a power of ten that suits them all.

@@ -433,6 +433,30 @@ def test_a_design_that_contradicts_the_study_is_refused(tmp_path: Path, command:
     assert "'said': RandomizedResponse; got crosswise:1/4" in " ".join(refused.split())
 
 
+@pytest.mark.parametrize("row", [[9, "50+", ""], [9, "50+", "NA"], [9, "", "same"]])
+def test_a_tally_of_a_table_with_gaps_says_how_to_leave_them_out(
+    tmp_path: Path, row: list[object]
+) -> None:
+    """Rejects a list of the words of the card as all that is said of an empty cell."""
+    (tmp_path / "study.toml").write_text(_STUDY.format("crosswise:1/4"))
+    study = ("--study", str(tmp_path / "study.toml"), "--by", "age")
+    table = _table(tmp_path / "people.csv", [*_PEOPLE, row])
+    refused = " ".join(run("tally", table, *study, "-o", "t.json", ok=False).stderr.split())
+    assert "people.csv: line 1,502: " in refused
+    assert (
+        "give this table to warner estimate, report or regress, with --study and --drop" in refused
+    )
+    left = run("estimate", table, *study, "--drop-missing", "--json").stdout
+    whole = _table(tmp_path / "whole.csv", _PEOPLE)
+    assert left == run("estimate", whole, *study, "--json").stdout
+    typo = _table(tmp_path / "typo.csv", [*_PEOPLE, [9, "50+", "smae"]])
+    assert "--drop-missing" not in run("tally", typo, *study, "-o", "t.json", ok=False).stderr
+    tally = str(tmp_path / "t.json")
+    run("tally", whole, *study, "-o", tally)
+    refused = run("estimate", tally, *study, "--drop-missing", ok=False).stderr
+    assert "--drop-missing: can be used only for a table with a row for each person" in refused
+
+
 def test_the_order_of_codes_is_printed_beside_blanks_and_words(tmp_path: Path) -> None:
     """Rejects silence about what 0 and 1 mean where a cell is empty, or where one is a word."""
     page = ("-o", str(tmp_path / "r.html"))
