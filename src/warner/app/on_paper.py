@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import click
 from warner._core.errors import ArgumentError
 from warner.app.terminal import say
 from warner.app.what_files_hold import as_file, is_tally_file, read_or_count, tallies_together
+from warner.io.formats import is_report_file
 from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
@@ -137,6 +138,15 @@ def paper_options(of_groups: bool = False) -> Callable[..., Any]:
     return with_options
 
 
+@dataclass
+class Origin:
+    """What was seen of the files while they were read, which a page of their results says."""
+
+    has_rows: bool = False  # whether a file has a row for each person, and not only counts
+    # {question of a table on paper: who was left out, in sentences}
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class OnPaper:
     """What was asked on paper: a design, perhaps behind the name of its question, and counts."""
@@ -149,6 +159,7 @@ class OnPaper:
     weights: str | None = None  # the column of the weights of people
     is_on_one_card: bool = False  # whether both groups of a design are counted as one
     study: Study | None = None  # which states the cards of its questions
+    origin: Origin = field(default_factory=Origin)  # filled while files are read
 
     @property
     def name(self) -> str | None:
@@ -255,6 +266,7 @@ class OnPaper:
         if not cards:
             if self.drop_missing:
                 raise self._needs_people()
+            self.origin.has_rows |= is_report_file(path)
             return read_or_count(path)
         tallies = {}
         for name, card in cards.items():
@@ -302,10 +314,16 @@ class OnPaper:
                 "would be too short.",
                 err=True,
             )
+        self.origin.has_rows |= said.has_rows
+        of_page = self.origin.left_out.setdefault(said.question or name or design.text, [])
         if self.drop_missing:
-            say(f"{where}: {self._left_out(said, columns or ())}.")
+            without_answer = f"{self._left_out(said, columns or ())}."
+            say(f"{where}: {without_answer}")
+            if said.left_out:
+                of_page.append(without_answer)
             if said.without_entry.people:
                 say(f"{where}: {said.without_entry.text}.")
+                of_page.append(f"{said.without_entry.text}.")
         if by is None:
             tally = tally.total()
         elif groups := [column for column in by if column not in self.not_groups]:

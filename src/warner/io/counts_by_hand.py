@@ -303,6 +303,7 @@ class Said(NamedTuple):
 
     Attributes:
         question: its name; None where the table does not say it.
+        has_rows: whether the table has a row for each person, and so no counts.
         tally: of groups where there are public columns, whose values are taken as they are.
         codes: which word each code stands for, where words are written as codes; "" else.
         left_out: {public values: people without an answer}, who are in no tally.
@@ -312,6 +313,7 @@ class Said(NamedTuple):
     """
 
     question: str | None
+    has_rows: bool
     tally: Tally
     codes: str
     left_out: Mapping[tuple[str, ...], int]
@@ -422,7 +424,8 @@ def read_said(
     codes_in_words = codes_said(said, mechanism.report_words)
     repeated = None if counted is not None else _repeated(lines)
     tally = Tally(mechanism.header, counts, groups)
-    return Said(question, tally, codes_in_words, left_out, without_entry, repeated)
+    has_rows = counted is None
+    return Said(question, has_rows, tally, codes_in_words, left_out, without_entry, repeated)
 
 
 def _repeated(lines: Sequence[tuple[int, Sequence[str]]]) -> tuple[int, int, int] | None:

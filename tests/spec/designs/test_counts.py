@@ -433,6 +433,54 @@ def test_a_design_that_contradicts_the_study_is_refused(tmp_path: Path, command:
     assert "'said': RandomizedResponse; got crosswise:1/4" in " ".join(refused.split())
 
 
+def _words_of(page: Path) -> str:
+    """The text of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.read_text("utf-8"))).split())
+
+
+def test_a_page_says_who_was_left_out_and_what_it_was_made_from(tmp_path: Path) -> None:
+    """Rejects "1,500 people answered" of 1,503, and "counts alone" of a table of single people."""
+    page, study = tmp_path / "r.html", tmp_path / "study.toml"
+    study.write_text(_STUDY.format("crosswise:1/4").replace("[public", 'missing = "drop"\n[public'))
+    rows = [*_PEOPLE, [9, "50+", ""], [9, "18-29", "NA"], [9, "", "same"]]
+    options = ("--study", str(study), "--by", "age", "-o", str(page))
+    for short in ((), ("--short",)):
+        gaps = _table(tmp_path / "gaps.csv", rows)
+        said = run("report", gaps, *options, "--drop-missing", *short).stderr
+        words = _words_of(page)
+        for sentence in (
+            "2 of 1,503 people have no answer and are left out (50+: 1; 18-29: 1).",
+            "1 of 1,503 people have no entry in a column that is used and are left out (age 1).",
+        ):
+            assert sentence in words and sentence in " ".join(said.split())
+        assert "1,500 people are counted. 2 of" in words and "people answered" not in words
+        assert "made from a file with a row for each person" in words
+        assert "counts of reports alone" not in words
+        assert "with all their answers" not in words
+    whole, tally = _table(tmp_path / "whole.csv", _PEOPLE), str(tmp_path / "t.json")
+    run("report", whole, *options, "--drop-missing")
+    assert "1,500 people answered." in _words_of(page) and "left out" not in _words_of(page)
+    run("tally", whole, "--study", str(study), "--by", "age", "-o", tally)
+    for counts in (tally, _table(tmp_path / "counts.csv", _WIDE)):
+        design = () if counts == tally else ("--design", "said=crosswise:1/4")
+        run("report", counts, *options, *design)
+        assert "made from counts of reports alone" in _words_of(page)
+
+
+def test_a_page_warns_of_small_groups_by_weight_and_cluster(tmp_path: Path) -> None:
+    """Rejects silence about weights and clusters that together single out most people."""
+    header, people = [*_PEOPLE[0], "w", "psu"], _PEOPLE[1:]
+    rows = [[*row, f"{1 + i % 97 / 100:.2f}", i % 40] for i, row in enumerate(people)]
+    page = tmp_path / "r.html"
+    drawn = ("--weights", "w", "--cluster", "psu", "-o", str(page))
+    for weight, is_small in ((None, True), (1, False)):
+        table = [header, *([*row[:3], weight or row[3], row[4]] for row in rows)]
+        path = _table(tmp_path / "people.csv", table)
+        run("report", path, "--design", "said=crosswise:1/4", *drawn)
+        shown = "Groups by w, psu: 1,500 of 1,500 groups have fewer than 10 reports"
+        assert (shown in _words_of(page)) == is_small
+
+
 @pytest.mark.parametrize("row", [[9, "50+", ""], [9, "50+", "NA"], [9, "", "same"]])
 def test_a_tally_of_a_table_with_gaps_says_how_to_leave_them_out(
     tmp_path: Path, row: list[object]

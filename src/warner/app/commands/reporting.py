@@ -221,7 +221,10 @@ def report(
     if reference is not None:
         _check_reference(reference, groups, design)
     labels = {} if stated is None else headings(stated)
+    origin = paper.origin
     dropped = () if stated is None else _dropped(stated)
+    if origin.has_rows:  # of a table with a row for each person, only --drop-missing leaves out
+        dropped = tuple(name for name in dropped if name not in origin.left_out)
     settings = Settings(
         level,
         target,
@@ -234,6 +237,7 @@ def report(
         forged,
         design,
         is_short,
+        origin.left_out,
     )
     questions, nobody = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
@@ -252,6 +256,7 @@ def report(
             nobody,
             list(_public_columns(stated, together)),
             stated is not None and stated.collect.access == "open",
+            origin.has_rows,
         ),
         settings,
     )

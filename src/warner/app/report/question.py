@@ -89,6 +89,8 @@ class Settings:
     forged: float | None = None  # the part of the reports that may be made up, in a table of bounds
     design: SurveyDesign | None = None  # how people were drawn; None where one by one
     is_short: bool = False  # whether the report is one page: results, differences and privacy
+    # {question of a table on paper: who was left out when it was counted, in sentences}
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -318,6 +320,9 @@ class Question:
             return f"{upper(of_reports + words)}."
         if result.reports_per_person > 1:
             people = f"{result.n:,} reports of at least {result.data.least_people:,} people"
+        if left_out := self.settings.left_out.get(self.name):
+            verb = "is" if result.n == 1 else "are"
+            return " ".join([f"{people} {verb} counted.", *map(visible, left_out)])
         if not self.has_nonresponse:
             return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
         row = result.answered().row(self.settings.level, self.settings.target)

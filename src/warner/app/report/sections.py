@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from warner._core.references import references
 from warner._core.table import Column, Table
 from warner._core.text import canonical, lead, visible
@@ -32,6 +34,7 @@ from warner.mechanisms.one_of import permanent_of
 from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally
+from warner.results.from_tally import by_group
 from warner.results.tables import FOLLOWED, INTERVALS, NO_INTERVALS, has_paper
 
 _SIMULATED = (
@@ -64,6 +67,7 @@ class Source:
     nobody: Sequence[str] = ()  # the questions that nobody was asked
     public: Sequence[str] = ()  # the columns that were sent unprotected
     is_open: bool = False  # whether one person could send several reports
+    has_rows: bool = False  # whether the report was made from a file with a row for each person
 
 
 def build(source: Source, settings: Settings) -> Report:
@@ -183,11 +187,16 @@ def _is_randomized(source: Source) -> bool:
 
 def _privacy(source: Source, settings: Settings) -> Section:
     """What a report tells about a person: each question, all together, and all rounds."""
+    made_from = (
+        "a file with a row for each person, which tells more about a person than the counts here"
+        if source.has_rows
+        else "counts of reports alone"
+    )
     most = "nearly everything" if _hidden(source) is Strength.NONE else "a lot"
     blocks: list[Block] = [
         "The answers of each person were randomised: chance kept or changed them. The results are "
-        "called reports. This document was made from counts of reports alone. An answer that was "
-        "never stored cannot be lost."
+        f"called reports. This document was made from {made_from}. An answer that was never stored "
+        "cannot be lost."
         if _hidden(source) is Strength.STRONG
         else "The answers of each person were randomised before they were counted. How much a "
         "randomised answer, called a report, tells about a person depends on the question and the "
@@ -199,13 +208,30 @@ def _privacy(source: Source, settings: Settings) -> Section:
     blocks += _totals(_mechanisms(source), source.rounds)
     if source.public:
         blocks.append(about_public([visible(name) for name in source.public]))
-    # The groups of the question that has the smallest one.
-    sizes = [question.group_sizes for question in source.questions if question.group_sizes.size]
-    if sizes and (small := about_small_groups([min(sizes, key=min)])):
+    if small := _about_small_groups(source, settings):
         blocks.append(small)
     if source.is_open:
         blocks.append(OPEN_TO_ALL)
     return Section("What a report tells about a person", tuple(blocks))
+
+
+def _about_small_groups(source: Source, settings: Settings) -> str:
+    """How many groups of the question that has the smallest one can point at a person; "" for none.
+
+    The columns of a survey design, such as weights, make groups that no table shows.
+    """
+    lead_in = ""
+    sizes = [question.group_sizes for question in source.questions]
+    if settings.design is not None:
+        parts_of = [parts for parts in source.tallies.values() if parts[0].names]
+        sizes = [
+            np.array([sum(tally.n for tally in of) for of in by_group(parts).values()])
+            for parts in parts_of
+        ]
+        lead_in = f"Groups by {', '.join(map(visible, parts_of[0][0].names))}: "
+    sizes = [each for each in sizes if each.size]
+    small = about_small_groups([min(sizes, key=min)]) if sizes else ""
+    return lead_in + small if small else ""
 
 
 _CELLS = {"question": "question", "sends": "of 100 people with each answer", "sure": "at most"}
