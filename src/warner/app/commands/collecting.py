@@ -470,8 +470,8 @@ def tally(
 
     REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be web
     addresses such as s3://bucket/reports/, which need the package s3fs or DuckDB's own extension.
-    In a folder, the files with an ending that the last line of this page lists are counted; the
-    number of other files is printed.
+    In a folder, only report files are counted: the last line of this page says how their names end.
+    The command prints how many other files there are.
 
     If a file is wrong, the command names it, stops, and writes nothing. With --checkpoint, the next
     run goes on with the files that are not yet counted.

@@ -488,9 +488,10 @@ def verify_survey(url: str, path: str | None, draws: int, trust: str | None, as_
     page would send is caught and checked, and never reaches the collector.
 
     The page must be a page of warner, with exactly the scripts of this version. It must load
-    nothing else and keep nothing else. For each question, the page states odds. The numbers with
-    which it changes answers at random must give the same odds. So must the many reports that the
-    command lets it make. What the page sends must have the same length for all answers.
+    nothing else, set no cookie, and keep only sealed data in the browser. It must change answers at
+    random with the odds that the survey states for each question. To see this, the command checks
+    the numbers that the page uses, and many reports that it makes. What the page sends must have
+    the same length for all answers.
 
     Only the page that you receive now is checked: a collector can send another page to other
     people. The exit status is 1 if anything is wrong. Playwright and Chromium are needed.

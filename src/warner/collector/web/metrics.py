@@ -86,14 +86,14 @@ class Metrics:
         yield from _metric(
             "warner_people_published",
             "gauge",
-            "People whose reports are in the last published step.",
+            "People counted in the newest published results.",
             view.n,
         )
         rejects = [f'{{reason="{name}"}} {count}' for name, count in sorted(view.rejects.items())]
         yield from _metric(
             "warner_refused_total",
             "counter",
-            "Refused requests, of all servers together.",
+            "Refused requests of all servers together. The live page explains the reasons.",
             *rejects,
         )
         yield from _metric(
