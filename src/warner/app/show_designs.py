@@ -616,9 +616,10 @@ def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "All intervals are 95 % intervals. If a question has many answers that are not numbers, the "
-    "95 % holds on average over them. The widths were computed from invented answers. Your widths "
-    "will differ, mostly by less than a fifth."
+    "All intervals are 95 % intervals. If a question has many answers that are not numbers, 95 % "
+    "is an average: the intervals of some answers are right more often, those of others less "
+    "often. The widths were computed from invented answers. Your widths will differ, mostly by "
+    "less than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -662,23 +663,24 @@ def why_one(
     if times <= 1:
         return f"{said}. This gains nothing here: leave out the table [ask]."
     said += (
-        f". This is about as precise as asking {times:.2g} times as many people all questions, "
-        f"with epsilon {most / many:.2g} on each."
+        ". This needs fewer people: if everybody were asked all questions, with epsilon "
+        f"{most / many:.2g} on each, the same precision would need about {times:.2g} times as many "
+        "people."
     )
     return (
         said
         if is_stated
-        else f'{said} To ask everybody all questions, write each = "all" in the table [ask].'
+        else f'{said} To ask everybody all questions anyway, write each = "all" in the table [ask].'
     )
 
 
 def show_gain(times: float, total: float) -> None:
     """Print what is gained where each person is asked one question of a study that asks all."""
     show(
-        f"A person spends epsilon {total:.4g} in all. If each person is asked one question, drawn "
-        "by chance, with the whole epsilon, this is about as precise as asking "
-        f'{times:.2g} times as many people: write a table [ask] with each = "one" and epsilon = '
-        f"{total:.4g}, or less."
+        f"A person spends epsilon {total:.4g} in all. You can instead ask each person only one "
+        "question, drawn by chance, with the whole epsilon. This is about as precise as asking "
+        f"{times:.2g} times as many people all questions. To do so, write a table [ask] with "
+        f'each = "one" and epsilon = {total:.4g}, or less.'
     )
 
 

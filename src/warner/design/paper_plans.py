@@ -191,11 +191,11 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
         for people in people_drawn(n)
     ]
     about = (
-        f"width of the 95 % interval of a share of {100 * first.share:.3g} %; dashed lines: {n:,} "
-        f"people, and the width that you want, {100 * first.wanted:.3g} points"
+        f"How wide the 95 % interval of a share of {100 * first.share:.3g} % is. Dashed lines: "
+        f"{n:,} people, and a width of {100 * first.wanted:.3g} points."
     )
     if first.design_effect != 1:
-        about += f"; design effect {first.design_effect:.4g}"
+        about += f" Design effect {first.design_effect:.4g}."
     return DrawnWidths(rows, about, n, first.wanted)
 
 

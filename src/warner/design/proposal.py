@@ -485,9 +485,8 @@ class Proposal:
             rule = "has nothing to show, because reports of this question tell nothing about shares"
             raise ArgumentError("plot", rule, question, _NO_PICTURE)
         about = (
-            f"width of the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
-            "%, with the mechanism of least error at each epsilon; dashed lines: "
-            f"{self.n:,} people, and the width that you want, {100 * self.width:.3g} points"
+            f"How wide the {100 * self.level:.4g} % interval of a share of {100 * self.share:.3g} "
+            f"% is. Dashed lines: {self.n:,} people, and a width of {100 * self.width:.3g} points."
         )
         rows = [{**row, "line": f"epsilon {row['epsilon']:.3g}"} for row in rows]
         used = {row["line"]: row["mechanism"] for row in rows}

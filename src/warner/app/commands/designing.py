@@ -256,10 +256,12 @@ def plan(study: str | None, designs: tuple[str, ...], output: Output, **choices:
         warner plan --design crosswise:1/4 --people 300 --difference 0.1
     """
     if (study is None) == (not designs):
-        rule = "must be given, or --design in its place"
-        raise ArgumentError(
-            "STUDY", rule, None, "For example, run: warner plan --design crosswise:1/4"
+        rule = "must be a study file, such as study.toml, or be left out if --design is given"
+        remedy = (
+            "For example, run: warner plan study.toml. For a question on paper, run: "
+            "warner plan --design crosswise:1/4"
         )
+        raise ArgumentError("STUDY", rule, None, remedy)
     plot_path = choices["plot_path"]
     if plot_path is not None and study is not None and is_tally_file(study):
         rule = "can be used only with a study file, a draft or --design, not with a tally"
