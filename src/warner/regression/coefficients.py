@@ -550,14 +550,14 @@ class Coefficients(Tabular):
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""
         units = "clusters" if self._has_clusters else "people"
-        source = {
-            "observed": "the observed information",
-            "sandwich": "the sandwich formula, which is right even if the model is wrong",
-            "linearised": f"the sums over {units}, which are right even if the model is wrong",
+        when = {
+            "observed": "if the model is right (they come from the observed information)",
+            "sandwich": "even if the model is wrong (they come from the sandwich formula)",
+            "linearised": f"even if the model is wrong (they come from the sums over {units})",
         }[self.errors]
         drawn = "" if self.survey is None else f", {self.survey.text}"
         return [
-            f"{reports_of(self.n, self.simulated)}{drawn}. The errors are computed from {source}. "
+            f"{reports_of(self.n, self.simulated)}{drawn}. The standard errors hold {when}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself.",
             *self._about_fit(level),
             *(other.meaning for other in self.others if other.meaning),

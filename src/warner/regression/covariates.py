@@ -412,8 +412,9 @@ def _checked(name: str, values: Any) -> Column:
         rule = f"column {name!r} must have no masked (missing) entries"
         raise ArgumentError("covariates", rule, None, _MISSING)
     if array.ndim != 1:
-        rule = f"column {name!r} must have one value for each row"
-        raise ArgumentError("covariates", rule)
+        rule = f"column {name!r} must be a list with one value for each person"
+        remedy = "Give the columns of a table one by one, each with its own name"
+        raise ArgumentError("covariates", rule, None, remedy)
     if array.dtype.kind in "OU":
         array = _of_objects(name, array.astype(object))
     elif array.dtype.kind not in "biuf":

@@ -702,7 +702,9 @@ class Ending(Enum):
     """
 
     EXACT = "exact: computed directly, without iteration"
-    CONVERGED = "converged: no other coefficients close to these would fit the reports better"
+    CONVERGED = (
+        "no other coefficients close to these would fit the reports better (the fit converged)"
+    )
     SEPARATED = (
         "separated: some coefficients grow without end, because the estimated share of a value is "
         "0 among some people. These coefficients and their errors have no meaning; use fewer "
