@@ -51,7 +51,7 @@ from warner.results.tables import counted_in_words, estimate_table, index_of_yes
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
 _TOP = 20  # rows that are drawn of more labels
-_AT_ONCE = ", for all values at once"
+_AT_ONCE = ", right for all values together"
 _EVERY_LOOK = ", for each value however often you look while reports come in"
 # What stands beside an estimate.
 _SERIES = {"truth": "truth", "reports": "the reports that name the value"}

@@ -531,8 +531,10 @@ class GroupAxis:
             kind = "posterior"
         if kind == "posterior":
             if self.posterior is None or target != "population":
-                needed = "pooled groups" if self.posterior is None else "target='population'"
-                raise ArgumentError("kind", f"'posterior' needs {needed}", None, "Use kind='score'")
+                pooled = self.posterior is not None
+                other = f"target={target!r}" if pooled else "groups that are not pooled"
+                rule = f"cannot be 'posterior' with {other}"
+                raise ArgumentError("kind", rule, None, "Use kind='score'")
             return self.posterior.of_shares.interval(level, self.probabilities)
         bounds = np.tile([0.0, 1.0], (*self.probabilities.shape, 1))
         for g, data in enumerate(steps(self.table.parts, "intervals of groups")):

@@ -54,7 +54,10 @@ _EACH_ALONE = (
 _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
-    "score": "Each interval holds for one answer, even if you chose it because its share is large.",
+    "score": (
+        "Each interval holds for its own answer, even if you look at this answer only because its "
+        "share is large."
+    ),
     "wald": (
         "Each interval is around the unbiased estimate. It holds for one answer, not for all at "
         "once."

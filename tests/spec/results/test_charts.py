@@ -272,7 +272,7 @@ def test_of_many_labels_the_largest_are_drawn_and_the_others_together(
         rest = 100 * (1 - result.probabilities[largest].sum())
         assert rows[-1]["value"] == f"{100 - top} other values together: {rest:.3g} %"
         assert rows[-1]["low"] is None
-        assert "for all values at once" in " ".join(panel["title"]["subtitle"])
+        assert "right for all values together" in " ".join(panel["title"]["subtitle"])
         assert "on average" not in " ".join(panel["title"]["subtitle"])
 
 

@@ -619,8 +619,8 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
 @pytest.mark.parametrize(
     "kind, words",
     [
-        (None, "even if you chose it because its share is large"),
-        ("score", "even if you chose it because its share is large"),
+        (None, "because its share is large"),
+        ("score", "because its share is large"),
         ("average", "On average over the values, the intervals"),
         ("wald", "holds for one answer, not for all"),
         ("simultaneous", "hold for all values at once"),

@@ -394,9 +394,10 @@ class EmpiricalBayes(Estimator):
     references = ("kurihara2007", "stein1981")
 
     summary: ClassVar[str] = (
-        "the shares are moved closer to each other, as far as the reports suggest, because noise "
-        "makes shares look more different than they are. The table as a whole is then more "
-        "accurate. For shares that are right on average (unbiased), use Inversion()"
+        "the shares are moved closer to each other, because the random changes of the answers make "
+        "shares look more different than they are. How far they are moved is computed from the "
+        "reports. The table as a whole is then more accurate, but a single share is no longer "
+        "right on average (unbiased)"
     )
 
     loss: str = "squared"
