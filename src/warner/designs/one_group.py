@@ -330,8 +330,9 @@ class Unrelated(PaperDesign):
         )
         brings = draw.brings if draw.brings == other.brings else f"{draw.brings} {other.brings}"
         brings += (
-            f" Question B can be any other question, if it is known that {self.q} of all people "
-            "say yes to it."
+            " Question B is already printed. You can replace it in every copy with another "
+            "question, if only the person knows the answer, and if "
+            f"{self.q} of all people are known to say yes."
         )
         boxes = (("yes", ""), ("no", ""))
         return Card("Unrelated question", steps, boxes, self._protects(), brings)

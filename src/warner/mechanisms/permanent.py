@@ -507,14 +507,19 @@ class MemoDevice:
             )
         if key is not None and state is None:
             rule = "is missing: without the state, the device would draw new permanent reports"
-            remedy = (
-                "If the state is lost, make a new device with permanent.device(). The new "
-                f"device has another key, and spends its epsilon ({mechanism.forever:g}) anew"
-            )
-            raise ArgumentError("state", rule, None, remedy)
+            raise ArgumentError("state", rule, None, self._if_lost)
         self._key = secrets.token_bytes(_KEY_BYTES) if key is None else key
         if state is not None:
             self._open(state)
+
+    @property
+    def _if_lost(self) -> str:
+        """What to do without the state."""
+        return (
+            "If the state of this key is lost, call permanent.device() without key and state. This "
+            "makes a new device, which draws new permanent reports and spends its epsilon "
+            f"({self._mechanism.forever:g}) anew"
+        )
 
     @property
     def key(self) -> bytes:
@@ -551,7 +556,7 @@ class MemoDevice:
             sealed = False
         if not sealed:
             rule = "was altered, or belongs to a device with another key"
-            remedy = "A state works only with its own key. Make a device with permanent.device()"
+            remedy = f"A state works only with its own key. {self._if_lost}"
             raise MismatchError("state", rule, None, remedy)
         if self._content() != content:
             rule = "belongs to another mechanism, domain or epsilon"

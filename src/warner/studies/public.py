@@ -176,8 +176,9 @@ def check_design(design: SurveyDesign | None, public: Mapping[str, Domain]) -> N
             if role == "weights" and (ends is None or float(ends[0][0]) < 1):
                 rule = "must name a public column of whole numbers from 1 on"
                 remedy = (
-                    f"Write for example [public.{name}] integers = [1, 100000]. Multiply weights "
-                    "such as 1.3 by 100: the results stay the same"
+                    f"For weights from 1 to 100000, write [public.{name}] integers = [1, 100000]. "
+                    "If weights have decimals, such as 1.3, multiply all weights by 100: the "
+                    "results stay the same"
                 )
                 raise broken((), rule, show(name), remedy, f"design.{role}")
     log.refuse()
