@@ -231,7 +231,9 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     save_tallies({"questions": tally[("s",)]}, "s.json")
     text = warn("estimate", "s.json")
     assert "nobody was asked them: " in text and "\na: " in text and "\nc: " not in text
-    assert "somebody in this tally was asked" in warn("estimate", "s.json", "--only", "c", code=1)
+    assert "Name a question that somebody was asked" in warn(
+        "estimate", "s.json", "--only", "c", code=1
+    )
     warn("report", "s.json", "-o", "s.html")
     assert "These questions were put to nobody: " in Path("s.html").read_text()
 
