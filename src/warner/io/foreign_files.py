@@ -465,15 +465,6 @@ class _ForeignSource(FrameSource):
                 return message(where, rule, "a number with decimals", remedy)
         return f"{where}: {text}" + f" {_LEAVE_OUT}." * bool(have_no_entry(entries).any())
 
-
-def _entries(file: ForeignFile, names: Sequence[str], row: int) -> list[str]:
-    """What stands in some columns of a row, as texts without blanks around them."""
-    cells = ", ".join(f"CAST({column_in_sql(name)} AS VARCHAR)" for name in names)
-    with connection() as database:
-        query = f"SELECT {cells or 0} FROM {file._table} LIMIT 1 OFFSET {row}"
-        entries = _safely(file, lambda: database.execute(query).fetchone())
-    return ["" if entry is None else str(entry).strip() for entry in entries[: len(names)]]
-
     def _remedy_of_weights(self, name: str) -> str:
         """How the weights in a column become whole numbers: by a power of ten that suits them all.
 
@@ -494,6 +485,15 @@ def _entries(file: ForeignFile, names: Sequence[str], row: int) -> list[str]:
             f"If it holds weights, multiply them all by {factor:,}{rounded}: only their ratios "
             f"count, so the results stay {nearly}the same{declared}"
         )
+
+
+def _entries(file: ForeignFile, names: Sequence[str], row: int) -> list[str]:
+    """What stands in some columns of a row, as texts without blanks around them."""
+    cells = ", ".join(f"CAST({column_in_sql(name)} AS VARCHAR)" for name in names)
+    with connection() as database:
+        query = f"SELECT {cells or 0} FROM {file._table} LIMIT 1 OFFSET {row}"
+        entries = _safely(file, lambda: database.execute(query).fetchone())
+    return ["" if entry is None else str(entry).strip() for entry in entries[: len(names)]]
 
 
 @contextmanager
