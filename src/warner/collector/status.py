@@ -92,7 +92,8 @@ class Status:
         reasons = ", ".join(f"{n:,} {name}" for name, n in self.refused.items())
         yield "Refused", reasons or "no requests"
         is_file = self.engine == "SQLite"
-        none = "none was made" if is_file else "not known: warner cannot see copies of a database"
+        unseen = "not known: warner cannot see copies that pg_dump made"
+        none = "none was made" if is_file else unseen
         yield "Backup", none if self.copied is None else _said(self.copied)
         free = "" if self.free_bytes is None else f"; {_size(self.free_bytes)} free on its disk"
         yield "Store", f"{self.engine}, {_size(self.store_bytes)}{free}"

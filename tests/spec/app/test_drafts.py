@@ -215,7 +215,7 @@ def test_any_name_and_any_text_is_kept() -> None:
 
 def test_what_is_no_text_is_not_read_as_a_draft(draft: Path) -> None:
     draft.write_bytes(b"label = '\xff CANARY'")
-    with pytest.raises(StudyError, match="must be UTF-8") as caught:
+    with pytest.raises(StudyError, match="is not a text file in UTF-8") as caught:
         Draft.load("draft.toml")
     assert "CANARY" not in str(caught.value) and caught.value.__context__ is None
 

@@ -143,7 +143,7 @@ def test_a_new_study_of_designs_is_whole(tmp_path: Path, monkeypatch: pytest.Mon
     study = Study.load("paper.toml")
     assert [type(m).__name__ for m in study.mechanisms.values()] == ["Crosswise", "ForcedResponse"]
     refused = run("new", *options[:2], "--design", "crosswise:1/4", ok=False).output
-    assert "Write smokes=crosswise:1/4" in refused
+    assert "Write --design smokes=crosswise:1/4" in refused
 
 
 _OPPOSITE = {"same": "different", "different": "same"}

@@ -83,7 +83,7 @@ def test_reports_in_hidden_fields_are_counted_as_the_device_sent_them() -> None:
         done = run("tally", path, *ASK)
         assert done.exit_code == 0, done.output
         assert load_tallies("t.json") == _wanted(), path
-        assert "every report belongs to this study and is one that" in done.stderr
+        assert "Every report belongs to this study and is one that" in done.stderr
         assert "WARNING" not in done.stderr
 
 

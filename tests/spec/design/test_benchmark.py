@@ -435,7 +435,10 @@ def test_a_promise_is_said_once_and_no_closed_form_ends_nothing(
     truths = {"first": FOUR, "second": [0.25] * 4}
     makers = {"metric": TruncatedGeometric, "GRR": "GRR"}
     found = benchmark(truths, NUMBERS, makers, ["inversion"], [1.0, 2.0], 100, 2)  # type: ignore[arg-type]
-    assert len(found.notes) == 1 and "at epsilon 1 it gives 1-LDP per unit" in found.notes[0]
+    assert (
+        len(found.notes) == 1
+        and "at epsilon 1 it gives an epsilon of 1 for each unit" in found.notes[0]
+    )
     assert not found.exact and len(found.rows()) == 8
 
 

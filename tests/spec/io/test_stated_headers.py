@@ -172,7 +172,7 @@ def test_the_command_line_reads_headers_of_frames(
     for name in ("pandas", "arrow"):
         done = run("tally", f"{name}.parquet", "--study", "study.toml", "-o", f"{name}.json")
         assert "these reports are simulated" in done.stderr, done.stderr
-        assert "every report belongs to this study" in done.stderr
+        assert "Every report belongs to this study" in done.stderr
         assert warner.Tally.load(f"{name}.json") == COIN.tally(MADE)
         done = run("tally", f"{name}.parquet", "--study", "other.toml", "-o", "no.json", ok=False)
         assert "different values, or another order" in done.stderr

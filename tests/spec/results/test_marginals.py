@@ -541,7 +541,9 @@ def test_association_is_refused_where_it_cannot_be_known() -> None:
         whole.cramers_v("sex", "age").interval(target="respondents")
     bits = warner.UnaryEncoding(DOMAIN, 2.0)
     known_by_sums = warner.estimate(bits.tally(bits.randomize(DOMAIN.decode(np.arange(24)))))
-    refused(ArgumentError, "whole reports", known_by_sums.cramers_v, "sex", "age")
+    refused(
+        ArgumentError, "possible reports can all be listed", known_by_sums.cramers_v, "sex", "age"
+    )
 
 
 def _plans_and_minutes(by: bool = False) -> warner.Tally:
