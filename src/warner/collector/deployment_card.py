@@ -314,8 +314,9 @@ def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     """What epsilon says nothing about."""
     sentences = [
         "The fact that somebody took part is not protected.",
-        "The network and the running collector see the internet address that sent a report. The "
-        "collector does not keep the address after it has answered the request.",
+        "The network and the running collector see the internet address that sent a report. To "
+        "limit abuse, the collector holds the address in memory for at most ten minutes, scrambled "
+        "(as a salted hash). It writes the address nowhere.",
     ]
     sentences += [
         f'The answers to "{question.name}" are hardly hidden: epsilon between two answers is '

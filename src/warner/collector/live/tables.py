@@ -60,7 +60,7 @@ REJECTS = {
     "no_owner": "with a wrong token: perhaps a stranger tried to open the owner's page",
     "too_large": "larger than the collector takes, or with too many reports at once",
     "type": "not sent by the survey page or by warner collect push",
-    "too_many": "too many at once from one internet address; the devices try again later",
+    "too_many": "too many at once, from one internet address or from all; the devices try again later",
     "busy": "too many at once; the devices try again later",
     "slow": "took too long to arrive; the devices try again later",
     "store_full": "no disk space was left for the counts; the devices try again later",
