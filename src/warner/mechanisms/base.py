@@ -232,6 +232,10 @@ class Mechanism(Hinting, ABC):
         """The guarantee of this many reports of one person together."""
         return compose([self.guarantee] * reports)
 
+    def about(self, attributes: Sequence[str]) -> Mechanism:
+        """The mechanism of those reports that tell of some attributes; this one if all do."""
+        return self
+
     def guarantee_at(self, epsilon: float) -> Guarantee:
         """The guarantee that this mechanism would give at another epsilon.
 

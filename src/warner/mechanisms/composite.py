@@ -111,6 +111,10 @@ class Combined(Mechanism):
     def guarantee(self) -> Guarantee:
         return self._guarantee
 
+    def of_reports(self, reports: int) -> Guarantee:
+        of_each = {name: inner.of_reports(reports) for name, inner in self.parts.items()}
+        return self.compose_guarantees(of_each)
+
     @property
     def epsilon(self) -> float:
         if self._guarantee.delta is not None:
@@ -258,6 +262,11 @@ class PerAttribute(Combined):
 
     def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         return side_by_side(guarantees)
+
+    def about(self, attributes: Sequence[str]) -> Mechanism:
+        names = {self._part_of[name] for name in self._asked(attributes)}
+        chosen = {name: inner for name, inner in self.parts.items() if name in names}
+        return next(iter(chosen.values())) if len(chosen) == 1 else PerAttribute(chosen)
 
     def distances(self, index: np.ndarray | None = None) -> np.ndarray | None:
         if self.distance_unit is None:

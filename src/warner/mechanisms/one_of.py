@@ -207,6 +207,11 @@ class OneOf(Mechanism):
             return one_of({n: inner.of_reports(reports) for n, inner in self.permanent.items()})
         return super().of_reports(reports)
 
+    def about(self, attributes: Sequence[str]) -> Mechanism:
+        blocks = zip(self.blocks, self.parts.values(), strict=True)
+        chosen = [inner for block, inner in blocks if not set(block).isdisjoint(attributes)]
+        return chosen[0] if len(chosen) == 1 else self
+
     @property
     def shows_nonresponse(self) -> bool:
         return any(inner.shows_nonresponse for inner in self.parts.values())

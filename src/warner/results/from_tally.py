@@ -301,6 +301,7 @@ class GroupTable:
         of_groups: how plausible those of each are; None where that is not tested.
         mechanisms: those of the reports.
         cells: of a survey with a design, what the groups were made of.
+        attributes: the names of the questions that were chosen; () for all in the reports.
     """
 
     names: tuple[str, ...]
@@ -313,6 +314,7 @@ class GroupTable:
     of_groups: tuple[Plausibility | None, ...]
     mechanisms: tuple[Mechanism, ...]
     cells: SurveyCells | None = None
+    attributes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         by = ", ".join(self.names)
@@ -382,7 +384,8 @@ class GroupTable:
         sizes, shares = _sizes_and_shares(parts, whole.domain.size)
         mechanisms = tuple(from_header(total.header) for total in totals)
         doubts = plausible, tested_groups(cells, parts, keys)
-        return cls(names, keys, sizes, shares, whole, tuple(parts), *doubts, mechanisms)
+        rest = *doubts, mechanisms, None, _questions(attributes)
+        return cls(names, keys, sizes, shares, whole, tuple(parts), *rest)
 
     @classmethod
     def surveyed(
@@ -410,7 +413,8 @@ class GroupTable:
         tallies = [cells.people_of(of_cell == g) for g in range(len(keys))]
         unweighted = [likelihood_data(tally, attributes) for tally in tallies]
         doubts = cells.plausibility, tested_groups([[t] for t in tallies], unweighted, keys)
-        return cls(cells.by, keys, sizes, shares, whole, parts, *doubts, used, cells)
+        rest = *doubts, used, cells, _questions(attributes)
+        return cls(cells.by, keys, sizes, shares, whole, parts, *rest)
 
     def on_attributes(self, axes: Sequence[int]) -> GroupTable:
         """The table of some attributes that can be told apart, in this order."""
@@ -419,7 +423,10 @@ class GroupTable:
         # A group of whom nobody was asked about these has no reports about them.
         parts = tuple(None if data is None else data.on_attributes(axes) for data in self.parts)
         sizes, shares = _sizes_and_shares(parts, whole.domain.size)
-        return replace(self, sizes=sizes, shares=shares, whole=whole, parts=parts)
+        attributes = tuple(list(self.domain.attributes)[axis] for axis in axes)
+        return replace(
+            self, sizes=sizes, shares=shares, whole=whole, parts=parts, attributes=attributes
+        )
 
     def position(self, key: Any) -> int | None:
         """The position of a group, by its public values or their text; None without one."""
@@ -580,6 +587,11 @@ def label(key: Key) -> str:
 
 def _plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
+
+
+def _questions(attributes: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the questions that were chosen; () for all."""
+    return (attributes,) if isinstance(attributes, str) else tuple(attributes or ())
 
 
 def _tallies_of(groups: Any) -> tuple[list[list[Tally]], tuple[Key, ...]]:

@@ -18,7 +18,7 @@ scale. The result is a mean of pooled and separate estimates, by Stein's estimat
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -30,6 +30,7 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, Wa
 from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
+from warner.mechanisms import Mechanism
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee
 from warner.results.from_tally import GroupTable
@@ -484,7 +485,7 @@ class GroupAxis:
 
     @property
     def spent(self) -> Guarantee:
-        """The guarantee of a person who reported at every time, of all these reports together.
+        """What the reports on this question guarantee a person who reported at every time.
 
         Reports of one person at several times are composed: epsilons add up. Reports of
         :class:`~warner.mechanisms.Permanent` tell no more than the permanent reports, see its
@@ -498,8 +499,34 @@ class GroupAxis:
         >>> series.rounds, 3.99 < series.spent.epsilon <= 4
         (4, True)
         """
+        return self._spent_by(self._mechanisms)
+
+    @property
+    def spent_in_all(self) -> Guarantee:
+        """The same of all reports, where each person also reported on other questions.
+
+        >>> from warner import Categorical, PerAttribute, RandomizedResponse, Tally, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> two = PerAttribute({"smokes": coin, "drinks": coin})
+        >>> people = {"smokes": ["no", "yes"] * 50, "drinks": ["no"] * 100}
+        >>> weeks = [two.tally(two.randomize(people)) for _ in range(4)]
+        >>> series = estimate(Tally.from_tallies("week", weeks), attributes="smokes", time="week")
+        >>> round(series.groups.spent.epsilon, 6), round(series.groups.spent_in_all.epsilon, 6)
+        (4.0, 8.0)
+        """
+        return self._spent_by(self.table.mechanisms)
+
+    @property
+    def _mechanisms(self) -> tuple[Mechanism, ...]:
+        """Those of the reports on the questions that are estimated."""
+        if not self.table.attributes:
+            return self.table.mechanisms
+        return tuple(each.about(self.table.attributes) for each in self.table.mechanisms)
+
+    def _spent_by(self, mechanisms: Sequence[Mechanism]) -> Guarantee:
+        """The weakest guarantee of mechanisms that different people used at every time."""
         reports = max(self.rounds, self.table.per_person)
-        spent = [mechanism.of_reports(reports) for mechanism in self.table.mechanisms]
+        spent = [mechanism.of_reports(reports) for mechanism in mechanisms]
         return max(spent, key=lambda guarantee: guarantee.total)
 
     @property
@@ -507,19 +534,23 @@ class GroupAxis:
         """What a person who reported at every time has spent, in words."""
         from warner.mechanisms.one_of import permanent_of
 
-        mechanism = self.table.mechanisms[0]  # the only one of groups in time
+        mechanism = self._mechanisms[0]  # the only one of groups in time
+        these = "these questions" if self.table.domain.attributes else "this question"
+        better = "A smaller epsilon protects better."
+        if mechanism != self.table.mechanisms[0]:
+            total = f"{self.spent_in_all.epsilon:.6g}"
+            better = f"On all questions together, it is at most epsilon = {total}. {better}"
         if permanent := permanent_of("", mechanism).values():
             stays = max(one.of_rounds(self.rounds).epsilon for one in permanent)
             return (
                 f"A person who reported all {self.rounds} times and always gave the same answer "
-                f"has spent epsilon = {stays:.6g} on this question. A person whose answer changed "
+                f"has spent epsilon = {stays:.6g} on {these}. A person whose answer changed "
                 f"has spent more, at most epsilon = {self.spent.epsilon:.6g}. This compares a "
-                "person with others whose answers changed in the same rounds. A smaller epsilon "
-                "protects better."
+                f"person with others whose answers changed in the same rounds. {better}"
             )
         return (
             f"A person who reported all {self.rounds} times has spent epsilon = "
-            f"{self.spent.epsilon:.6g} on this question. A smaller epsilon protects better."
+            f"{self.spent.epsilon:.6g} on {these}. {better}"
         )
 
     def interval(self, level: float, target: str, kind: str | None) -> np.ndarray:

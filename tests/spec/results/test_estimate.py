@@ -361,6 +361,35 @@ def test_series_of_weeks() -> None:
     assert wards.groups.rounds == 1 and wards.groups.spent.epsilon <= 1
 
 
+def test_what_a_person_has_spent_on_one_of_several_questions() -> None:
+    """Rejects a question that has spent what all questions have, and rounds of permanent reports
+    that are composed because another question is asked beside them.
+    """
+    yes_or_no = Categorical(["no", "yes"])
+    coin = RandomizedResponse(yes_or_no, 1.0)
+    weekly = Permanent(RandomizedResponse(yes_or_no, 0.5), 1.5, 2)
+    survey = warner.PerAttribute({"smokes": coin, "drinks": coin, "gambles": weekly})
+    each = np.unravel_index(np.arange(800) % 8, (2, 2, 2))
+    columns = dict(zip(survey.schema.empty(0), each, strict=True))
+    by = {"week": np.arange(800) // 200}
+    weeks = survey.tally(survey.reports(columns), by=by, ways=2)
+    for names, epsilon, words in (
+        ("smokes", 4.0, "has spent epsilon = 4 on this question. On all questions together, it is"),
+        (["drinks", "smokes"], 8.0, "has spent epsilon = 8 on these questions. On all questions"),
+        ("gambles", 3.0, f"has spent epsilon = {weekly.of_rounds(4).epsilon:.6g} on this question"),
+    ):
+        groups = estimate(weeks, attributes=names, time="week").groups
+        assert groups.spent.epsilon == pytest.approx(epsilon)
+        assert groups.spent_in_all.epsilon == pytest.approx(11.0)
+        assert words in groups.spent_text and "at most epsilon = 11. A" in groups.spent_text
+    together = warner.PerAttribute({"smokes": coin, "drinks": coin})
+    reports = together.reports({name: columns[name] for name in list(columns)[:2]})
+    text = estimate(together.tally(reports, by=by), time="week").groups.spent_text
+    assert "epsilon = 8 on these questions. A smaller" in text
+    drawn = warner.OneOf(together.domain, 1.0, mechanisms=RandomizedResponse)
+    assert drawn.about(["smokes"]) == coin and drawn.about(["drinks", "smokes"]) == drawn
+
+
 def test_pictures_of_the_top_values_over_weeks() -> None:
     series = Tally.from_tallies("week", [TALLY, TALLY.of_others()])
     picture = estimate(series, time="week").plot(top=3).to_dict()
