@@ -322,9 +322,14 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     """What the numbers of people are for, of a wanted difference."""
     aim = ranking.wanted
     assert aim is not None
-    test = f"one test of all {aim.groups} groups" if aim.groups > 2 else "a test"
     assert ranking.best.mechanism is not None
-    of_value = 1 / ranking.best.mechanism.domain.size
+    values = ranking.best.mechanism.domain.size
+    of_value = 1 / values
+    test, groups = "a test" if values == 2 else "a test of this share alone", "two groups"
+    if aim.groups > 2:
+        shares = "all shares" if values > 2 else "the shares"
+        test = f"one test whether {shares} are the same in all {aim.groups} groups"
+        groups = "two of the groups"
     source = "all values equally frequent"
     if ranking.has_guess and share is not None:
         source, of_value = "--share", share
@@ -334,9 +339,9 @@ def _about_difference(ranking: Plan, share: float | None) -> str:
     )
     return (
         f'"people needed" counts the people of {aim.groups} groups of equal size together. With so '
-        f"many people, {test} at the 5 % level finds with probability {aim.power:.4g} that the "
-        f"share of a value differs by {aim.difference:.4g} between two "
-        f"{'of the groups' if aim.groups > 2 else 'groups'}. {assumed}: {low} in one group, {high} "
+        f"many people, {test}, at the 5 % level, finds a difference with probability "
+        f"{aim.power:.4g}, if the share of a value differs by {aim.difference:.4g} between "
+        f"{groups}. {assumed}: {low} in one group, {high} "
         "in another" + (f", and {further[0]} in the others." if further else ".")
     )
 
@@ -358,7 +363,8 @@ def _about_mean(chosen: Mechanism, people: int, aim: WantedDifference) -> Iterat
             ", too wide to compare means."
             if difference > (high - low) / 2
             else ". A test at the 5 % level (--compare-groups --of mean) finds with probability "
-            f"{aim.power:.4g} a difference of {difference:.3g} between the means of two groups."
+            f"{aim.power:.4g} a difference of {difference:.3g} between the means of two groups"
+            + (", before p is corrected for several comparisons." if aim.groups > 2 else ".")
         )
     )
 

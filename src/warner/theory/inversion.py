@@ -558,6 +558,11 @@ def reduction_error(
 
 _MOST_GROUPS = 10**6
 _LEAST_VARIANCE = 1e-12  # of a share that nobody or everybody has
+# Values up to which the test is planned by the covariance of all shares. Of more, where that takes
+# long, by the variance of one share, which asks for as many people or more (Cauchy-Schwarz).
+_MOST_BY_COVARIANCE = 64
+_RANK = 1e-9  # relative size of a variance that counts as 0
+_MOST_DEGREES = 10**9  # beyond, the noncentral chi-square is not computed
 
 
 def people_for_difference(
@@ -573,6 +578,10 @@ def people_for_difference(
     Two groups differ by ``difference``, half of it on each side of the guess. All other groups have
     the guess, which is the hardest case of such a difference. Other values keep their proportions.
     The share is that of the value whose estimate is noisiest at the guess.
+
+    Of two groups the test is that of this share, which was chosen before the reports. Of more
+    groups it is the test that all shares are the same in all groups, which
+    :func:`warner.compare_groups` prints. Of K values it has (G - 1)(K - 1) degrees of freedom.
 
     Args:
         mechanism: any mechanism whose channel has an inverse. A Domain stands for no protection.
@@ -596,11 +605,12 @@ def people_for_difference(
     >>> people_for_difference(coin, 0.02), people_for_difference(coin.domain, 0.02)
     (91878, 19616)
     """
-    rate, cut = _rate_and_cut(mechanism, difference, theta, groups, level)
+    rate, degrees = _rate_and_degrees(mechanism, difference, theta, groups)
+    cut = float(scipy.special.chdtri(degrees, 1 - confidence_level(level)))
     if not 1 - level < probability("power", power):
         rule = f"must be above {1 - level:.4g}, which is 1 - level"
         raise ArgumentError("power", rule, repr(power))
-    in_group = float(scipy.special.chndtrinc(cut, groups - 1, 1 - power)) / rate
+    in_group = float(scipy.special.chndtrinc(cut, degrees, 1 - power)) / rate
     if not in_group * groups <= MAX_PEOPLE:
         rule = f"is so small that more than {MAX_PEOPLE:.0e} people are needed"
         raise ArgumentError("difference", rule, repr(difference), "Pass a larger difference")
@@ -641,19 +651,16 @@ def power_for_difference(
     >>> round(power_for_difference(coin, 0.02, 91878), 4)
     0.8
     """
-    rate, cut = _rate_and_cut(mechanism, difference, theta, groups, level)
+    rate, degrees = _rate_and_degrees(mechanism, difference, theta, groups)
+    cut = float(scipy.special.chdtri(degrees, 1 - confidence_level(level)))
     people = integer("n", n, 1, MAX_PEOPLE)
-    return float(1 - scipy.special.chndtr(cut, groups - 1, people / groups * rate))
+    return float(1 - scipy.special.chndtr(cut, degrees, people / groups * rate))
 
 
-def _rate_and_cut(
-    mechanism: Mechanism | Domain,
-    difference: float,
-    theta: ArrayLike | None,
-    groups: int,
-    level: float,
-) -> tuple[float, float]:
-    """The noncentrality for each person of a group, and the value above which the test detects."""
+def _rate_and_degrees(
+    mechanism: Mechanism | Domain, difference: float, theta: ArrayLike | None, groups: int
+) -> tuple[float, int]:
+    """The noncentrality for each person of a group, and the degrees of freedom of the test."""
     integer("groups", groups, 2, _MOST_GROUPS)
     probability("difference", difference)
     domain, variance = variance_of(mechanism)
@@ -662,12 +669,25 @@ def _rate_and_cut(
         guess = distribution("theta", theta, domain.size)
     x = int(np.argmax(variance(guess).round(12)))
     shares = np.array(shares_that_differ(float(guess[x]), difference, groups))
-    noise = np.array([variance(_with_share(guess, x, share))[x] for share in shares])
-    # The groups that have the guess are equal to each other.
-    weights = np.array([1.0, 1.0, groups - 2.0])[: len(shares)] / np.maximum(noise, _LEAST_VARIANCE)
-    mean = float(weights @ shares / weights.sum())
-    cut = float(scipy.special.chdtri(groups - 1, 1 - confidence_level(level)))
-    return float(weights @ (shares - mean) ** 2), cut
+    if groups == 2:
+        of_both = sum(float(variance(_with_share(guess, x, share))[x]) for share in shares)
+        return difference**2 / max(of_both, _LEAST_VARIANCE), 1
+    alike = np.array([1.0, 1.0, groups - 2.0])  # the groups that have the guess
+    mean = float(alike @ shares / groups)
+    centre = _with_share(guess, x, mean)
+    # The shares of group g differ from their mean by (shares[g] - mean) * direction.
+    direction = np.where(np.arange(domain.size) == x, 1.0, -centre / max(1 - mean, _LEAST_VARIANCE))
+    per_square = 1 / max(float(variance(centre)[x]), _LEAST_VARIANCE)
+    rank = domain.size - 1
+    if domain.size <= _MOST_BY_COVARIANCE:
+        noise = tally_channel(mechanism).covariance(centre)
+        solution, _, of_noise, _ = np.linalg.lstsq(noise, direction, rcond=_RANK)
+        # The noise of the sum of all shares has no part in this: the direction sums to 0.
+        per_square, rank = float(direction @ solution), min(rank, int(of_noise))
+    if (degrees := (groups - 1) * rank) > _MOST_DEGREES:
+        rule = f"times the number of values must be at most {_MOST_DEGREES:.0e}"
+        raise ArgumentError("groups", rule, f"{groups:,} x {domain.size:,}")
+    return float(alike @ (shares - mean) ** 2) * per_square, degrees
 
 
 def shares_that_differ(share: float, difference: float, groups: int) -> list[float]:

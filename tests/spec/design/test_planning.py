@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.stats import norm
+from scipy.stats import chi2, ncx2, norm
 
 import warner
 from tests.refusals import refused
@@ -258,6 +258,44 @@ def test_power_is_the_inverse_of_people() -> None:
     assert people_for_difference(COIN, 0.05, groups=3) > people_for_difference(COIN, 0.05)
 
 
+def _power_of_all_shares(mechanism: Mechanism, theta: list[float], n: int) -> float:
+    """The power of the test of K shares in 3 groups, from its noncentral law by scipy."""
+    centre = np.array(theta)
+    step = 0.025 * np.append(1.0, -centre[1:] / (1 - centre[0]))
+    rate = 2 * step @ np.linalg.pinv(mechanism.channel().covariance(centre)) @ step
+    degrees = 2 * (centre.size - 1)
+    return float(ncx2.sf(chi2.ppf(0.95, degrees), degrees, n / 3 * rate))
+
+
+def test_three_groups_are_planned_by_the_test_of_all_their_shares() -> None:
+    """Rejects 2 degrees of freedom for 3 shares in 3 groups (12,255 and 186,630 people), which
+    gives a power of 0.7, and the variance of one share where the sum of all shares helps too.
+    """
+    three = Categorical(["free", "pro", "team"])
+    even, uneven = [1 / 3] * 3, [0.6, 0.3, 0.1]
+    first, second = (RandomizedResponse(three, epsilon) for epsilon in (1.872, 0.468))
+    assert people_for_difference(first, 0.05, groups=3) == 15_204
+    assert people_for_difference(second, 0.05, groups=3) == 231_213
+    assert power_for_difference(first, 0.05, 12_255, groups=3) == pytest.approx(0.697, abs=1e-3)
+    for mechanism in (first, warner.UnaryEncoding(three, 1.0)):
+        for theta in (even, uneven):
+            n = people_for_difference(mechanism, 0.05, theta, groups=3)
+            assert _power_of_all_shares(mechanism, theta, n) == pytest.approx(0.8, abs=1e-3)
+            assert _power_of_all_shares(mechanism, theta, n - 300) < 0.8
+    # Of two groups it is the test of one share. Of two values, no share is free beside the other.
+    assert people_for_difference(first, 0.05) < people_for_difference(first, 0.05, groups=3) / 2
+    assert people_for_difference(COIN, 0.05, groups=3) == 27_072
+    many = [RandomizedResponse(Integers(0, size - 1), 1.0) for size in (64, 65)]
+    by_covariance, by_variance = (people_for_difference(m, 0.05, groups=3) for m in many)
+    assert by_covariance < by_variance < 1.1 * by_covariance
+    refused(
+        ArgumentError,
+        "groups: times the number of values must be at most 1e",
+        *(power_for_difference, Integers(0, 2000), 0.1, 100),
+        groups=10**6,
+    )
+
+
 def test_the_noisiest_value_decides() -> None:
     protected = warner.UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[0, 1])
     everyone = RandomizedResponse(Integers(0, 9), 1.0)
@@ -318,6 +356,8 @@ def test_the_command_prints_both_tables(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "of 3 groups of equal size" in shown.output
     said = " ".join(shown.output.split())
+    assert "one test whether the shares are the same in all 3 groups, at the 5 % level" in said
+    assert "one test whether all shares are the same in all 3 groups, at the 5 % level" in said
     assert "equally frequent): 49 % in one group, 51 % in another, and 50 % in the others." in said
     assert "equally frequent): 9 % in one group, 11 % in another, and 10 % in the others." in said
     n = people_for_difference(COIN, 0.02, groups=3, power=0.9)
@@ -337,7 +377,7 @@ def test_a_difference_is_between_the_groups_of_the_only_public_column(tmp_path: 
         shown = CliRunner().invoke(main, ["plan", str(study), "--difference", "0.1"])
         said = " ".join(shown.output.split())
         assert f"of {groups} groups of equal size" in said
-        assert ("one test of all 3 groups at the 5 % level" in said) is (groups == 3)
+        assert ("are the same in all 3 groups, at the 5 % level" in said) is (groups == 3)
         assert ("between two of the groups" in said) is (groups == 3)
 
 
