@@ -102,6 +102,9 @@ UNITS = {
     "people": Unit(lambda value, _: number(value, 0)),
     "number": Unit(_plain),
     "estimate": Unit(number),  # with the decimals that its interval warrants
+    # The widths of intervals of a share, a fraction, and of a number.
+    "width_in_points": Unit(lambda value, _: f"{100 * value:.3g}", f"{_NB}points"),
+    "width": Unit(lambda value, _: f"{value:.3g}", f"{_NB}wide"),
     "epsilon": Unit(lambda value, _: f"{value:.4g}"),
     "probability": Unit(lambda value, _: "< 0.0001" if value < 1e-4 else f"{value:.4f}"),
     "ratio": Unit(lambda value, _: f"{value:.3g}"),

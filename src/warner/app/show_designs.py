@@ -24,7 +24,7 @@ from warner.design.default_errors import LOSS_NAMES, can_simulate, is_same_law, 
 from warner.design.paper_plans import PlannedDesign, table_of_designs
 from warner.design.planning import Plan, RankedMechanism, WantedDifference
 from warner.design.privacy_words import Odds, about_draw, certainty, odds_of, of_guarantee
-from warner.design.proposal import expect, in_points, in_units, scenarios_of
+from warner.design.proposal import expect, in_points, scenarios_of
 from warner.design.shuffling import Shuffled, protects_all_alike
 from warner.domains import Categorical, Items
 from warner.mechanisms import (
@@ -358,7 +358,7 @@ def _about_mean(chosen: Mechanism, people: int, aim: WantedDifference) -> Iterat
     ((low, high),) = chosen.domain.answered.ends
     yield (
         f"With {type(chosen).__name__} (in the study), the 95 % interval of the mean of a group of "
-        f"{each:,} is about {in_units(width)}"
+        f"{each:,} is about {width:.3g} wide"
         + (
             ", too wide to compare means."
             if difference > (high - low) / 2
@@ -619,7 +619,6 @@ def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
     return rows
 
 
-_TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
     "All intervals are 95 % intervals. If a question has many answers that are not numbers, 95 % "
@@ -747,7 +746,7 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
     lines = ", ".join(f"{key} = {as_text(value)}" for key, value in planned.added.items())
     title = f"{attribute}: {values:,} values, {people}"
     table = proposal.table(planned.times, planned.among)
-    notes = [*table.notes, *sentences(planned)]
+    notes = [*proposal.legend, *sentences(planned)]
     if may_be_codes(proposal.domain):
         notes.append(DECLARE_CODES)
     show(replace(table, notes=notes, title=title), f"Proposed: {lines}.")
@@ -765,15 +764,15 @@ def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
         rows.append(
             {
                 "people": size,
-                "share": in_points(width.share),
-                "mean": in_units(width.mean),
-                "difference": in_points(difference),
+                "share_width": width.share,
+                "mean_width": width.mean,
+                "difference": difference,
             }
         )
     columns = [
         Column("people", "people in a group", "people"),
         *proposal.columns_of_widths,
-        Column("difference", "interval of a difference", "number"),
+        Column("difference", "interval of a difference", "width_in_points"),
     ]
     note = (
         "The last column is about two such groups: it is the interval of the difference between "
@@ -812,20 +811,7 @@ def sentences(planned: PlannedAttribute) -> list[str]:
         )
     if not proposal.meets or len(proposal.offers) > 1:
         out.append(_about_aim(planned))
-    if best.people is not None:
-        enough = best.people * planned.among
-        out.append(f"For an interval of {in_points(proposal.width)}, {enough:,} people are enough.")
-    if not proposal.meets:
-        few = proposal.domain.size <= 2
-        out.append(
-            "These intervals are wider than wanted. Ask more people"
-            + (", or allow a larger epsilon." if few else ", or ask for fewer values.")
-        )
-        if expected.share is not None and expected.share > _TELLS_NOTHING:
-            out.append(
-                "Such wide intervals tell next to nothing. A survey of so few people is not worth "
-                "the privacy that it costs."
-            )
+    out += proposal.outlook(planned.among)
     if planned.times > 1:
         out.append(
             f"These intervals are for one report of each person. A person sends {planned.times:,} "

@@ -24,7 +24,7 @@ from warner._core.extras import scipy
 from warner._core.names import explained
 from warner._core.processes import one_thread
 from warner._core.progress import steps
-from warner._core.table import Column, Table
+from warner._core.table import Column, Table, Tabular
 from warner._core.text import canonical
 from warner.channels import Channel, LikelihoodOperator
 from warner.design.charts import DrawnWidths, draw_widths, people_drawn
@@ -341,13 +341,11 @@ def in_points(width: float | None) -> str:
     return "none" if width is None else f"{100 * width:.3g} points"
 
 
-def in_units(mean: float | None) -> str:
-    """The width of an interval of a mean in the unit of the values."""
-    return "" if mean is None else f"{mean:.3g} wide"
+_TELLS_NOTHING = 0.4  # width of the interval of a share
 
 
-@dataclass(frozen=True)
-class Proposal:
+@dataclass(frozen=True, repr=False)
+class Proposal(Tabular):
     """What is proposed for one question."""
 
     domain: Domain  # the values that can be answered
@@ -385,48 +383,84 @@ class Proposal:
 
     @property
     def columns_of_widths(self) -> list[Column]:
-        """The columns ``share`` and ``mean`` of a table of the widths of intervals."""
-        share = Column("share", f"interval at {100 * self.share:.3g} %", "number")
-        has_mean = self.best.expected.mean is not None
-        return [share, *([Column("mean", "interval of the mean", "number")] if has_mean else [])]
+        """The columns of a table of the widths of intervals."""
+        title = f"interval at {100 * self.share:.3g} %"
+        columns = [Column("share_width", title, "width_in_points")]
+        if self.best.expected.mean is not None:
+            columns.append(Column("mean_width", "interval of the mean", "width"))
+        return columns
 
     def table(self, times: int = 1, among: int = 1) -> Table:
-        """The offers as a table, with the one that is proposed marked.
+        """The offers as a table. The column ``proposed`` of a frame marks the one proposed.
 
         Args:
             times: how many reports each person sends, which share the epsilon.
             among: the number of questions, of which each person is asked one.
         """
+        widths = [column.key for column in self.columns_of_widths]
         rows = [
             {
-                "epsilon": f"{offer.epsilon * times:.4g}" + " (proposed)" * (offer is self.best),
+                "epsilon": offer.epsilon * times,
+                "proposed": offer is self.best,
                 "mechanism": offer.name,
-                "share": in_points(offer.expected.share),
-                "mean": in_units(offer.expected.mean),
+                **{key: offer.row()[key] for key in widths},
                 "people": None if offer.people is None else offer.people * among,
                 "odds": offer.odds.of_all(times).factor,
             }
             for offer in self.offers
         ]
         columns = [
-            Column("epsilon", unit="number"),
-            Column("mechanism", priority=1),
+            Column("epsilon", unit="epsilon"),
+            Column("proposed", unit="data"),
+            # The title names the mechanism that is proposed.
+            Column("mechanism", priority=2),
             *self.columns_of_widths,
-            # A sentence below says how many people the proposed epsilon needs.
-            Column("people", f"people for {in_points(self.width)}", "people", priority=2),
-            Column("odds", "odds change at most", "times"),
+            Column("people", f"people for {in_points(self.width)}", "people"),
+            Column("odds", "odds change", "times", priority=1),
         ]
-        title = f"{self.domain.size:,} values, {self.n:,} people"
+        title = (
+            f"{self.domain.size:,} values, {self.n:,} people. Proposed: {self.best.name}, "
+            f"epsilon = {self.best.epsilon * times:.4g}"
+        )
+        return Table(columns, rows, [*self.legend, *self.outlook(among)], title)
+
+    @property
+    def legend(self) -> list[str]:
+        """What the columns of the table are, as sentences."""
         note = (
             f"interval at {100 * self.share:.3g} %: how wide the {100 * self.level:.3g} % interval "
             f"is for the share of {self.share_in_words}."
         )
         of_odds = (
             f"people for {in_points(self.width)}: how many people an interval of this width needs. "
-            "odds change at most: how many times larger a report can make the odds of one answer "
+            "odds change: how many times larger, at most, a report can make the odds of one answer "
             "against another."
         )
-        return Table(columns, rows, [note, of_odds], title)
+        return [note, of_odds]
+
+    def outlook(self, among: int = 1) -> list[str]:
+        """How many people the wanted width needs, and whether intervals are too wide, in words.
+
+        Args:
+            among: the number of questions, of which each person is asked one.
+        """
+        said = []
+        if self.best.people is not None:
+            enough = f"{self.best.people * among:,}"
+            said.append(f"For an interval of {in_points(self.width)}, {enough} people are enough.")
+        if not self.meets:
+            few = self.domain.size <= 2
+            said.append(
+                "These intervals are wider than wanted. Ask more people"
+                + (", or allow a larger epsilon." if few else ", or ask for fewer values.")
+            )
+            width = self.best.expected.share
+            if width is not None and width > _TELLS_NOTHING:
+                said.append(
+                    "Such wide intervals tell next to nothing. A survey of so few people is not "
+                    "worth the privacy that it costs."
+                )
+        return said
 
     @property
     def share_in_words(self) -> str:
@@ -436,8 +470,8 @@ class Proposal:
             return f"the highest values, if {people} have one of them"
         return f"a value, if {people} have it"
 
-    def __str__(self) -> str:
-        return str(self.table())
+    def __repr__(self) -> str:
+        return f"Proposal({self.best.name}, epsilon={self.epsilon:.4g}, n={self.n})"
 
     @one_thread()
     def width_rows(self) -> list[dict[str, Any]]:

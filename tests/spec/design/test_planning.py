@@ -570,11 +570,33 @@ def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
 
 def test_the_people_of_a_width_have_that_width() -> None:
     found = propose(YES_OR_NO, 2000, 1.0)
-    assert "1 (proposed)" in str(found) and "people for 10 points" in str(found)
+    assert "Proposed: RandomizedResponse, epsilon = 1\n" in str(found)
+    assert "people for 10 points" in str(found)
     assert "interval at 10 %: how wide the 95 % interval is" in str(found)
     needed = found.people(0.05)
     assert needed is not None
     assert found.widths(needed).share == pytest.approx(0.05, rel=0.02)
+
+
+def test_a_proposal_that_misses_the_width_says_so_and_is_a_frame_of_numbers() -> None:
+    """Rejects a table that only `meets` tells from a good one, one of 80 characters without the
+    people that the width needs, and frames with texts such as "10.8 points" and "3 (proposed)".
+    """
+    found = propose(Categorical(["free", "pro", "team"]), 200, width=0.02)
+    said = " ".join(found.table().text(80).split())
+    assert not found.meets and "These intervals are wider than wanted. Ask more people" in said
+    needed = f"{found.best.people:,}"
+    assert f"For an interval of 2 points, {needed} people are enough." in said
+    assert "people for 2 points" in said and said.count(needed) == 2
+    assert "wider" not in str(propose(YES_OR_NO, 50_000)) and "0x" not in repr(found)
+    for frame in (found.to_frame("polars"), found.table().to_frame("polars")):
+        assert frame["epsilon"].to_list() == list(EPSILON_STEPS)
+        assert frame["share_width"].to_list() == [each.expected.share for each in found.offers]
+        assert frame["proposed"].to_list() == [False, False, False, True]
+        assert frame["people"][3] == found.best.people and "mean_width" not in frame.columns
+    numbers = propose(Integers(0, 19), 1000, 1.0, among={"SquareWave": SquareWave})
+    assert numbers.to_frame("polars")["mean_width"][0] == numbers.best.expected.mean
+    assert "people for 10 points" in numbers.table().text(80)
 
 
 def test_sensitive_values_alone_are_protected_where_others_need_not_be() -> None:
