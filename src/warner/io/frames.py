@@ -678,6 +678,7 @@ class FrameOfReports:
         # Groups of people are by columns of the frame, or by values beside it.
         public = {} if by is None else public_columns(by, list(self._kinds))
         where = self._found(mechanisms, columns, not public)
+        self._refuse_reports(public or {}, where)
         stated = self._stated(mechanisms, where)
         stated.warn(mechanisms, list(public or {}))
         if public is None:
@@ -700,6 +701,15 @@ class FrameOfReports:
             repeated = (about_repeated(self._index, of_one) for of_one in in_order.values())
             warn_of_copies(next(filter(None, repeated), ""), mechanisms, tallies)
         return {name: stated.of(tally) for name, tally in tallies.items()}
+
+    def _refuse_reports(self, by: Mapping[str, Any], where: Mapping[str, ReportColumns]) -> None:
+        """Refuse groups of people by a column that holds their reports."""
+        of_reports = {name for columns in where.values() for name in columns.names}
+        if held := [name for name in by if name in of_reports]:
+            others = [name for name in self._kinds if name not in of_reports]
+            remedy = f"The other columns are {', '.join(others)}" if others else "Leave out by"
+            rule = "must name public columns of the frame, and this column holds reports"
+            raise ArgumentError("by", rule, repr(held[0]), remedy)
 
     def _warn_of_dropped(
         self,

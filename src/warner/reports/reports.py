@@ -170,7 +170,9 @@ class Reports(Hinting):
             raise ArgumentTypeError("reports", rule, got, remedy)
         return column
 
-    def to_frame(self, backend: str = "pyarrow", attribute: str = "") -> Any:
+    def to_frame(
+        self, backend: str = "pyarrow", attribute: str = "", keep_order: bool = True
+    ) -> Any:
         """The reports as a data frame that says which mechanism made them.
 
         Counting compares that, and keeps the mark of a simulation. It stands in the metadata of
@@ -181,14 +183,18 @@ class Reports(Hinting):
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
             attribute: the attribute, with which the names of columns begin, such as
                 ``smokes_report`` in a study; left out, the columns are named as in ``columns``.
+            keep_order: False for a frame that is written to a file or given away. Its rows are in
+                random order, as those of :meth:`to_bytes`, and it has no index.
 
         Returns:
-            The frame, n rows in the order of the reports, and a column for each number of a report.
-            One of pandas has the index of the answers: leave it out of files.
+            The frame, n rows and a column for each number of a report. With ``keep_order`` the rows
+            are in the order of the answers, and a frame of pandas has their index, so that columns
+            can be put beside it. Both can say whose report a row is.
 
         Raises:
             ArgumentError: no such library is installed.
-            FrameWarning: the frame cannot say that the reports are simulated.
+            FrameWarning: the frame cannot say that the reports are simulated, or it has an index
+                that can name people.
 
         >>> from warner import Categorical, RandomizedResponse
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -199,9 +205,17 @@ class Reports(Hinting):
         from warner._core.table import frame
 
         start = f"{attribute}_" if attribute else ""
-        made = frame(columns_for_files(start, self.columns), backend)
-        if self.index is not None and index_of(made) is not None:
+        columns = self.columns if keep_order else self._columns_in_random_order()
+        made = frame(columns_for_files(start, columns), backend)
+        if keep_order and self.index is not None and index_of(made) is not None:
             made.index = self.index
+            if type(self.index).__name__ != "RangeIndex":
+                text = (
+                    "The data frame has the index of the answers, which says whose report each row "
+                    "is. Before you write it to a file or give it away, use "
+                    f"to_frame({backend!r}, keep_order=False)."
+                )
+                warn(text, FrameWarning)
         made = with_header(made, file_header({attribute: self.header}, self.simulated))
         if self.simulated and header_of(made) is None:
             text = (
@@ -229,6 +243,13 @@ class Reports(Hinting):
         """The rows of :meth:`record_array` as byte strings."""
         return [row.tobytes() for row in self.record_array()]
 
+    def _columns_in_random_order(self) -> Mapping[str, np.ndarray]:
+        """The columns, whose rows the operating system's randomness has put in another order."""
+        if len(self) < 2:
+            return self.columns
+        order = permutation(Source(None), len(self))
+        return {name: column[order] for name, column in self.columns.items()}
+
     def to_bytes(self, keep_order: bool = False) -> bytes:
         """The reports in the wire format, a self-describing byte string.
 
@@ -237,10 +258,7 @@ class Reports(Hinting):
                 is whose, for example if the answers were sorted. Otherwise the reports are shuffled
                 with the operating system's randomness.
         """
-        columns = self.columns
-        if not keep_order and len(self) > 1:
-            order = permutation(Source(None), len(self))
-            columns = {name: c[order] for name, c in columns.items()}
+        columns = self.columns if keep_order else self._columns_in_random_order()
         schema = [[name, _little(c).dtype.str, list(c.shape[1:])] for name, c in columns.items()]
         mark = {"simulated": True} if self.simulated else {}
         head = canonical(

@@ -13,7 +13,7 @@ import pytest
 
 import warner
 from warner import Categorical, Reports
-from warner.errors import ArgumentError, ArgumentTypeError
+from warner.errors import ArgumentError, ArgumentTypeError, FrameWarning
 from warner.mechanisms import PerAttribute
 
 LABELS = Categorical(["no", "yes"])
@@ -86,7 +86,8 @@ def test_frames_take_reports_and_groups_from_one_frame() -> None:
     frame = SHUFFLED.assign(report=REPORTS)
     for by in ("ward", ["ward"]):
         assert SURE.tally(frame, by, column="report") == SURE.tally(REPORTS, PEOPLE[["ward"]])
-    joined = PEOPLE.assign(report=REPORTS.to_frame("pandas")["report"])
+    with pytest.warns(FrameWarning, match="whose report each row is"):
+        joined = PEOPLE.assign(report=REPORTS.to_frame("pandas")["report"])
     assert joined["report"].tolist() == [1] * 30 + [0] * 20
     # The covariates of a regression are put in order in the same way.
     fits = [
@@ -94,6 +95,37 @@ def test_frames_take_reports_and_groups_from_one_frame() -> None:
         for rows in (PEOPLE, SHUFFLED)
     ]
     np.testing.assert_allclose(fits[0].coefficients, fits[1].coefficients)
+
+
+def test_a_frame_to_give_away_has_neither_the_index_nor_the_order_of_the_answers() -> None:
+    """Rejects a frame whose Parquet file has user ids beside the reports without a word, and one
+    without the index whose rows still are in the order of the people.
+    """
+    people = pd.DataFrame({"ans": ["yes"] * 500 + ["no"] * 500})
+    users = people.set_index(pd.Index([f"user{i}" for i in range(1000)]))
+    reports = SURE.randomize(users["ans"])
+    with pytest.warns(FrameWarning, match=r"to_frame\('pandas', keep_order=False\)"):
+        assert reports.to_frame("pandas").index[0] == "user0"
+    for backend in ("pandas", "pyarrow", "polars"):
+        frame = reports.to_frame(backend, keep_order=False)
+        column = np.asarray(frame["report"])
+        assert column.sum() == 500 and 0.3 < column[:500].mean() < 0.7
+        assert "user0" not in str(getattr(frame, "index", ""))
+        assert SURE.tally(frame).counts.tolist() == SURE.tally(reports).counts.tolist()
+    # Row numbers name nobody, so they need no word; columns can be put beside them.
+    kept = SURE.randomize(people["ans"]).to_frame("pandas")
+    assert kept["report"].tolist() == [1] * 500 + [0] * 500
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_people_are_not_grouped_by_their_reports(library: Any) -> None:
+    """Rejects pandas' own error, and with Polars groups of people by what they reported."""
+    app = PerAttribute({"plan": SURE, "paid": COIN})
+    frame = library({"plan.report": [0, 1] * 20, "paid.report": [1, 0] * 20, "ward": [1] * 40})
+    for by in ("plan.report", ["ward", "plan.report"]):
+        with pytest.raises(ArgumentError, match=r"holds reports; got 'plan\.report'\. The other"):
+            app.tally(frame, by)
+    assert list(app.tally(frame, "ward")) == [(1,)]
 
 
 @pytest.mark.parametrize(
