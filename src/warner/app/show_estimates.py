@@ -183,7 +183,6 @@ def groups_shown(
         f"{SHRUNK} For estimates without this step, add -o FILE.csv." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
-        "For the shares of all people together, run warner report, or make a tally without --by.",
     ]
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]
     if any(result.data.simulated for _, result in of_groups):

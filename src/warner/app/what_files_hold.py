@@ -257,7 +257,8 @@ def apart(
             rule = "must all be tallies of groups of people, or all tallies without groups"
             names_by = shlex.quote(",".join(grouped[name][0].names))
             remedy = (
-                f"Make all of them with --by {names_by}: run warner tally, or warner collect pull"
+                f"Make all of them with --by {names_by}: run warner tally, or warner collect pull. "
+                "For all people together, run: warner estimate --total"
             )
             raise MismatchError("files", rule, None, remedy)
         for later in grouped[name][1:]:  # refused if their columns do not belong together

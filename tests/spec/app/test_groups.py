@@ -834,7 +834,7 @@ def test_phones_and_paper_are_estimated_compared_and_reported_by_ward(
     # What the hints name is not refused.
     refused = run("estimate", *files, "--plot", "a.svg", ok=False).stderr
     assert "Add --by ward" in refused
-    assert "run warner report" in run("estimate", *files).output
+    assert "add --total" in run("estimate", *files).stderr
     run("report", *files, "-o", "page.html", "--reference", "North")
     page = Path("page.html").read_text()
     assert "tested (800 by phone or computer)" in page and "73.2" in page

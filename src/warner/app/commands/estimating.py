@@ -152,6 +152,7 @@ class EstimateRequest:
     only: tuple[str, ...]
     joint: tuple[str, ...]
     by: str | None
+    is_total: bool
     pool: str | None
     time: str | None
     margins: str | None
@@ -299,6 +300,8 @@ class EstimateRequest:
         refuse_questions(names_in(self.by), together)
         if self.design is None:
             warn_of_design([tally for parts in together.values() for tally in parts])
+            if self.is_total:
+                return {name: [t.total() for t in parts] for name, parts in together.items()}
         return together
 
     def read(self, path: str) -> dict[str, Tally]:
@@ -331,7 +334,7 @@ class EstimateRequest:
                 if way is None and name == "time":
                     remedy = f"Write --by {self.time} --pool path --time {self.time}"
                 raise ArgumentError(str(names[name]), rule, None, remedy)
-        for name in _NOT_OF_GROUPS:
+        for name in (*_NOT_OF_GROUPS, "is_total"):
             if way is not None and is_given(name):
                 rule, remedy = f"cannot be used with {way}", f"Leave out {names[name]} or {way}"
                 raise ArgumentError(str(names[name]), rule, None, remedy)
@@ -426,6 +429,13 @@ class EstimateRequest:
     "made with warner tally --by. People who differ only in other columns are put together. With "
     "--by file, each file is a group, named after it: tally.north.json is the group north. You can "
     "also write north=FILE. With --by file,platform, each platform of each file is a group.",
+)
+@click.option(
+    "--total",
+    "is_total",
+    is_flag=True,
+    help="If TALLY is of groups (warner tally --by): estimate all people together, not each group "
+    "by itself. With several files, some may be of groups and others not.",
 )
 @click.option(
     "--pool",
@@ -570,10 +580,12 @@ def estimate(**choices: Any) -> None:
         warner estimate people.csv --design smokes=crosswise:1/4 --by age --compare-groups
 
     A tally of groups (warner tally --by) gives a table in which each group is estimated by itself.
-    With --by, you choose which groups are shown, and can estimate them together. With
-    --compare-groups, the command says how they differ. Each group can also come from its own file.
+    With --total, all people are estimated together. With --by, you choose which groups are shown,
+    and can estimate them together. With --compare-groups, the command says how they differ. Each
+    group can also come from its own file.
 
     \b
+        warner estimate phones.json paper.json --total -o total.xlsx
         warner estimate tally.json --by week --pool path --plot weeks.png
         warner estimate tally.*.json --by file --margins census.csv
         warner estimate tally.json --by ward --compare-groups --reference north
@@ -792,8 +804,9 @@ def _estimate_each_group(
     if request.plot_paths:
         by = ",".join(next(iter(grouped.values()))[0].names)
         rule = "cannot be used while each group is estimated by itself"
-        raise ArgumentError("--plot", rule, None, f"Add --by {by}")
-    together = "Count all people together: run warner tally without --by"
+        remedy = f"Add --by {by}, or --total for all people together"
+        raise ArgumentError("--plot", rule, None, remedy)
+    together = "To estimate all people together, add --total"
     rule = "cannot be used with a tally of groups"
     if request.background:
         raise ArgumentError("--background", rule, None, together)
@@ -816,6 +829,7 @@ def _estimate_each_group(
             results += [(key, result) for result in of_group]
     columns = next(iter(grouped.values()))[0].names
     _write_groups(columns, results, request, summaries_of)
+    say(f"Each group by {', '.join(columns)} is estimated by itself. {together}.")
 
 
 def _write_groups(
@@ -859,7 +873,7 @@ def _estimate_survey(request: EstimateRequest) -> None:
                 one_or_all(by_mechanism(parts)),
                 chosen,
                 attributes,
-                by=None if request.by is None else names_in(request.by),
+                by=() if request.is_total else names_in(request.by) or None,
                 **request.design.roles,
             ),
             attribute=name,

@@ -1,0 +1,101 @@
+"""One question asked by phone and on paper: counts typed from sheets, wards, and all people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import warner
+from tests.spec.app._command import run
+from warner.reports.tally import load_tallies
+
+WARDS = '[public.ward]\nvalues = ["North", "Centre", "South"]\n'
+DRUGS = '[attributes.drugs]\nvalues = ["no", "yes"]\n'
+DRINKS = '[attributes.drinks]\nvalues = ["never", "weekly", "daily"]\n'
+CARDS = 'design = "forced:never=1/6,weekly=1/6,daily=1/6"\n'
+PHONE = f'{WARDS}{DRUGS}mechanism = "RandomizedResponse"\nepsilon = 1.4\n'
+PAPER = f'{WARDS}{DRUGS}design = "forced:1/6,1/6"\n{DRINKS}{CARDS}'
+SHEETS = {"North": (72, 156, 130, 60, 38), "Centre": (61, 132, 101, 52, 40), "South": (55, 124, 94, 50, 35)}  # fmt: skip
+
+
+def _table(path: str, sheets: dict[str, tuple[int, ...]]) -> str:
+    """The table of an office, with the counts of yes, no, never, weekly and daily of each ward."""
+    words = [("drugs", "yes"), ("drugs", "no")]
+    words += [("drinks", word) for word in ("never", "weekly", "daily")]
+    lines = [
+        f"{question},{ward},{word},{count}"
+        for ward, counts in sheets.items()
+        for (question, word), count in zip(words, counts, strict=True)
+    ]
+    Path(path).write_text("\n".join(["attribute,ward,value,count", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("paper.toml").write_text(PAPER)
+    Path("phone.toml").write_text(PHONE)
+    people = [f"{ward},{said}" for ward in SHEETS for said in ["yes"] * 30 + ["no"] * 130]
+    Path("answers.csv").write_text("\n".join(["ward,drugs", *people]) + "\n")
+    run("randomize", "phone.toml", "answers.csv", "-o", "phones.parquet", "--seed", "1")
+    run("tally", "phones.parquet", "--by", "ward", "-o", "phones.json")
+    run("tally", "phones.parquet", "-o", "phones_all.json")
+
+
+def _counted(sheets: dict[str, tuple[int, ...]], *more: str) -> str:
+    """What `warner tally --counts` says of a table."""
+    table = _table("counts.csv", sheets)
+    study = ("--study", "paper.toml")
+    return run("tally", "--counts", table, *study, "--simulated", *more, "-o", "paper.json").stderr
+
+
+def test_tallies_of_wards_also_give_all_people() -> None:
+    """Rejects a program whose only answer to tallies by ward is the wards, in files too."""
+    _counted(SHEETS)
+    both = ("estimate", "phones.json", "paper.json", "--only", "drugs")
+    said = run(*both, "-o", "wards.csv").stderr
+    assert "Each group by ward is estimated by itself. To estimate all people together" in said
+    assert "add --total." in said
+    assert len(Path("wards.csv").read_text().splitlines()) == 1 + 3 * 2
+
+    shown = json.loads(run(*both, "--total", "--json").stdout)[0]
+    parts = [load_tallies(path)["drugs"].total() for path in ("phones.json", "paper.json")]
+    assert shown["shares"] == json.loads(json.dumps(warner.estimate(parts).to_json()))["shares"]
+    run(*both, "--total", "-o", "total.csv")
+    assert len(Path("total.csv").read_text().splitlines()) == 1 + 2
+
+    run("report", "phones.json", "paper.json", "--only", "drugs", "-o", "page.html")
+    yes = next(row for row in shown["shares"] if row["value"] == "yes")
+    page = Path("page.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    assert f"“yes”: {100 * yes['estimate']:.0f} % (" in page
+
+
+def test_all_people_of_wards_and_of_a_file_without_them() -> None:
+    """Rejects a program that has no way to add a tally by ward to one without wards."""
+    _counted(SHEETS)
+    both = ("estimate", "phones_all.json", "paper.json", "--only", "drugs")
+    assert "For all people together, run: warner estimate --total" in run(*both, ok=False).stderr
+    of_wards = ("estimate", "phones.json", "paper.json", "--only", "drugs")
+    assert run(*both, "--total", "--csv").stdout == run(*of_wards, "--total", "--csv").stdout
+
+
+def test_all_people_are_not_groups() -> None:
+    """Rejects a program that ignores one of two options that contradict each other."""
+    for way in (("--by", "ward"), ("--compare-groups",)):
+        said = run("estimate", "phones.json", "--total", *way, ok=False).stderr
+        assert f"--total: cannot be used with {way[0]}" in said
+    assert "add --total" in run("estimate", "phones.json", "--forged", "0.1", ok=False).stderr
+    run("estimate", "phones.json", "--total", "--forged", "0.1")
+
+
+def test_all_people_of_a_survey_with_a_design() -> None:
+    """Rejects a program that estimates groups, or forgets the strata, where --total is given."""
+    run("tally", "phones.parquet", "--by", "ward", "-o", "t.json")
+    in_strata = ("estimate", "t.json", "--strata", "ward", "--total", "--json")
+    shown = json.loads(run(*in_strata).stdout)[0]
+    tally = load_tallies("t.json")["drugs"]
+    in_all = warner.estimate(tally, strata="ward", by=())
+    assert shown["shares"] == json.loads(json.dumps(in_all.to_json()))["shares"]
