@@ -12,6 +12,7 @@ or for one of two words beside a column of all people, is the same as a row for 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 from collections import Counter
@@ -24,7 +25,7 @@ from warner._core.checks import show
 from warner._core.errors import EmptyError, FileError, ReportError
 from warner._core.foreign_tables import repeated_block
 from warner._core.text import look, meant, nearest
-from warner.domains import Domain
+from warner.domains import Categorical, Domain
 from warner.io.public_values import groups_in, indices_of_groups
 from warner.io.read_answers import (
     MISSING,
@@ -694,6 +695,48 @@ def doubtful_groups(tally: Tally) -> list[str]:
             f"Groups of only one person: {listed}. One report says almost nothing about a share."
         )
     return sentences
+
+
+def uneven_sheets(tallies: Mapping[str, Tally]) -> str:
+    """Groups of which questions have different numbers of sheets, as sentences; "" of none.
+
+    A sheet asks every question, so that a count is a slip of the pen, or people left one out.
+    """
+    first = next(iter(tallies.values()))
+    sizes = np.array([tally.sizes for tally in tallies.values()])  # (questions, groups)
+    apart = np.ptp(sizes, axis=0) / np.maximum(sizes.max(axis=0), 1)
+    uneven = [g for g in np.argsort(-apart, kind="stable").tolist() if apart[g] > 0]
+    if not uneven:
+        return ""
+    keys = list(first) if first.columns else [()]
+    listed = []
+    for g in uneven[:_MOST_NAMED]:
+        counts = [f"{name} {n:,}" for name, n in zip(tallies, sizes[:, g].tolist(), strict=True)]
+        named = f"{', '.join(map(str, keys[g]))}: " if keys[g] else ""
+        listed.append(f"{named}{', '.join(counts)}")
+    more = f"; and {len(uneven) - len(listed):,} other groups" * (len(uneven) > len(listed))
+    return (
+        f"Questions have different numbers of sheets: {'; '.join(listed)}{more}. Look whether a "
+        "count is mistyped. If people left a question out, nothing is wrong."
+    )
+
+
+def groups_without_count(tally: Tally) -> str:
+    """Groups that a study declares and a tally lacks, as a sentence; "" where none is missing."""
+    columns, keys = tally.columns, set(tally)
+    domains = [domain for domain in columns.values() if isinstance(domain, Categorical)]
+    declared = math.prod(domain.size for domain in domains)
+    if not columns or len(domains) < len(columns) or len(keys) == declared:
+        return ""
+    every = itertools.product(*(domain.labels for domain in domains))
+    missing = (key for key in every if key not in keys)
+    listed = "; ".join(", ".join(map(str, key)) for key in itertools.islice(missing, _MOST_NAMED))
+    number = declared - len(keys)
+    more = "; ..." * (number > _MOST_NAMED)
+    return (
+        f"The study declares {declared:,} groups by {', '.join(columns)}, and {number:,} of them "
+        f"{'has' if number == 1 else 'have'} no count: {listed}{more}."
+    )
 
 
 def written_alike(name: str, texts: Iterable[str]) -> Iterator[str]:

@@ -49,7 +49,8 @@ def _counted(sheets: dict[str, tuple[int, ...]], *more: str) -> str:
     """What `warner tally --counts` says of a table."""
     table = _table("counts.csv", sheets)
     study = ("--study", "paper.toml")
-    return run("tally", "--counts", table, *study, "--simulated", *more, "-o", "paper.json").stderr
+    tally = (*more, "tally", "--counts", table, *study, "--simulated", "-o", "paper.json")
+    return run(*tally).stderr
 
 
 def test_tallies_of_wards_also_give_all_people() -> None:
@@ -99,3 +100,35 @@ def test_all_people_of_a_survey_with_a_design() -> None:
     tally = load_tallies("t.json")["drugs"]
     in_all = warner.estimate(tally, strata="ward", by=())
     assert shown["shares"] == json.loads(json.dumps(in_all.to_json()))["shares"]
+
+
+def test_a_ward_with_more_sheets_for_one_question_is_named() -> None:
+    """Rejects a program that takes 172 for 72, or says so of all wards together alone."""
+    assert "WARNING" not in _counted(SHEETS)
+    mistyped = SHEETS | {"North": (172, *SHEETS["North"][1:])}
+    said = _counted(mistyped, "--quiet")
+    assert "counts.csv: Questions have different numbers of sheets: North: drugs 328, " in said
+    assert "drinks 228. Look whether a count is mistyped." in said and "Centre" not in said
+    # The ward that is most out of step comes first, and an error that two wards hide is seen.
+    north, centre = SHEETS["North"], SHEETS["Centre"]
+    hidden = {"North": (north[0] + 1, *north[1:]), "Centre": (centre[0] - 1, *centre[1:])}
+    said = _counted({**hidden, "South": SHEETS["South"]})
+    assert "sheets: Centre: drugs 192, drinks 193; North: drugs 229, drinks 228." in said
+
+
+def test_a_declared_ward_without_counts_is_named() -> None:
+    """Rejects a program that takes two wards for all three, and one that blames each table."""
+    two = {ward: SHEETS[ward] for ward in ("North", "Centre")}
+    said = _counted(two, "--quiet")
+    assert "The study declares 3 groups by ward, and 1 of them has no count: South." in said
+    for ward, counts in SHEETS.items():
+        _table(f"{ward}.csv", {ward: counts})
+    tables = [f"{ward}.csv" for ward in SHEETS]
+    study = ("--study", "paper.toml")
+    assert "declares" not in run("tally", "--counts", *tables, *study, "-o", "t.json").stderr
+    assert "declares" not in _counted({**two, "South": (0, 0, 0, 0, 0)})
+    Path("all.csv").write_text(
+        "attribute,value,count\ndrugs,yes,9\ndrugs,no,20\ndrinks,never,9\ndrinks,weekly,8\n"
+        "drinks,daily,12\n"
+    )
+    assert "declares" not in run("tally", "--counts", "all.csv", *study, "-o", "t.json").stderr

@@ -51,6 +51,7 @@ from warner.app.what_files_hold import (
 )
 from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
+from warner.io.counts_by_hand import groups_without_count, uneven_sheets
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
@@ -534,7 +535,11 @@ def tally(
         require_reports([total], expect_reports)
         require_groups([total], expect_groups)
         write_tallies(total, output)
-        if next(iter(total.values())).names:
+        first = next(iter(total.values()))
+        is_paper = isinstance(from_header(first.header), PaperDesign)
+        if is_paper and (text := groups_without_count(first)):
+            click.echo(f"WARNING: {text}", err=True)
+        if first.names:
             _warn_of_groups([total], smallest_group)
         return
     if not reports:
@@ -832,6 +837,8 @@ def tallies_of_counts(
                         "paper sheet, give the study of that sheet with --study.",
                         err=True,
                     )
+            if text := uneven_sheets(tallies):
+                click.echo(f"WARNING: {path}: {text}", err=True)
             continue
         if not equal and (doubled := counted_twice(whole.mechanisms, totals[path])):
             raise has_each_twice(path, doubled)
