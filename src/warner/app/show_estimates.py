@@ -10,6 +10,7 @@ import numpy as np
 
 from warner._core.table import Column, Table, as_text
 from warner._core.text import canonical, of_hundred
+from warner.app.requested import answered_in_one_way
 from warner.app.terminal import say, show
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
@@ -217,6 +218,8 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             f"{name}: {', '.join(reports)}. They are estimated together, as reports of different "
             "people."
         )
+        for sentence in answered_in_one_way(parts):
+            say(f"{name}: {sentence}")
 
 
 def show_redistributed(result: Redistributed) -> None:

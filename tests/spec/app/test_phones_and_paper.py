@@ -132,3 +132,41 @@ def test_a_declared_ward_without_counts_is_named() -> None:
         "drinks,daily,12\n"
     )
     assert "declares" not in run("tally", "--counts", "all.csv", *study, "-o", "t.json").stderr
+
+
+def _about_ways() -> str:
+    """What the page says of the people who answered in each way."""
+    run("report", "phones.json", "paper.json", "--only", "drugs", "--short", "-o", "page.html")
+    lines = Path("page.html").read_text().replace("\N{NO-BREAK SPACE}", " ").splitlines()
+    return next(line for line in lines if "by phone or computer, and" in line)
+
+
+def test_a_page_names_the_ward_in_which_phones_and_paper_differ() -> None:
+    """Rejects a page that says that the two ways differ, but not where."""
+    _counted(SHEETS)
+    assert "differ by no more than chance explains" in _about_ways()
+    assert "By ward" not in _about_ways()
+    north = (172, 56, *SHEETS["North"][2:])
+    _counted(SHEETS | {"North": north})
+    said = _about_ways()
+    assert "By ward, they differ in North (corrected p &lt; 0.0001)." in said
+    assert "Centre" not in said
+    # Errors in opposite directions leave all people alike, and the wards are named.
+    centre = (40, 153, *SHEETS["Centre"][2:])
+    _counted({"North": (110, 118, *north[2:]), "Centre": centre, "South": SHEETS["South"]})
+    said = _about_ways()
+    assert "differ by no more than" in said and "By ward, they differ in North (" in said
+    # Of few people the test is too rough, so that no ward is named.
+    _counted(SHEETS | {"North": (29, 0, 10, 10, 9)})
+    assert "By ward" not in _about_ways()
+
+
+def test_a_ward_whose_people_answered_by_phone_alone_is_named() -> None:
+    """Rejects a page, and an estimate, that show it beside wards of both ways without a word."""
+    _counted({ward: SHEETS[ward] for ward in ("North", "Centre")})
+    assert "on paper. Nobody in South answered on paper. The shares" in _about_ways()
+    both = ("estimate", "phones.json", "paper.json", "--only", "drugs")
+    for by in ((), ("--by", "ward")):
+        assert "drugs: Nobody in South answered on paper." in run(*both, *by).stderr
+    _counted(SHEETS)
+    assert "Nobody" not in _about_ways() + run(*both).stderr

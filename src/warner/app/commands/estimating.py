@@ -829,6 +829,8 @@ def _estimate_each_group(
             results += [(key, result) for result in of_group]
     columns = next(iter(grouped.values()))[0].names
     _write_groups(columns, results, request, summaries_of)
+    if len(request.tallies) > 1:
+        show_sources(chosen_tallies(grouped, request.only))
     say(f"Each group by {', '.join(columns)} is estimated by itself. {together}.")
 
 

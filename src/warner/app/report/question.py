@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -38,15 +39,14 @@ from warner.app.report.content import (
     table_of_summaries,
     tables_of_keys,
 )
-from warner.app.requested import Wanted, were_asked
+from warner.app.requested import WAYS, Wanted, answered_in_one_way, by_way, were_asked
 from warner.app.terminal import plural
 from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.mechanisms import from_header
 from warner.metrics import project
 from warner.reports.tally import Tally
-from warner.results.differences import Differences, compare_groups, sentence, shown_p
+from warner.results.differences import Differences, compare_groups, holm, sentence, shown_p
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import by_group, label
 from warner.results.named_summaries import Named, has_bands, summary_rows
@@ -68,9 +68,8 @@ _MOST_COLUMNS = 3  # groups beside all people, on one page
 _MOST_IN_SHORT = 3  # differences, and answers by group, of the summary
 _MOST_GROUPS_IN_SHORT = 6
 _LEVEL_OF_TESTS = 0.05
+_FEWEST_TESTED = 30  # people of a group who answered in each way: of fewer, the test is too rough
 _SAME_SHARE = 5e-4  # of shares that are the same in a table
-WAYS = {False: "by phone or computer", True: "on paper"}
-"""{whether people randomise their answers on paper: how they answer}."""
 
 
 @dataclass(frozen=True)
@@ -334,33 +333,59 @@ class Question:
 
     def _of_two_ways(self) -> str:
         """How many answered in each way, and whether their shares differ; "" of one way."""
-        names = None if self.attributes is None else list(self.attributes)
-        ways: dict[bool, list[Tally]] = {}
-        for tally in self.parts:
-            if were_asked([tally], names):
-                ways.setdefault(from_header(tally.header).is_on_paper, []).append(tally)
+        ways = by_way(self.parts, self.attributes)
         if len(ways) < 2:
             return ""
         verb = "people took part" if self.has_nonresponse else "people answered"
         verb = "reports came" if self.estimate.reports_per_person > 1 else verb
         first, second = (sum(tally.n for tally in ways[way]) for way in WAYS)
         counts = f" {first:,} {verb} {WAYS[False]}, and {second:,} {WAYS[True]}."
+        counts += "".join(f" {visible(text)}" for text in answered_in_one_way(self.groups))
+        where = self._ways_by_group()
         try:
-            alone = (estimate(one_or_all(ways[way]), None, self.attributes) for way in WAYS)
-            test = compare_groups(*alone, of="shares").test
+            p_value = self._test_of_ways(ways)
         except WarnerError:
-            return f"{counts} The shares of these two groups cannot be compared."
-        assert test is not None  # of one question
-        p = shown_p(test.p_value)
-        if test.p_value < _LEVEL_OF_TESTS:
+            return f"{counts} The shares of these two groups cannot be compared.{where}"
+        p = shown_p(p_value)
+        if p_value < _LEVEL_OF_TESTS:
             return (
                 f"{counts} The shares of these two groups differ by more than chance explains "
                 f"({p}), so the shares of all people together depend on how many answered in each "
-                "way."
+                f"way.{where}"
             )
         return (
-            f"{counts} The shares of these two groups differ by no more than chance explains ({p})."
+            f"{counts} The shares of these two groups differ by no more than chance explains "
+            f"({p}).{where}"
         )
+
+    def _test_of_ways(self, ways: Mapping[bool, Sequence[Tally]]) -> float:
+        """The p-value of the test that the people of both ways have the same shares."""
+        alone = (estimate(one_or_all(ways[way]), None, self.attributes) for way in WAYS)
+        test = compare_groups(*alone, of="shares").test
+        assert test is not None  # of one question
+        return test.p_value
+
+    def _ways_by_group(self) -> str:
+        """In which groups of people the shares of both ways differ; "" where in none.
+
+        The p-values are corrected for the number of groups, by Holm's method.
+        """
+        p_values: dict[str, float] = {}
+        for key, tallies in by_group(self.groups).items() if self.groups else ():
+            ways = by_way(tallies, self.attributes)
+            fewest = min(sum(tally.n for tally in ways.get(way, ())) for way in WAYS)
+            if fewest >= _FEWEST_TESTED:
+                with suppress(WarnerError):
+                    p_values[label(key)] = self._test_of_ways(ways)
+        corrected = holm(np.array(list(p_values.values())))
+        differ = [
+            f"{visible(name)} (corrected {shown_p(p)})"
+            for name, p in zip(p_values, corrected.tolist(), strict=True)
+            if p < _LEVEL_OF_TESTS
+        ]
+        if not differ:
+            return ""
+        return f" By {self.columns}, they differ in {', '.join(differ)}."
 
     def _drawn(self, design: SurveyDesign) -> str:
         """How people were drawn, and what that costs."""

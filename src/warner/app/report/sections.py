@@ -12,7 +12,8 @@ from warner._core.references import references
 from warner._core.table import Column, Table
 from warner._core.text import canonical, lead, visible
 from warner.app.report.content import Block, Points, Report, Section
-from warner.app.report.question import WAYS, Question, Settings, upper
+from warner.app.report.question import Question, Settings, upper
+from warner.app.requested import WAYS
 from warner.app.show_estimates import reports_in_words
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
