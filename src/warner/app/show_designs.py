@@ -260,10 +260,14 @@ def _about_design(planned: PlannedDesign) -> Iterator[str]:
     yield from planned.about_cards
     if planned.has_width:
         n, needed = ranking.n, planned.people_for_width
+        size, with_people = design.domain.size, f"With {plural(n, 'person', 'people')}"
         yield (
-            f"With {plural(n, 'person', 'people')}, the 95 % interval of a share of "
-            f"{100 * planned.share:.3g} % is about {_plus_minus(planned.width(n))}. For another "
-            "share, add --share."
+            f"{with_people}, the 95 % interval of a share of {100 * planned.share:.3g} % is about "
+            f"{_plus_minus(planned.width(n))}. For another share, add --share."
+            if size == 2
+            else f"{with_people}, if all {size} answers are equally common "
+            f"({100 * planned.share:.3g} % each), the 95 % interval of each share is at most about "
+            f"{_plus_minus(planned.width(n))}."
         )
         for size in planned.sizes:
             yield (

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table, as_text
 from warner.design.charts import DrawnWidths, people_drawn
@@ -82,12 +84,16 @@ class PlannedDesign:
 
     @property
     def has_width(self) -> bool:
-        """Whether the error is that of one share: of two answers, by their squared errors."""
-        return self.ranking.loss == "l2" and self.design.domain.size == 2
+        """Whether intervals of shares are expected, which follow from squared errors."""
+        return self.ranking.loss == "l2"
 
     def width(self, people: int) -> float:
-        """The width of the 95 % interval with so many people."""
-        return _width(self.result.error * self.ranking.n / people)
+        """The width of the 95 % interval with so many people: of several answers the widest."""
+        size = self.design.domain.size
+        theta = _theta(self.design.domain, self.share)
+        shares = np.full(size, 1 / size) if theta is None else np.array(theta)
+        widest = float(self.design.channel().variance(shares).max())
+        return _width(2 * widest * self.design_effect / people)
 
     @property
     def people_for_width(self) -> int:
@@ -128,7 +134,7 @@ class PlannedDesign:
     def better(self) -> PaperDesign | None:
         """The design on paper that protects as much with the least error; None if unknown."""
         best = self.ranking.best.mechanism
-        if best is self.design or best is None:
+        if best is self.design or best is None or self.design.domain.size != 2:
             return None
         odds = self.design.law.ratio()
         for name in (self.design.short_name, "warner", "triangular"):
@@ -170,7 +176,7 @@ def widths_of_designs(planned: Sequence[PlannedDesign]) -> DrawnWidths:
         raise ArgumentError(
             "--plot", rule, first.ranking.loss, "Leave out --plot, or add --loss l2"
         )
-    if other := next((each.design for each in planned if not each.has_width), None):
+    if other := next((each.design for each in planned if each.design.domain.size != 2), None):
         rule = "shows intervals of one share, so all designs must have two answers"
         remedy = "Leave out --plot"
         got = f"{other.text} with {other.domain.size} answers"
@@ -234,10 +240,9 @@ def table_of_designs(planned: Sequence[PlannedDesign]) -> Table:
     rows.sort(key=lambda row: row["epsilon"] if is_searched else row.get("people_for_width") or 0)
     title = ""
     if any(each.has_width for each in planned):
-        title = (
-            f"95 % intervals of a share of {100 * first.share:.3g} %, in points, by the number of "
-            "people"
-        )
+        shares = {each.share for each in planned}
+        of_share = f" of a share of {100 * first.share:.3g} %" if len(shares) == 1 else ""
+        title = f"95 % intervals{of_share}, in points, by the number of people"
     keys = [each.key for each in said]
     return Table(said, [{key: row.get(key) for key in keys} for row in rows], title=title)
 

@@ -435,6 +435,14 @@ def _plan_on_paper(texts: tuple[str, ...], output: Output, choices: Mapping[str,
         else:
             design = from_text(one_card)
             stated.append((prefix + design.text, None, design))
+    unused = {
+        "--sizes": is_given("sizes") and choices["difference"] is None,
+        "--width": is_given("width") and all(by is None for _, by, _ in stated),
+    }
+    for option, is_unused in unused.items():
+        if is_unused and choices["loss"] == "l1":
+            rule = "is about intervals, which follow from squared errors, not from --loss l1"
+            raise ArgumentError(option, rule, None, f"Leave out --loss or {option}")
     planned = [
         replace(_on_paper(text, design, choices, by), stated=text) for text, by, design in stated
     ]
@@ -459,7 +467,7 @@ def _on_paper(
         raise ArgumentError(
             "--share", "can be used only for designs with two answers", name, "Leave out --share"
         )
-    share = choices["share"] if has_share else 0.5
+    share = choices["share"] if has_share else 1 / design.domain.size
     sizes = _sizes(
         choices["sizes"], choices["people"], choices["groups"] if is_given("groups") else 1
     )
