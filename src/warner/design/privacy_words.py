@@ -31,7 +31,10 @@ OPEN_TO_ALL = (
 )
 """What is said of a survey that invites nobody."""
 
-CHANGED_ALIKE = "This compares a person with others whose answers changed in the same rounds."
+CHANGED_ALIKE = (
+    "This limit is for two people whose answers changed in the same rounds: reports can show in "
+    "which rounds an answer changed."
+)
 """What is said of all reports of a person where devices keep permanent reports."""
 
 

@@ -247,8 +247,8 @@ class Status(Enum):
         "fit at most"
     )
     STOPPED = (
-        "stopped early, because steps or tolerance says so; the gap says how far the estimate is "
-        "from the best fit at most"
+        "stopped before the best fit, where the settings steps and tolerance say; the gap says by "
+        "how much at most the best fit is better"
     )
     NOT_MOVED = (
         "not moved: the estimate is still the starting point, so it says nothing about the "

@@ -284,7 +284,7 @@ def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
         rule = f"must have one column for each of the {size} values"
         raise ArgumentError("matrix", rule, f"shape {array.shape}")
     if array.shape[0] < 2:
-        rule = "must have one row for each report, and at least two rows"
+        rule = "must have one row for each possible report, so at least two rows"
         raise ArgumentError("matrix", rule, f"shape {array.shape}")
     if (array[array > 0] < float(SMALLEST)).any():
         rule = f"must have entries that are 0 or at least {float(SMALLEST):.0e}"

@@ -55,7 +55,7 @@ _PROMISE = "each holds for its own answer"
 # The same for readers who ask how the intervals were made.
 INTERVALS = {
     "score": (
-        "Each interval holds for its own answer, even if you look at this answer only because its "
+        "Each interval is right for its own answer, also for an answer that was picked because its "
         "share is large."
     ),
     "wald": (
@@ -526,7 +526,11 @@ _NEARLY_ALL = 0.8  # of the answers in a tenth of the bins at one end
 
 def explained(result: Any, kind: str) -> list[str]:
     """How the shares and the intervals were computed, for readers who ask."""
-    gap = "" if result.gap is None else f"The gap is {result.gap:.1e} nats per report."
+    gap = (
+        ""
+        if result.gap is None
+        else f"The gap is {result.gap:.1e} in log-likelihood for each report."
+    )
     unique = "" if result.unique is None else f"The best fit is {result.unique}."
     method = f"Method: {result.method}. {method_and_status(result)}"
     made = INTERVALS.get(kind, "")

@@ -535,11 +535,11 @@ def tally(
         require_reports([total], expect_reports)
         require_groups([total], expect_groups)
         write_tallies(total, output)
-        first = next(iter(total.values()))
-        is_paper = isinstance(from_header(first.header), PaperDesign)
-        if is_paper and (text := groups_without_count(first)):
+        tally = next(iter(total.values()))
+        is_paper = isinstance(from_header(tally.header), PaperDesign)
+        if is_paper and (text := groups_without_count(tally)):
             click.echo(f"WARNING: {text}", err=True)
-        if first.names:
+        if tally.names:
             _warn_of_groups([total], smallest_group)
         return
     if not reports:

@@ -352,7 +352,7 @@ def test_where_some_reports_only_are_permanent_a_further_round_can_reveal_more(r
     assert "every further round can reveal more about each of them" in words
     # The total of three rounds is of changed answers: 2 * 1.0 exceeds 3 * 0.5.
     assert ("The total epsilon is 2." in words) is (rounds == 3)
-    assert ("others whose answers changed in the same rounds" in words) is (rounds == 3)
+    assert ("two people whose answers changed in the same rounds" in words) is (rounds == 3)
 
 
 @pytest.mark.parametrize("rounds", [1, 52])
