@@ -122,7 +122,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("estimate", "r.parquet", "--only", "Smokes"), "Is 'smokes' meant?"),
         (
             ("estimate", "r.parquet", "--json", "x"),
-            "--json: is not followed by a file; got x. Write -o x.",
+            "x: does not exist. Correct its name. --json names no file to write: that is the option",
         ),
         (("estimate", "r.parquet", "--summary", "medain"), "Is 'median' meant?"),
         (("randomize", "study.toml", "answers.csv", "--bare"), "leave out --bare."),

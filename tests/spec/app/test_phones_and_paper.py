@@ -170,3 +170,10 @@ def test_a_ward_whose_people_answered_by_phone_alone_is_named() -> None:
         assert "drugs: Nobody in South answered on paper." in run(*both, *by).stderr
     _counted(SHEETS)
     assert "Nobody" not in _about_ways() + run(*both).stderr
+
+
+def test_a_file_that_does_not_exist_is_named_before_a_form() -> None:
+    """Rejects a program whose remedy for a misspelt tally is to write the result over its name."""
+    said = run("estimate", "phones_all.json", "missing.json", "--csv", ok=False).stderr
+    assert "Error: missing.json: does not exist. Correct its name." in said
+    assert "-o missing.json" not in said

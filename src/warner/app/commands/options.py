@@ -221,10 +221,10 @@ class Output:
             path for path in inputs if path != "-" and not Path(group_and_file(path)[1]).exists()
         ]
         if (self.as_json or self.as_csv) and 0 < len(absent) < len(inputs):
+            # It may be a misspelt input, so that no command is named that leaves it out.
             flag = "--json" if self.as_json else "--csv"
-            raise ArgumentError(
-                flag, "is not followed by a file", absent[0], f"Write -o {absent[0]}"
-            )
+            remedy = f"Correct its name. {flag} names no file to write: that is the option -o"
+            raise ArgumentError(absent[0], "does not exist", None, remedy)
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
