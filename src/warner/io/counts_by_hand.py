@@ -106,6 +106,11 @@ class CountsByHand:
             attribute, design = of.get(ATTRIBUTE, ""), of.get(DESIGN, "")
             self._lines.append(_Line(number, attribute, of[VALUE], count, key, design))
 
+    @property
+    def names_designs(self) -> bool:
+        """Whether each line says from which design its sheet was, so that another is refused."""
+        return all(line.design for line in self._lines)
+
     def tallies(
         self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain], study: str
     ) -> dict[str, Tally]:

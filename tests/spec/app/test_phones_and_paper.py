@@ -172,6 +172,22 @@ def test_a_ward_whose_people_answered_by_phone_alone_is_named() -> None:
     assert "Nobody" not in _about_ways() + run(*both).stderr
 
 
+def test_counts_that_do_not_name_their_design_say_which_one_is_taken() -> None:
+    """Rejects a program that reads counts of other sheets by the study's design without a word."""
+    said = _counted(SHEETS)
+    assert "counts.csv: the table does not say with which design its sheets were printed" in said
+    assert "drugs forced:yes=1/6,no=1/6; drinks forced:never=1/6,weekly=1/6,daily=1/6." in said
+    run("study", "sheet", "paper.toml", "-o", "sheet.html", "--counts", "form.csv")
+    filled = [
+        line + "50" * line.endswith(",") for line in Path("form.csv").read_text().splitlines()
+    ]
+    Path("form.csv").write_text("\n".join(filled) + "\n")
+    tally = ("tally", "--counts", "form.csv", "--study", "paper.toml", "-o", "t.json")
+    assert "does not say with which design" not in run(*tally).stderr
+    Path("paper.toml").write_text(PAPER.replace("forced:1/6,1/6", "forced:1/12,1/12"))
+    assert "but the design here is" in run(*tally, ok=False).stderr
+
+
 def test_a_file_that_does_not_exist_is_named_before_a_form() -> None:
     """Rejects a program whose remedy for a misspelt tally is to write the result over its name."""
     said = run("estimate", "phones_all.json", "missing.json", "--csv", ok=False).stderr

@@ -51,7 +51,7 @@ from warner.app.what_files_hold import (
 )
 from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
-from warner.io.counts_by_hand import groups_without_count, uneven_sheets
+from warner.io.counts_by_hand import DESIGN, groups_without_count, uneven_sheets
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
@@ -837,6 +837,17 @@ def tallies_of_counts(
                         "paper sheet, give the study of that sheet with --study.",
                         err=True,
                     )
+            designs = {
+                name: mechanism.text
+                for name, mechanism in whole.mechanisms.items()
+                if isinstance(mechanism, PaperDesign)
+            }
+            if designs and not table.names_designs:
+                of_study = "; ".join(f"{name} {text}" for name, text in designs.items())
+                say(
+                    f"{path}: the table does not say with which design its sheets were printed "
+                    f"({DESIGN}), so it is read with that of the study: {of_study}."
+                )
             if text := uneven_sheets(tallies):
                 click.echo(f"WARNING: {path}: {text}", err=True)
             continue
