@@ -51,7 +51,7 @@ from warner.app.what_files_hold import (
 )
 from warner.designs import PaperDesign
 from warner.io import formats, public_values, read_answers, sql_statements
-from warner.io.counts_by_hand import DESIGN, groups_without_count, uneven_sheets
+from warner.io.counts_by_hand import DESIGN, CountsByHand, groups_without_count, uneven_sheets
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
@@ -842,7 +842,7 @@ def tallies_of_counts(
                 for name, mechanism in whole.mechanisms.items()
                 if isinstance(mechanism, PaperDesign)
             }
-            if designs and not table.names_designs:
+            if designs and isinstance(table, CountsByHand) and not table.names_designs:
                 of_study = "; ".join(f"{name} {text}" for name, text in designs.items())
                 say(
                     f"{path}: the table does not say with which design its sheets were printed "
