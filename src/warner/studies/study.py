@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from warner._core import html
 from warner._core.checks import kind, show, unknown
-from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
+from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError, StudyError
 from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table
 from warner._core.names import Hinting
 from warner._core.sampling import Source
@@ -596,10 +596,31 @@ class Study(Hinting):
             tallies = table.tally(self.mechanisms, usual | given, public)
             if by is not None:
                 warn_of_groups(next(iter(tallies.values())))
-        return {
-            name: tally.per_person(self.rows_per_person).of_round(self.round)
-            for name, tally in tallies.items()
-        }
+        most = self.rows_per_person
+        return self.of_round({name: tally.per_person(most) for name, tally in tallies.items()})
+
+    def of_round(self, tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+        """The same tallies, as those of the round that the study says.
+
+        Tallies of different rounds do not add; see :meth:`warner.reports.tally.Tally.of_round`.
+
+        Args:
+            tallies: {attribute: tally}.
+
+        Returns:
+            {attribute: tally}, unchanged where the study says no round.
+
+        Raises:
+            MismatchError: a tally of another round.
+        """
+        if self.round is None:
+            return dict(tallies)
+        for tally in tallies.values():
+            if tally.round not in (None, self.round):
+                rule = f"are of round {tally.round}, and the study is of round {self.round}"
+                remedy = "Use the study file of that round"
+                raise MismatchError("reports", rule, None, remedy)
+        return {name: tally.of_round(self.round) for name, tally in tallies.items()}
 
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
         """Public columns with their domains: as values, or of a frame by their names."""

@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -14,6 +16,7 @@ from warner.collector.access import invited_id
 from warner.collector.survey_document import survey_document
 from warner.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner.mechanisms import OneOf, Permanent, RandomizedResponse
+from warner.reports.tally import load_tallies
 
 TEXT = """
 budget = {budget}
@@ -212,6 +215,60 @@ def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:
     text = (tmp_path / "again.json").read_text().replace('"round": 1', '"round": 2')
     (tmp_path / "again.json").write_text(text)
     refused(FileError, "was changed", Tally.load, tmp_path / "again.json")
+
+
+@pytest.mark.parametrize("asks_one", [False, True])
+def test_files_counted_with_the_study_of_a_round_are_of_that_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks_one: bool
+) -> None:
+    """Rejects tallies of files that lose the round of the study: two weeks then add up to one."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+
+    def run(*command: str, ok: bool = True) -> str:
+        done = CliRunner().invoke(main, [*command])
+        assert (done.exit_code == 0) is ok, done.output
+        return " ".join(done.output.split())
+
+    for number, share in ((1, 0.3), (2, 0.4), (3, 0.5)):
+        week = 1 if number == 3 else number  # the third file has other people of week 1
+        more = f"round = {week}\n" + asks_one * '[ask]\neach = "one"\n'
+        text = TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=more)
+        Path(f"week{week}.toml").write_text(text)
+        study = Study.parse(text)
+        drawn = rng.random(3000) < share
+        answers = {
+            "setting": np.where(drawn, "high", "low"),
+            "fine": np.where(drawn, "yes", "no"),
+        }
+        if study.draw is not None:
+            frame = study.draw.randomize(answers, rng).to_frame(attribute="questions")
+        else:
+            frames = [
+                m.randomize(answers[name], rng).to_frame(attribute=name)
+                for name, m in study.mechanisms.items()
+            ]
+            frame = frames[0]
+            for each in frames[1:]:
+                for column in each.column_names:
+                    frame = frame.append_column(column, each[column])
+        pq.write_table(frame.replace_schema_metadata(None), f"{number}.parquet")
+        run("tally", f"{number}.parquet", "--study", f"week{week}.toml", "-o", f"{number}.json")
+        assert {tally.round for tally in load_tallies(f"{number}.json").values()} == {week}
+        # The same, counted by a database.
+        statement = run("sql", f"week{week}.toml", "--dialect", "duckdb", "--table", "frame")
+        duckdb.sql(statement.rstrip("; ")).write_csv(f"{number}.csv", header=True)
+        counted = ("tally", "--counts", f"{number}.csv", "--study", f"week{week}.toml")
+        run(*counted, "-o", f"sql{number}.json")
+        assert {tally.round for tally in load_tallies(f"sql{number}.json").values()} == {week}
+    assert "6,000 reports" in run("merge", "1.json", "3.json", "-o", "both.json")
+    assert {tally.round for tally in load_tallies("both.json").values()} == {1}
+    for command in (
+        ("merge", "1.json", "2.json", "-o", "all.json"),
+        ("estimate", "1.json", "2.json"),
+        ("merge", "sql1.json", "sql2.json", "-o", "all.json"),
+    ):
+        assert "come from the same people, in rounds 1 and 2" in run(*command, ok=False)
 
 
 def test_the_total_of_all_rounds_stands_wherever_a_study_is_shown(tmp_path: Path) -> None:

@@ -530,7 +530,7 @@ def tally(
         counts_read = tallies_of_counts(paths_of_counts, plan, wrong, allow_equal)
         added = add_tallies(counts_read, allow_equal, allow_simulated or simulated)
         added = {name: tally.marked(simulated) for name, tally in added.items()}
-        total = _of_survey(per_person(added, reports_per_person), plan)
+        total = _of_study(per_person(added, reports_per_person), plan)
         _test(total, allow_implausible)
         require_reports([total], expect_reports)
         require_groups([total], expect_groups)
@@ -576,7 +576,7 @@ def tally(
     for path in paths.values():
         refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
     totals = {
-        group: _of_survey(per_person(group_tallies, reports_per_person), plan)
+        group: _of_study(per_person(group_tallies, reports_per_person), plan)
         for group, group_tallies in counted.items()
     }
     require_reports(totals.values(), expect_reports)
@@ -595,10 +595,14 @@ def tally(
         say(f"The study says how people were drawn ({plan.design.text}). {again}")
 
 
-def _of_survey(tallies: Mapping[str, Tally], plan: Study | None) -> dict[str, Tally]:
-    """The same tallies, which say how people were drawn where the study says it."""
-    design = None if plan is None else plan.design
-    return {name: tally.of_survey(design) for name, tally in tallies.items()}
+def _of_study(tallies: Mapping[str, Tally], plan: Study | None) -> dict[str, Tally]:
+    """The same tallies, which say of which round they are and how people were drawn.
+
+    A study need say neither, and a report file can say its round by itself.
+    """
+    if plan is None:
+        return dict(tallies)
+    return {n: t.of_survey(plan.design) for n, t in plan.of_round(tallies).items()}
 
 
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:

@@ -73,7 +73,7 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
     step = last_step(view)
     if by is None:
         every = {name: tally.total() for name, tally in step.tallies.items()}
-        return dump_tallies({name: tally.of_round(study.round) for name, tally in every.items()})
+        return dump_tallies(study.of_round(every))
     declared(study.public, by, "by")
     if not step.shows_groups:
         rule = (
@@ -87,7 +87,7 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
     if not tallies:
         rule = "has too few people in each group"
         raise NotPublished("small_groups", "result", rule, "Try again later")
-    return dump_tallies({name: tally.of_round(study.round) for name, tally in tallies.items()})
+    return dump_tallies(study.of_round(tallies))
 
 
 def _estimates_json(questions: Sequence[Question], study: Study) -> str:
