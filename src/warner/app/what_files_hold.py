@@ -565,10 +565,12 @@ def read_groups(
     only: tuple[str, ...] = (),
     equal: bool = False,
     by_file: bool = False,
+    before_adding: Callable[[Sequence[str]], None] | None = None,
 ) -> dict[str, TalliesOfGroups]:
     """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``.
 
-    With ``by_file`` the groups are also those of each file, in the column "file".
+    With ``by_file`` the groups are also those of each file, in the column "file". Else files of
+    groups are added; ``before_adding`` is called with their columns, and may refuse that.
     """
     from warner.results.from_tally import by_mechanism
 
@@ -599,6 +601,8 @@ def read_groups(
                 for name, parts in grouped.items()
             }
             by = [FILES, *by]
+        elif len(files) > 1 and before_adding is not None:
+            before_adding(next(iter(grouped.values()))[0].names)
         return {name: one_or_all(by_mechanism(parts, by)) for name, parts in grouped.items()}
     if by:
         names_by = ",".join(by)

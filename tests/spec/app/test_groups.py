@@ -762,6 +762,33 @@ def test_rounds_of_the_same_people_are_compared_within_each_platform(
     assert mac["differences"][0]["group"] == "week2"
 
 
+def test_files_of_groups_are_not_added_where_they_may_be_what_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects platforms compared over the sum of two weeks, and names of files that nobody uses."""
+    monkeypatch.chdir(tmp_path)
+    for of_rounds in (False, True):
+        _weeks(of_rounds=of_rounds)
+        columns = "platform" if of_rounds else "platform,week"
+        for files in (("1=week1.json", "2=week2.json"), ("week1.json", "week2.json")):
+            said = run("estimate", *files, "--compare-groups", ok=False).output
+            assert f"To compare the files, add --within {columns} for a table of each" in said
+            assert f"To compare the groups, add --by {columns}, and give the files no names" in said
+    named = ("estimate", "1=week1.json", "2=week2.json")
+    for more in ((), ("--compare-groups",)):
+        said = run(*named, "--by", "platform", *more, ok=False).output
+        assert "are added up by platform, so their names would not be used; got 1, 2" in said
+        assert "To keep the files apart, write --by file,platform." in said
+    (data,) = json.loads(run(*named, "--by", "file,platform", "--json").stdout)
+    assert {row["file"] for row in data["shares"]} == {"1", "2"}
+    mac, _ = json.loads(run(*named, "--compare-groups", "--within", "platform", "--json").stdout)
+    assert {row["group"] for row in mac["differences"]} == {"2"}
+    (whole,) = json.loads(run(*named, "--compare-groups", "--by", "file", "--json").stdout)
+    assert {row["group"] for row in whole["differences"]} == {"2"}
+    one = run("estimate", "1=week1.json", "--compare-groups", "--json").stdout
+    assert {row["group"] for row in json.loads(one)[0]["differences"]} == {"linux"}
+
+
 def test_a_picture_has_all_questions_and_is_refused_before_anything_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -404,7 +404,44 @@ class EstimateRequest:
         each_file = self.is_by_file and len(self.tallies) > 1
         read = self.read_total if each_file and not by else self.read
         by_file = each_file and bool(by)
-        return read_groups(self.tallies, *allowed, read, self.only, self.allow_equal, by_file)
+        return read_groups(
+            self.tallies,
+            *allowed,
+            read,
+            self.only,
+            self.allow_equal,
+            by_file,
+            self._refuse_unclear_files,
+        )
+
+    def _refuse_unclear_files(self, columns: Sequence[str]) -> None:
+        """Refuse to add up files of groups where each file may be meant as a group.
+
+        The same people in two weeks, added up, would make differences look surer than they are.
+        """
+        names = [group_and_file(text)[0] for text in self.tallies]
+        is_named = any(group_and_file(text)[1] != text for text in self.tallies)
+        all_columns = ",".join(columns)
+        if self.compare_groups and self.by is None and self.design is None:
+            rule = (
+                f"have groups by {', '.join(columns)}, so the command can compare the files or "
+                "these groups. Say which"
+            )
+            remedy = (
+                f"To compare the files, add --within {all_columns} for a table of each group, or "
+                f"--by file for all people. To compare the groups, add --by {all_columns}, and "
+                "give the files no names: they are then added up, so they must be of different "
+                "people"
+            )
+            raise ArgumentError("files", rule, None, remedy)
+        if is_named:
+            by = self.by or all_columns
+            rule = f"are added up by {by}, so their names would not be used"
+            apart = f"To keep the files apart, write --by file,{by}"
+            if self.design is not None:
+                apart = "To keep the files apart, estimate each by itself"
+            remedy = f"{apart}. To add them up, leave out the names"
+            raise ArgumentError("files", rule, ", ".join(names), remedy)
 
     def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
         """The groups of the questions that are asked for, and the attributes of each."""
@@ -456,9 +493,10 @@ class EstimateRequest:
 @click.option(
     "--compare-groups",
     is_flag=True,
-    help="Print the differences between groups: those of --by, or all. Each difference has an "
-    "interval and a p-value. A second p-value allows for the number of comparisons in the table "
-    "(Holm's method). Comparisons of shares, of means and of quantiles are counted separately.",
+    help="Print the differences between groups: those of --by, or all. For several files of "
+    "groups, --by or --within says what is compared. Each difference has an interval and a "
+    "p-value. A second p-value allows for the number of comparisons in the table (Holm's method). "
+    "Comparisons of shares, of means and of quantiles are counted separately.",
 )
 @click.option(
     "--reference",
