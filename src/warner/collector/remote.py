@@ -131,6 +131,7 @@ class CollectedStudy(NamedTuple):
     layout: str  # see :attr:`warner.Study.layout`
     titles: Mapping[str, str]  # by language, "" for none
     public: Sequence[str]  # the names of the public columns
+    round: int | None = None  # of [repeat], the one that is asked
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,9 @@ class Remote:
             public = [str(column["name"]) for column in document["public"]]
             if isinstance(layout, str):
                 titles = {tag: str(text) for tag, text in titles.items()}
-                return CollectedStudy(layout, titles, public)
+                of_repeat = document.get("repeat")
+                asked_round = None if of_repeat is None else int(of_repeat["round"])
+                return CollectedStudy(layout, titles, public, asked_round)
         rule = "is not the web address of a collector of warner"
         raise FileError(self.url, rule, None, "Give the web address of the survey page")
 
@@ -375,9 +378,14 @@ class BulkUpload:
                 file.path, rule, None, 'Count this file with "warner tally" instead'
             )
         self._file = file
-        headers = {name: mechanism.header for name, mechanism in file.mechanisms.items()}
-        self._asked = _Asked(file.mechanisms, file.public, digest_of(headers, file.public))
-        self._form = SubmissionFormat(self._asked)
+        self._form = self._form_of(None)
+
+    def _form_of(self, round: int | None) -> SubmissionFormat:
+        """How the reports are written for a study in rounds, or for one without (None)."""
+        mechanisms, public = self._file.mechanisms, self._file.public
+        headers = {name: mechanism.header for name, mechanism in mechanisms.items()}
+        digest = digest_of(headers, public, round=round)
+        return SubmissionFormat(_Asked(mechanisms, public, digest))
 
     @property
     def n(self) -> int:
@@ -389,8 +397,11 @@ class BulkUpload:
         """Whether the reports were made with a seed."""
         return bool(self._file.simulation)
 
-    def require_study(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
-        """Refuse a collector of another study, or of one with another title."""
+    def address_to(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
+        """Write the reports for a collector; refuse one of another study, or with another title."""
+        # A report file names no round. Simulated reports are a rehearsal of the one that is asked.
+        if self.is_simulated:
+            self._form = self._form_of(study.round)
         if study.layout != self._form.layout:
             rule = f"holds reports of another study, not of the one at {url}"
             remedy = "The answers must be randomised with the study file of that collector"
@@ -423,10 +434,10 @@ class BulkUpload:
         """The body with the rows from ``first`` to before ``last``."""
         reports = {
             name: Reports(m.header, from_file(name, m.schema, columns))
-            for name, m in self._asked.mechanisms.items()
+            for name, m in self._file.mechanisms.items()
         }
         public: dict[str, Any] = {
-            name: domain.decode(columns[name]) for name, domain in self._asked.public.items()
+            name: domain.decode(columns[name]) for name, domain in self._file.public.items()
         }
         return self._form.seal(reports, public, self._ids(first, last))
 

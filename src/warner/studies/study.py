@@ -492,8 +492,8 @@ class Study(Hinting):
                 "has the table [repeat]: the device of each person must make and keep the reports"
             )
             remedy = (
-                "For each person, keep a device = study.mechanisms[name].device(), and call "
-                "device.report(value) in each round"
+                "On each person's device, call warner.Device(study, url, folder).send(answers) in "
+                "each round. To make up the reports of one round for a rehearsal, give a seed"
             )
             raise ArgumentError("study", rule, None, remedy)
         return {
@@ -662,9 +662,7 @@ class Study(Hinting):
         headers_of_study: dict[str, Any] = (
             {"group_column": self.group_column, "groups": headers} if self.groups else headers[None]
         )
-        if self.round is not None:  # so that ids and codes of one round are not those of another
-            headers_of_study = {"round": self.round, "questions": headers_of_study}
-        return digest_of(headers_of_study, self.public, self.rows_per_person)
+        return digest_of(headers_of_study, self.public, self.rows_per_person, self.round)
 
     @property
     def layout(self) -> str:
@@ -723,10 +721,15 @@ class Study(Hinting):
 
 
 def digest_of(
-    headers: Mapping[str, Any], public: Mapping[str, Domain], rows_per_person: int = 1
+    headers: Mapping[str, Any],
+    public: Mapping[str, Domain],
+    rows_per_person: int = 1,
+    round: int | None = None,
 ) -> str:
     """The digest of a study, see :attr:`Study.digest`."""
     content: dict[str, Any] = dict(headers)
+    if round is not None:  # so that ids and codes of one round are not those of another
+        content = {"round": round, "questions": content}
     if rows_per_person > 1:
         content = {"rows_per_person": rows_per_person, "attributes": content}
     if public:

@@ -255,6 +255,34 @@ def test_a_trial_with_simulated_reports_says_so_to_the_end(
     ), again.output
 
 
+@pytest.mark.parametrize("ask", ["", '[ask]\neach = "one"\nepsilon = 1.0\n'])
+def test_one_round_is_rehearsed_with_its_own_study_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
+    """Rejects a push that takes the very study of the collector for another one."""
+    monkeypatch.chdir(tmp_path)
+    protected = "" if ask else 'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    questions = [f'[attributes.{name}]\nvalues = ["off", "on"]\n{protected}' for name in "ab"]
+    text = "".join([ask, "[repeat]\nrounds = 52\nforever = 2.0\nround = 2\n", *questions])
+    Path("study.toml").write_text(text)
+    Path("answers.csv").write_text("a,b\n" + "on,off\n" * 40)
+    made_up = run("randomize", "study.toml", "answers.csv", "--seed", 1, "-o", "r.parquet")
+    assert made_up.exit_code == 0, made_up.output
+    with site(tmp_path / "a.sqlite", text=text) as made, served(made.application) as port:
+        Path("token").write_text(made.token)
+        url = f"http://127.0.0.1:{port}"
+        push = "collect", "push", "r.parquet", url, "--allow-simulated", "--token-file", "token"
+        assert "all of them new" in run(*push).stderr and made.collector.n == 40
+        tallies = made.collector.state().tallies.values()
+        assert {tally.simulated for tally in tallies} == {True}
+        Path("study.toml").write_text(text.replace("forever = 2.0", "forever = 3.0"))
+        again = run("randomize", "study.toml", "answers.csv", "--seed", 1, "-o", "r2.parquet")
+        assert again.exit_code == 0, again.output
+        other = run(*(word.replace("r.parquet", "r2.parquet") for word in push))
+        assert other.exit_code == 1 and "another study" in other.stderr
+        assert made.collector.n == 40
+
+
 def test_simulated_reports_are_not_sent_to_a_survey_of_people(web: tuple[Site, str]) -> None:
     made, url = web
     made.collector.submit(made.collector.format.parse(made.body(7))).result()

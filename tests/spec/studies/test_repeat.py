@@ -187,7 +187,20 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     command = ["randomize", str(file), str(answers), "-o", str(tmp_path / "out.parquet")]
     done = CliRunner().invoke(main, command)
     assert done.exit_code != 0 and "the device of each person must make" in done.output
+    # Rejects device() of each question, which spends on all of them where [ask] draws one.
+    assert "call warner.Device(study, url, folder)" in done.output
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_rehearsal_says_what_people_spend_in_all_rounds(tmp_path: Path) -> None:
+    """Rejects "at most epsilon = 1 in all" of 52 rounds, in which a person can spend 10."""
+    study, answers = tmp_path / "study.toml", tmp_path / "answers.csv"
+    study.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
+    answers.write_text("setting,fine\nlow,no\n")
+    command = ["randomize", str(study), str(answers), "--seed", "1"]
+    done = CliRunner().invoke(main, [*command, "-o", str(tmp_path / "out.parquet")])
+    assert done.exit_code == 0 and f"1 person. {_study().spending}" in done.output, done.output
+    assert "up to epsilon 10 " in done.output and "1 in all" not in done.output
 
 
 def test_rounds_of_the_same_people_are_never_one_pool(tmp_path: Path) -> None:

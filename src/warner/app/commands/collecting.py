@@ -254,6 +254,9 @@ def randomize(
         many = group_study.rows_per_person
         who = plural(done[name], *(("row", "rows") if many > 1 else _PEOPLE))
         whose = f"{name}: {who} in {paths[name]}" if apart else who
+        if group_study.rounds > 1:  # a rehearsal of one round: people spend in all of them
+            say(f"{whose}. {group_study.spending}")
+            continue
         whom = f"a person with {many} of them" if many > 1 else "each"
         say(f"{whose}, {whom} spends {_spent(group_study)}")
     if output != "-" and not apart:
