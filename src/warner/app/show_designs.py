@@ -15,7 +15,7 @@ import numpy as np
 
 from warner._core.errors import IdentifiabilityError
 from warner._core.table import UNITS, Column, Table, as_text
-from warner._core.text import of_hundred, visible
+from warner._core.text import canonical, of_hundred, visible
 from warner.app.draft import Planned as PlannedAttribute
 from warner.app.new_study.text import toml
 from warner.app.terminal import plural, show
@@ -41,7 +41,7 @@ from warner.mechanisms.one_of import permanent_of
 from warner.privacy.guarantees import compose
 from warner.results.named_summaries import DECLARE_CODES, has_bands, may_be_codes
 from warner.theory import expected_loss
-from warner.theory.inversion import max_influence, shares_that_differ
+from warner.theory.inversion import max_influence, shares_that_differ, total_influence
 
 
 def in_people(weight: float | None) -> str:
@@ -57,7 +57,8 @@ WEIGHT = (
     'A liar is somebody who sends a made-up report. "a liar adds" says how many people this report '
     'can add to the count of one answer. "a liar changes" says how far it can change the counts of '
     "all answers together. Both numbers are for estimates with -m inversion; the usual estimates "
-    "can change by more. To see how far shares can be wrong, run: warner estimate --forged 1%"
+    "can change by more. To see how far shares can be wrong, run warner estimate --forged 1% with "
+    "a tally that was made without --by."
 )
 _MOST_LIARS = 3  # questions of which is said what a liar does
 
@@ -69,22 +70,54 @@ def _few(people: float) -> str:
     return f"{math.ceil(10 * people - 1e-9) / 10:.2g}"
 
 
-def about_liars(weights: Mapping[str, float | None]) -> list[str]:
+def about_liars(weights: Mapping[str, float | None], is_drawn: bool = False) -> list[str]:
     """What somebody who lies can do to the counts of questions, the worst first.
+
+    Args:
+        weights: {question: the people that a report can add}.
+        is_drawn: whether each person is asked only one of them.
 
     >>> about_liars({"age": 5.25, "smokes": 2.164, "sex": None})
     ['One made-up report can add up to 5.3 people to the count of an answer to age, 2.2 to smokes.']
     """
-    moved = sorted(((w, name) for name, w in weights.items() if w is not None), reverse=True)
+    moved = sorted(
+        ((w, name) for name, w in weights.items() if w is not None),
+        key=lambda pair: pair[0],
+        reverse=True,
+    )
     if not moved:
         return []
     (first, name), *others = moved[:_MOST_LIARS]
     more = "".join(f", {_few(weight)} to {each}" for weight, each in others)
-    less = ", and less to the others" if len(moved) > _MOST_LIARS else ""
+    less = ", and no more to the others" if len(moved) > _MOST_LIARS else ""
     count = _few(first)
     people = f"{count} {'person' if count == '1' else 'people'}"
     most = f"One made-up report can add up to {people} to the count of an answer to {name}"
-    return [f"{most}{more}{less}."]
+    drawn = (
+        " Whoever makes up a report can choose what it is about. It counts for so many because "
+        "other people are asked other questions."
+    )
+    return [f"{most}{more}{less}.{drawn if is_drawn else ''}"]
+
+
+def influence_of_blocks(
+    mechanism: OneOf | HiddenQuestion,
+) -> dict[str, tuple[float | None, float | None]]:
+    """{block of questions: the people a report adds to one answer, and changes at all of them}."""
+    by_header: dict[str, tuple[float | None, float | None]] = {}
+    influences = {}
+    for (name, inner), odds in zip(mechanism.parts.items(), mechanism.odds, strict=True):
+        header = canonical(inner.header)
+        if header not in by_header:
+            by_header[header] = max_influence(inner), total_influence(inner)
+        # A forged report says which block it is about, and fewer people are asked it.
+        among = 2**64 / odds if isinstance(mechanism, OneOf) else 1.0
+        added, changed = by_header[header]
+        influences[name] = (
+            None if added is None else added * among,
+            None if changed is None else changed * among,
+        )
+    return influences
 
 
 def show_table(attribute: str, table: Table) -> None:
@@ -464,17 +497,21 @@ def show_audits(
 ) -> None:
     """Print the exact epsilon of every mechanism, and how it was computed."""
     weights = {name: result.influence for name, result in results.items()}
-    weights |= {
-        name: _weight_of_items(mechanism)
-        for name, mechanism in mechanisms.items()
-        if isinstance(mechanism, OneOf) and isinstance(mechanism.domain, Items)
-    }
-    rows, notes = [], about_liars(weights)
+    rows: list[dict[str, str]] = []
+    of_draws: list[str] = []
     for attribute, result in results.items():
         rows.append(_audited(attribute, result, samples))
         if isinstance(mechanism := mechanisms[attribute], OneOf | HiddenQuestion):
-            rows += _rows_of_blocks(mechanism)
-            notes.insert(0, about_draw(mechanism, attribute))
+            influences = influence_of_blocks(mechanism)
+            rows += _rows_of_blocks(mechanism, influences)
+            of_draws.append(about_draw(mechanism, attribute))
+            added = {name: influence for name, (influence, _) in influences.items()}
+            if isinstance(mechanism.domain, Items):
+                weights[attribute] = _weight_of_items(mechanism, added)
+            else:
+                of_draws += about_liars(added, isinstance(mechanism, OneOf))
+    notes = [*of_draws, *about_liars(weights)]
+    for attribute in results:
         promised = mechanisms[attribute].guarantee
         if not protects_all_alike(promised) or promised.is_metric:
             notes.append(f"{attribute}: {' '.join(of_guarantee(promised, 'a report'))}")
@@ -568,47 +605,45 @@ _SHOWN = 10  # blocks of questions that are listed
 _COMPARED = 50  # blocks, of which those that differ from all before are listed too
 
 
-def _audited(
-    name: str, result: Audit, samples: int | None = None, among: float = 1.0
-) -> dict[str, str]:
-    """The row of an audit; of a mechanism that one in ``among`` people uses."""
+def _audited(name: str, result: Audit, samples: int | None = None) -> dict[str, str]:
+    """The row of an audit."""
     bound = result.sampled_lower_bound
     sampled = (
         "" if bound is None else f"; as a check, {samples:,} samples show at least {bound:.4f}"
     )
-    # A forged report says which block it is about, and fewer people are asked it.
-    influence = None if result.influence is None else result.influence * among
     return {
         "attribute": name,
         "mechanism": result.mechanism.partition("(")[0],
         "requested": f"{result.requested:.10g}",
         "epsilon": f"{result.epsilon:.10g}",
         "holds": "yes" if result.holds else f"NO: {result.violation}",
-        "weight": in_people(influence),
-        "weight_of_all": in_people(
-            None if result.influence_of_all is None else result.influence_of_all * among
-        ),
+        "weight": in_people(result.influence),
+        "weight_of_all": in_people(result.influence_of_all),
         "guarantee": result.guarantee,
         "method": result.method + sampled,
     }
 
 
-def _weight_of_items(mechanism: OneOf) -> float | None:
+def _weight_of_items(
+    mechanism: OneOf | HiddenQuestion, added: Mapping[str, float | None]
+) -> float | None:
     """The most people that a report adds to an item that the liar chooses; None for pairs."""
     if any(len(block) > 1 for block in mechanism.blocks):
         return None
-    blocks = zip(mechanism.parts.values(), mechanism.odds, strict=True)
-    return max((max_influence(inner) or 0.0) * 2**64 / odds for inner, odds in blocks)
+    return max(influence or 0.0 for influence in added.values())
 
 
-def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
+def _rows_of_blocks(
+    mechanism: OneOf | HiddenQuestion,
+    influences: Mapping[str, tuple[float | None, float | None]],
+) -> list[dict[str, str]]:
     """A row for each of the first blocks of questions, and for others that are unlike these."""
     rows: list[dict[str, str]] = []
     seen: set[tuple[str, ...]] = set()
-    blocks = zip(mechanism.parts.items(), mechanism.odds, strict=True)
-    for (name, inner), odds in islice(blocks, _COMPARED):
-        among = 2**64 / odds if isinstance(mechanism, OneOf) else 1.0
-        row = _audited(f"  {name}", audit(inner), among=among)
+    for name, inner in islice(mechanism.parts.items(), _COMPARED):
+        added, changed = influences[name]
+        result = replace(audit(inner), influence=added, influence_of_all=changed)
+        row = _audited(f"  {name}", result)
         if isinstance(inner, WithFakes):  # nobody asked for the epsilon of one report of several
             of_one = {"attribute": f"  {name}, seen alone", "requested": ""}
             row |= {**of_one, "mechanism": type(inner.mechanism).__name__}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import duckdb
@@ -383,6 +384,12 @@ def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> Non
     assert list(blocks) == names and sum(
         block["asked"] for block in blocks.values()
     ) == pytest.approx(1)
+    # Rejects an audit that leaves out what one forged report does where questions are drawn.
+    alone = (math.exp(2) + 1) / (math.exp(2) - 1)
+    assert [block["influence"] for block in blocks.values()] == pytest.approx([15 * alone] * 15)
+    assert f"can add up to {math.ceil(15 * alone)} people to the count of an answer to q0," in text
+    assert "and no more to the others. Whoever makes up a report can choose what" in text
+    assert f"{15 * alone:.4g} people" in warn("audit", "many.toml", "--wide")
     shown = warn("study", "check", "many.toml")
     assert "q14" in shown and "at most epsilon = 2 in all" in shown and "draft" not in shown
     pairs = warn("plan", "many.toml", "--people", "3000", "--json")

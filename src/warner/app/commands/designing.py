@@ -33,6 +33,7 @@ from warner.app.show_designs import (
     about_differences,
     about_rounds,
     comments,
+    influence_of_blocks,
     people_of_blocks,
     show_audits,
     show_blocks,
@@ -762,8 +763,14 @@ def audit(
         }
         for attribute, mechanism in mechanisms.items():
             if isinstance(mechanism, OneOf | HiddenQuestion):
+                influences = influence_of_blocks(mechanism)
                 audits[attribute]["blocks"] = {
-                    name: {"epsilon": inner.guarantee.total, "asked": odds / 2**64}
+                    name: {
+                        "epsilon": inner.guarantee.total,
+                        "asked": odds / 2**64,
+                        "influence": influences[name][0],
+                        "influence_of_all": influences[name][1],
+                    }
                     for (name, inner), odds in zip(
                         mechanism.parts.items(), mechanism.odds, strict=True
                     )
