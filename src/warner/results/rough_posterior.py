@@ -18,7 +18,10 @@ deviation of log theta but for h_x, and v that of h_x, a draw is
 
 divided by its sum. Straight draws can be below 0, and so show of which shares the reports leave
 open whether anybody has them; no law of the logarithm does. Bent ones show how large a share near 0
-can be. The limits of a linear function hold the quantiles of both, and on the side from which the
+can be, where the reports hold deviations back that the normal law would allow. Few reports hold
+back nothing: where the limits around the unbiased share of a twelfth of the values hold all of
+[0, 1] on average, wherever they are centred, draws are theta*_x exp(v_x + u_x) in place of bent
+ones. The limits of a linear function hold the quantiles of both, and on the side from which the
 prior pulls they are further by an estimate of that bias. So a year, a band and any range have
 intervals of one kind. ``bench/intervals_cover_the_truth.py --only range`` measures them.
 
@@ -33,7 +36,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, ImpossibleReportError
+from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleReportError
 from warner.channels import NearlyConstantRows
 from warner.domains import Domain
 from warner.estimators.base import MANY_ROWS, Fit, LikelihoodData, threads_for
@@ -56,6 +59,8 @@ _POWER = 1.5  # the prior of a scale on the grid is scale^_POWER: rougher than t
 _NEGLIGIBLE = 12.0  # nats below the best model at which scales end
 _FEWEST_BETWEEN = 5  # values from one round number to the next
 _MOST_ROUND, _FEWEST_ROUND = 32, 2
+_SECTIONS = 12  # of the values, about as wide as bands
+_HALF = 1.96  # standard deviations, half of a 95 % interval
 _DRAWS = 32  # of the log-spline's posterior
 
 
@@ -66,6 +71,7 @@ class RoughPosterior:
     models: tuple[Model, ...]
     chances: np.ndarray  # the probabilities of the models
     heaps: int  # the number of columns of heaps, the last ones
+    is_bent: bool  # whether the reports are enough to hold large deviations back
 
     @classmethod
     def of(cls, data: LikelihoodData, fit: Fit) -> RoughPosterior | None:
@@ -89,7 +95,8 @@ class RoughPosterior:
                 break  # scales rise, and rougher models are less and less likely
         models = [model for model in models if model.converged] or models
         chances = np.exp(_log_chances(models) - _log_chances(models).max())
-        return cls(tuple(models), chances / chances.sum(), heaps.shape[1])
+        is_bent = tell_sections(data, fit.shares)
+        return cls(tuple(models), chances / chances.sum(), heaps.shape[1], is_bent)
 
     def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draws (count, K) of distributions."""
@@ -97,7 +104,7 @@ class RoughPosterior:
 
     def _drawn(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draws (count, K) of distributions, and the straight ones, which only sum to 1."""
-        bent: list[np.ndarray] = []
+        positive: list[np.ndarray] = []
         straight: list[np.ndarray] = []
         for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
@@ -108,10 +115,12 @@ class RoughPosterior:
                 v = columns[:, heap] @ normal[heap]
                 u = columns @ normal - v
                 heaped = model.theta[:, None] * np.exp(v)
-                for drawn, factors in ((bent, np.sqrt(1 + u**2) + u), (straight, 1 + u)):
+                # The sum of a draw is 1, so a factor of all values changes nothing but overflow.
+                factor = np.sqrt(1 + u**2) + u if self.is_bent else np.exp(u - u.max(axis=0))
+                for drawn, factors in ((positive, factor), (straight, 1 + u)):
                     shares = heaped * factors
                     drawn.append((shares / shares.sum(axis=0)).T)
-        return np.concatenate(bent), np.concatenate(straight)
+        return np.concatenate(positive), np.concatenate(straight)
 
     def limits(self, weights: np.ndarray | None, level: float, count: int) -> np.ndarray:
         """The limits (r, 2) of linear functions of the shares, of both kinds of draws.
@@ -147,6 +156,24 @@ class RoughPosterior:
 def _drawn_for_limits(posterior: RoughPosterior, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The draws of limits, the same at every call."""
     return posterior._drawn(count, np.random.default_rng(_SEED))
+
+
+def tell_sections(data: LikelihoodData, shares: np.ndarray) -> bool:
+    """Whether the reports alone tell nobody from everybody in a twelfth of the values.
+
+    The mean variance of the unbiased estimates of all twelfths counts.
+
+    Shapes: shares (K,).
+    """
+    answered = np.arange(data.domain.answered.size)
+    count = min(_SECTIONS, answered.size)
+    sections = np.zeros((shares.size, count))
+    sections[answered, answered * count // answered.size] = 1.0
+    try:
+        variance = data.channel.variance_of(sections, shares) / data.n
+    except (IdentifiabilityError, ArgumentError):
+        return True  # without unbiased estimates of single values nothing says that reports are few
+    return _HALF * math.sqrt(max(float(variance.mean()), 0.0)) < 1
 
 
 def _log_chances(models: list[Model]) -> np.ndarray:
