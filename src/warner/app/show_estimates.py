@@ -33,6 +33,7 @@ from warner.results.tables import (
     NO_INTERVALS,
     about_intervals,
     counted_in_words,
+    drawn_to_the_middle,
     explained,
     of_largest,
     reports_of,
@@ -183,6 +184,7 @@ def groups_shown(
         about_intervals("own", target),
         f"{SHRUNK} For estimates without this step, add -o FILE.csv." if is_marked else "",
         "" if is_bounded else NO_INTERVALS,
+        drawn_to_the_middle(result for _, result in estimates if isinstance(result, Estimate)),
         *(f"{name}: {text[0].lower()}{text[1:]}" for name, text in in_bands.items()),
     ]
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]

@@ -49,6 +49,7 @@ from warner.results.tables import (
     about_paper,
     asked_in_words,
     design_effect_in_words,
+    drawn_to_the_middle,
     estimate_table,
     explained,
     means,
@@ -168,7 +169,8 @@ def blocks(
         shown.append(title(result))
     numbers = _of_numbers(result, level, looks)
     if len(numbers) > 1:
-        shown += ["", table_of_summaries(numbers, level)]
+        few = drawn_to_the_middle([result])
+        shown += ["", table_of_summaries(numbers, level, [few] if few else [])]
     else:
         shown += [f"{row['text'].capitalize()} {in_brackets(row)}." for row in numbers]
     doubt = f"WARNING: {result.doubt}" if result.doubt else ""
@@ -349,6 +351,7 @@ def summaries_shown(
     rows = summary_rows(result, named, level, target, kind)
     notes = [
         design_effect_in_words(result),
+        drawn_to_the_middle([result]),
         f"Each interval is for {PEOPLE[target]}. It holds for one number, not for all at once.\n",
     ]
     return table_of_summaries(rows, level, notes, title(result))
@@ -380,6 +383,7 @@ def numbers_of_groups(result: Any, level: float = 0.95, target: str = "populatio
     notes = [
         about_combinations(result),
         about_intervals("own", target),
+        drawn_to_the_middle([result[key] for key in result]),
         f"With {result.domain.size:,} values, the share of a single value says little. To see all "
         f"shares, use to_frame() in Python, or {_IN_FILE}.",
         f"WARNING: {result.doubt}" if result.doubt else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -349,6 +349,7 @@ def estimate_table(
         shrunk = [Column("shrunk_from", unit="data")]
     used = available_kind(result, target, kind)
     notes = [about_intervals(used, target), _mean(result), tells_nothing(result, shares)]
+    notes.append(drawn_to_the_middle([result]))
     notes += [design_effect_in_words(result), *about_paper(result), *last]
     counted = None if asked_in_words(result.data) else "people"
     columns = [*share_columns(level, counted, used), STANDARD_ERROR, *_of_design(result), *shrunk]
@@ -400,6 +401,28 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         goal = f"\N{PLUS-MINUS SIGN}{100 * _WORTH:.0f}{unit}"
         needed = f"For {goal} about {reports:,.0f} reports are needed"
     return f"These reports tell next to nothing: {about}. {needed}."
+
+
+def drawn_to_the_middle(results: Iterable[Any]) -> str:
+    """The sentence on means of so few people that a smooth shape is mostly a guess; else "".
+
+    ``results`` are one result, or those of groups.
+    """
+    of_numbers = [one for one in results if one.domain.answered.is_numeric]
+    if not of_numbers:
+        return ""
+    from warner.estimators import LogSpline
+    from warner.results.rough_posterior import tell_sections
+
+    of_numbers = [one for one in of_numbers if isinstance(one.estimator, LogSpline)]
+    few = [one.n for one in of_numbers if not tell_sections(one.data, one.fit.shares)]
+    if not few:
+        return ""
+    which = "Of so few reports" if len(of_numbers) == 1 else f"Of {max(few):,} reports or fewer"
+    return (
+        f"{which}, means and quantiles are on average estimated too near to the middle of the "
+        "range. Their intervals allow for it, so compare groups by these."
+    )
 
 
 def _groups_that_tell_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:

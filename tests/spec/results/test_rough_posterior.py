@@ -111,3 +111,18 @@ def test_an_interval_that_is_made_again_is_the_same_and_holds_the_estimate() -> 
     assert (result.probabilities <= bounds[:, 1]).all()
     assert bounds.min() >= 0 and bounds.max() <= 1
     assert warner.EmpiricalBayes().fit(result.data).posterior is not None
+
+
+def test_a_mean_of_few_people_says_that_it_is_drawn_to_the_middle() -> None:
+    """Under the table of one group and of several. Rejects silence, by which a small group whose
+    people are near one end seems to have another mean than a large group of the same people.
+    """
+    mechanism, rng = SquareWave(Interval(0, 240, bins=24), 1.0), np.random.default_rng(7)
+    reports = mechanism.randomize(rng.gamma(2, 20, 3200).clip(0, 240), rng)
+    sizes = {"region": np.repeat(["north", "west"], [3000, 200])}
+    tally = mechanism.tally(reports, by=sizes)
+    of_both = " ".join(str(warner.estimate(tally)).split())
+    assert "Of 200 reports or fewer, means and quantiles are on average estimated too" in of_both
+    alone = warner.estimate(tally)
+    assert "Of so few reports, means" in " ".join(str(alone[("west",)]).split())
+    assert "too near to the middle" not in " ".join(str(alone[("north",)]).split())

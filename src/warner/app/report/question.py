@@ -55,6 +55,7 @@ from warner.results.tables import (
     NO_INTERVALS,
     asked_in_words,
     design_effect_in_words,
+    drawn_to_the_middle,
     index_of_yes,
     name_of,
     tells_nothing,
@@ -179,7 +180,9 @@ class Question:
         """The result in one sentence, one where it says next to nothing, and those on groups."""
         nothing = tells_nothing(self.estimate, self._keys or self._shares.rows)
         unbounded = "" if self.is_bounded else "There are no intervals."
-        parts = [self.lead, self._figures_in_short(), unbounded, nothing, *self._groups_in_short()]
+        few = drawn_to_the_middle([self.estimate]) if self._summary_rows else ""
+        figures = [self._figures_in_short(), unbounded, nothing, few]
+        parts = [self.lead, *figures, *self._groups_in_short()]
         return " ".join(filter(None, parts))
 
     def _figures_in_short(self) -> str:
@@ -258,6 +261,8 @@ class Question:
         if self._summary_rows:
             caption = "Numbers that sum up the answers"
             blocks.append(table_of_summaries(caption, self._summary_rows, level))
+            if few := drawn_to_the_middle([self.estimate]):
+                blocks.append(few)
         return Section(self.heading, tuple(blocks), tuple(self._parts()))
 
     def _on_one_page(self) -> list[Block]:
@@ -510,27 +515,30 @@ class Question:
         )
 
     @cached_property
-    def _rows_by_group(self) -> dict[str, list[tuple[str, int, Row]]]:
-        """{answer or summary: the name, the people and the row of each group that is shown}."""
+    def _groups_alone(self) -> list[tuple[str, Estimate]]:
+        """The name of each group that is shown, and its estimate."""
         listed = list(self._asked_groups.items())
         if len(listed) > _MOST_GROUPS:
             sizes = {key: sum(tally.n for tally in tallies) for key, tallies in listed}
             least = sorted(sizes.values(), reverse=True)[_MOST_GROUPS - 1]
             listed = [group for group in listed if sizes[group[0]] >= least][:_MOST_GROUPS]
-        level, target = self.settings.level, self.settings.target
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MethodWarning)
             if self.cells is None:
-                alone = [
+                return [
                     (
                         label(key),
                         estimate(one_or_all(tallies), self.settings.method, self.attributes),
                     )
                     for key, tallies in steps(listed, "estimating groups")
                 ]
-            else:
-                of_all = estimate(self.cells, self.settings.method, self.attributes, **self._survey)
-                alone = [(label(key), of_all[key]) for key, _ in listed]
+            of_all = estimate(self.cells, self.settings.method, self.attributes, **self._survey)
+            return [(label(key), of_all[key]) for key, _ in listed]
+
+    @cached_property
+    def _rows_by_group(self) -> dict[str, list[tuple[str, int, Row]]]:
+        """{answer or summary: the name, the people and the row of each group that is shown}."""
+        alone, level, target = self._groups_alone, self.settings.level, self.settings.target
         tables: dict[str, list[tuple[str, int, Row]]] = {}
         if self.summaries:
             for name, of_group in alone:
@@ -556,6 +564,8 @@ class Question:
             "The shares of each group were estimated from its own reports alone. Smaller groups "
             "have wider intervals."
         ]
+        if self.summaries and (few := drawn_to_the_middle(one for _, one in self._groups_alone)):
+            blocks.append(few)
         if len(groups) < len(self._each_group):
             nobody = [visible(label(key)) for key in self._each_group if key not in groups]
             blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")
