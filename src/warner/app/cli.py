@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,7 +13,7 @@ from typing import Any
 import click
 
 from warner._core.errors import WarnerError, message
-from warner._core.text import without_secrets
+from warner._core.text import visible, without_secrets
 from warner.app.running import load_all, stopped_cleanly
 from warner.app.terminal import be_quiet, progress_shown, show
 
@@ -45,12 +46,22 @@ class _OneSentence(click.ClickException):
             super().show(file)
 
 
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning of the library as one of the command, without a line of program text."""
+    click.echo(visible(f"WARNING: {message}"), err=True)
+
+
 class PlainErrors(click.Command):
     """A command whose errors are one line on standard error and exit status 1, no traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with stopped_cleanly() as signals, progress_shown(signals.stop_if_asked):
+            with (
+                stopped_cleanly() as signals,
+                progress_shown(signals.stop_if_asked),
+                warnings.catch_warnings(),
+            ):
+                warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except WarnerError as error:
             raise _OneSentence(str(error)) from None

@@ -104,6 +104,7 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
                 marked = {name: t.marked(request.simulated) for name, t in tallies.items()}
                 one.totals[group] = by_group.setdefault(group, {})[one.path] = marked
         _say(sums)
+        _warn_of_rounds(sums, request.plan)
         try:
             return {
                 group: add_tallies(by_path, request.allow_equal, request.allow_simulated)
@@ -350,12 +351,16 @@ class GroupTotals:
     # whether all reports of the files of another program name their mechanism, or the study
     named: bool = True
     empty: list[str] = field(default_factory=list)  # the files without rows, which add nothing
+    # the files of permanent reports that do not say their round
+    of_no_round: list[str] = field(default_factory=list)
     # {for which other study reports are: the files}
     other_titles: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, path: str, counted: CountedFile) -> None:
         """Add the tallies of a file."""
         rows = next(iter(counted.tallies.values())).n
+        if any(tally.is_permanent and tally.round is None for tally in counted.tallies.values()):
+            self.of_no_round.append(path)
         if counted.other_title is not None:
             self.other_titles.setdefault(counted.other_title, []).append(path)
         if not counted.foreign:
@@ -492,6 +497,21 @@ def _say(sums: Sequence[GroupTotals]) -> None:
         _say_foreign(alike, codes, marked)
     if simulated:
         warn_of_simulation(_few(simulated))
+
+
+def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
+    """Say where several files are added that may be of several rounds of the same people."""
+    silent = [path for one in sums for path in one.of_no_round]
+    if not silent or sum(len(one.own) + len(one.foreign) for one in sums) < 2:
+        return
+    number = None if plan is None else plan.round
+    counted_as = f" They are counted as round {number}, which the study says." if number else ""
+    text = (
+        f"{_few(silent)}: nothing there says of which round the permanent reports are.{counted_as} "
+        "If the files are of two rounds, the same people are counted twice, and intervals are too "
+        "short. Then count each round by itself, with the study file of that round."
+    )
+    click.echo(visible(f"WARNING: {text}"), err=True)
 
 
 def _few(paths: Sequence[str]) -> str:

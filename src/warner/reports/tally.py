@@ -41,8 +41,10 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     FileError,
+    FrameWarning,
     MismatchError,
     WarnerError,
+    warn,
 )
 from warner._core.names import Hinting
 from warner._core.pickles import narrow
@@ -495,6 +497,13 @@ class Tally(Hinting):
         return self.kind.ways
 
     @property
+    def is_permanent(self) -> bool:
+        """Whether devices keep the reports, and send them again in each round."""
+        parts = self.header.get("parameters", {}).get("parts", ())
+        stated = [self.header, *(one for each in parts for one in each if isinstance(one, dict))]
+        return any(one.get("mechanism") == "Permanent" for one in stated)
+
+    @property
     def row_counts(self) -> np.ndarray:
         """The number of times that every row of the mechanism's channel occurred, int64 (m,).
 
@@ -606,6 +615,7 @@ class Tally(Hinting):
             return NotImplemented
         made = self._plus(other)
         warn_of_equal([self, other])
+        warn_of_unknown_rounds([self, other])
         return made
 
     def _plus(self, other: Tally) -> Tally:
@@ -857,9 +867,7 @@ class Tally(Hinting):
         2
         """
         integer("reports_per_person", most, 1, MOST_PER_PERSON)
-        parts = self.header.get("parameters", {}).get("parts", ())
-        stated = [self.header, *(one for each in parts for one in each if isinstance(one, dict))]
-        if most > 1 and any(one.get("mechanism") == "Permanent" for one in stated):
+        if most > 1 and self.is_permanent:
             rule = "cannot be used for permanent reports: a person's rounds share the same noise"
             remedy = "Estimate each round by itself"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
@@ -1186,6 +1194,18 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
             "use --compare-groups --same-people, in Python compare_groups(same_people=True)"
         )
         raise MismatchError("tallies", rule, None, remedy)
+
+
+def warn_of_unknown_rounds(tallies: Sequence[Tally]) -> None:
+    """Warn of permanent reports that are added and may be of several rounds of the same people."""
+    if len(tallies) > 1 and any(t.is_permanent and t.round is None for t in tallies):
+        text = (
+            "Permanent reports are added as those of different people, and not all of them say "
+            "their round. If they are of two rounds, the same people are counted twice, and "
+            "intervals are too short. If they are of one round, say which: tally.of_round(1) in "
+            "Python, or --study with a study file that has round = 1 in [repeat]."
+        )
+        warn(text, FrameWarning)
 
 
 _NAMED = {"mechanism": "the mechanism", "version": "version", "requested": "epsilon"}

@@ -26,7 +26,14 @@ from warner.estimators.plausibility import Plausibility, plausibility_of_data
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Groups, Key, columns_of_both, order_of
 from warner.reports.reports import Reports
-from warner.reports.tally import Tally, merge, require_one_round, require_same_origin, require_tally
+from warner.reports.tally import (
+    Tally,
+    merge,
+    require_one_round,
+    require_same_origin,
+    require_tally,
+    warn_of_unknown_rounds,
+)
 from warner.reports.tally_kinds import BitSums, BlockTables, DistinctReports, require_different
 
 if TYPE_CHECKING:
@@ -211,6 +218,7 @@ def by_mechanism(tallies: Iterable[Tally], by: Sequence[str] = ()) -> list[Tally
     listed = _listed(tallies)
     require_same_origin([tally.simulated for tally in listed], "tallies")
     require_one_round(tally.round for tally in listed)
+    warn_of_unknown_rounds(listed)
     sums = [merge([listed[i] for i in places]) for places in _alike(listed)]
     return [tally.by(*by) for tally in sums] if by else sums
 

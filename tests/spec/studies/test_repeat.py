@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from tests.refusals import refused
-from warner import Study, Tally, audit, compare_groups, estimate
+from warner import Categorical, Study, Tally, audit, compare_groups, estimate
 from warner.app.cli import main
 from warner.collector.access import invited_id
 from warner.collector.survey_document import survey_document
-from warner.errors import ArgumentError, FileError, MismatchError, StudyError
+from warner.errors import ArgumentError, FileError, FrameWarning, MismatchError, StudyError
 from warner.mechanisms import OneOf, Permanent, RandomizedResponse
 from warner.reports.tally import load_tallies
 
@@ -282,6 +282,53 @@ def test_files_counted_with_the_study_of_a_round_are_of_that_round(
         ("merge", "sql1.json", "sql2.json", "-o", "all.json"),
     ):
         assert "come from the same people, in rounds 1 and 2" in run(*command, ok=False)
+
+
+@pytest.mark.filterwarnings("default:Permanent reports are added")
+def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects two weeks of the same devices that add up silently because no study says a round."""
+    monkeypatch.chdir(tmp_path)
+    weekly = Permanent(RandomizedResponse(Categorical(["no", "yes"]), 1.0), 2.0)
+    text = (
+        '[attributes.on]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\n'
+        "epsilon = 1.0\n[repeat]\nrounds = 52\nforever = 2.0\n"
+    )
+    Path("none.toml").write_text(text)
+    Path("one.toml").write_text(f"{text}round = 1\n")
+    weeks = []
+    for name, yes in (("a", 50), ("b", 60)):
+        reports = weekly.randomize(["yes"] * yes + ["no"] * 70, np.random.default_rng(yes))
+        pq.write_table(reports.to_frame(attribute="on"), f"{name}.parquet")
+        weeks.append(weekly.tally(reports))
+        weeks[-1].save(f"{name}.json")
+    first, second = weeks
+    for added in (lambda: first + second, lambda: estimate([first, second])):
+        with pytest.warns(FrameWarning, match="the same people are counted twice"):
+            added()
+    with pytest.warns(FrameWarning, match="not all of them say"):
+        first.of_round(1) + second
+    assert (first.of_round(1) + second.of_round(1)).round == 1  # other people of one round
+
+    def said_by(*command: str) -> str:
+        done = CliRunner().invoke(main, [*command])
+        assert done.exit_code == 0, done.output
+        return " ".join(done.stderr.split())
+
+    for command in (
+        ("merge", "a.json", "b.json", "-o", "m.json"),
+        ("estimate", "a.json", "b.json"),
+    ):
+        said = said_by(*command)
+        assert said.count("WARNING: Permanent reports are added as those of different") == 1, said
+        assert ".py" not in said
+    assert "WARNING" not in said_by("estimate", "a.json", "b.json", "--by", "file")
+    files = ("tally", "a.parquet", "b.parquet", "-o", "t.json", "--study")
+    said = said_by(*files, "none.toml")
+    assert "a.parquet and b.parquet: nothing there says of which round the permanent" in said
+    assert "They are counted as round 1, which the study says." in said_by(*files, "one.toml")
+    assert "which round" not in said_by("tally", "a.parquet", "-o", "t.json", "--study", "one.toml")
 
 
 def test_the_total_of_all_rounds_stands_wherever_a_study_is_shown(tmp_path: Path) -> None:

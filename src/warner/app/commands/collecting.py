@@ -55,7 +55,7 @@ from warner.io.counts_by_hand import DESIGN, CountsByHand, groups_without_count,
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.public_columns import about_alike_groups, about_small_groups
-from warner.reports.tally import Tally, require_tally_ending
+from warner.reports.tally import Tally, require_tally_ending, warn_of_unknown_rounds
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -662,6 +662,8 @@ def merge(
     refuse_repeated(tallies)
     parts = {path: read_tallies(path) for path in steps(tallies, "reading tallies")}
     total = add_tallies(parts, allow_equal, allow_simulated)
+    for name in total:
+        warn_of_unknown_rounds([of_file[name] for of_file in parts.values()])
     say(_about_sum({path: next(iter(of_file.values())) for path, of_file in parts.items()}))
     write_tallies(per_person(total, reports_per_person), output)
 
