@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from warner.collector.status import Status
 
 TRIES = 8
+_TRIES_WITHOUT_PEOPLE = 4  # for the result of a closed survey: 7.5 seconds
 _LONGEST_WAIT = 60.0
 _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
@@ -176,8 +177,15 @@ class Remote:
             except Refused as refused:
                 if refused.name == "not_found" and by is not None:
                     self._require_public(by)
-                if refused.name != "no_estimate_yet" or self.status().survey != "closed":
+                if refused.name != "no_estimate_yet":
                     raise
+                status = self.status()
+                if status.survey != "closed":
+                    raise
+                # The number that it shows is refreshed every few seconds.
+                if status.people == 0 and attempt == _TRIES_WITHOUT_PEOPLE:
+                    remedy = "The survey was closed before any report came, so it has no result"
+                    raise refused.with_remedy(remedy) from None
                 unfinished = refused
             self.sleep(0.5 * 2**attempt)
         raise unfinished.with_remedy(

@@ -626,7 +626,7 @@ def test_pull_waits_for_the_result_of_a_survey_that_was_just_closed(
 
     def asked(self: Remote, path: str, *more: object) -> bytes:
         if path.startswith("/live/status"):
-            return b'{"survey": "closed"}'
+            return b'{"survey": "closed", "people": 20}'
         if path.startswith("/live/tally") and len(waits) < refusals:
             raise Refused("no_estimate_yet", url, "refused with 404, no_estimate_yet")
         return b"tally"
@@ -637,6 +637,24 @@ def test_pull_waits_for_the_result_of_a_survey_that_was_just_closed(
     refusals = 99
     with pytest.raises(Refused, match="is being computed"):
         found.tally()
+
+
+def test_pull_of_a_closed_survey_without_reports_does_not_wait_long(
+    web: tuple[Site, str],
+) -> None:
+    """Rejects two minutes of waiting for a result that never comes, and the advice to go on so.
+
+    Also rejects no wait at all: the number of people that a collector shows is seconds old.
+    """
+    made, url = web
+    assert run("collect", "close", url, "--token-file", "token").exit_code == 0
+    waits: list[float] = []
+    with pytest.raises(Refused, match="closed before any report came, so it has no result"):
+        Remote(url, made.token, sleep=waits.append).tally()
+    assert sum(waits) == 7.5
+    done = run("collect", "pull", url, "--token-file", "token", "-o", "t.json")
+    assert done.exit_code == 1 and "before any report came" in done.stderr
+    assert "minute" not in done.stderr
 
 
 def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
