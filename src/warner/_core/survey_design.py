@@ -30,6 +30,7 @@ from warner._core.errors import ArgumentError
 
 ROLES = ("weights", "cluster", "strata")
 _FEWEST_IDS = 10
+_FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
 _NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
 
 
@@ -183,10 +184,17 @@ class DrawnSample:
         is_counted = self.design.cluster is not None or self.design.strata is not None
         counted = f": {units:,} {of}{within}" if is_counted else ""
         # Kish's number of people.
-        people = float(self.sizes @ self.weights)
+        people, people_asked = float(self.sizes @ self.weights), float(self.sizes.sum())
         alike = people**2 / float(self.sizes @ self.weights**2)
         equal = f"{alike:,.0f} people with equal weights" if alike >= 1.5 else "1 person"
         unequal = f"; the weights differ so much that {equal} would tell about as much"
+        order = np.argsort(self.weights)
+        half = np.searchsorted(np.cumsum(self.sizes[order]), people_asked / 2)
+        times = float(self.weights.max() / self.weights[order][half])
+        if times > _FAR_WEIGHT:
+            unequal += (
+                f" (the largest is {times:,.0f} times the middle one: is it really a weight?)"
+            )
         return f"{self.design.text}{counted}{unequal if 2 * alike < people else ''}"
 
     def to_json(self) -> dict[str, Any]:

@@ -107,6 +107,7 @@ UNITS = {
     "width": Unit(lambda value, _: f"{value:.3g}", f"{_NB}wide"),
     "epsilon": Unit(lambda value, _: f"{value:.4g}"),
     "probability": Unit(lambda value, _: "< 0.0001" if value < 1e-4 else f"{value:.4f}"),
+    "fixed": Unit(number),  # with the decimals of the column
     "ratio": Unit(lambda value, _: f"{value:.3g}"),
     "times": Unit(lambda value, _: f"{value:.3g}", f"{_NB}times"),
     "seconds": Unit(lambda value, _: duration(value)),

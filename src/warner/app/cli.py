@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -46,7 +46,14 @@ class _OneSentence(click.ClickException):
             super().show(file)
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Print a warning of the library as one of the command, without a line of program text."""
     click.echo(visible(f"WARNING: {message}"), err=True)
 

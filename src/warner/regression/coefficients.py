@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -408,8 +408,12 @@ class Coefficients(Tabular):
             *([] if self.survey is None else [DESIGN_EFFECT, _DEGREES]),
         ]
         is_likelihood = self.log_likelihood is not None and self.survey is None
+        compared = ", ".join(f"{name}: {label}" for name, label in self._compared_with.items())
         summary = [
             ("People", f"{self.n:,}"),
+            *([("Compared with", compared)] if compared else []),
+            *([] if self.survey is None else [("Survey design", self.survey.text)]),
+            ("Standard errors", self.errors),
             *([("Log-likelihood", f"{self.log_likelihood:.3f}")] if is_likelihood else []),
             *((f"Wald test that {each}", test.text) for each, test in self._hypotheses()),
         ]
@@ -440,6 +444,11 @@ class Coefficients(Tabular):
             "model_test": None if (all_of_it := self.model_test()) is None else all_of_it.to_json(),
             "coefficients": self.rows(level),
         }
+
+    @property
+    def _compared_with(self) -> Mapping[str, Any]:
+        """{column of labels, or the answer: the label that the others are compared with}."""
+        return self.design.baselines
 
     @property
     def _is_logit(self) -> bool:

@@ -50,6 +50,11 @@ class Design(ABC):
 
     names: tuple[str, ...]
 
+    @property
+    def baselines(self) -> Mapping[str, str]:
+        """{column of text: the label that its others are compared with}, as far as it is stated."""
+        return {}
+
     @abstractmethod
     def matrix(self, covariates: Any) -> FloatArray:
         """The columns (n, p) of some covariates."""
@@ -71,6 +76,10 @@ class PlainDesign(Design):
         for name, levels in self.levels.items():
             names += [name] if levels is None else [f"{name}[T.{level}]" for level in levels[1:]]
         return tuple(names)
+
+    @property
+    def baselines(self) -> Mapping[str, str]:
+        return {name: levels[0] for name, levels in self.levels.items() if levels}
 
     @classmethod
     def of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.survey_design import DrawnSample
-from warner._core.table import Column, Table, Tabular
+from warner._core.table import Column, Table, Tabular, as_text
 from warner._core.text import meant
 from warner.channels import FloatArray, IntArray
 from warner.domains import Domain
@@ -177,6 +177,10 @@ class Regression(Coefficients):
             "steps": self.steps,
             **about,
         }
+
+    @property
+    def _compared_with(self) -> Mapping[str, Any]:
+        return {"answer": as_text(self.reference), **super()._compared_with}
 
     @property
     def _is_logit(self) -> bool:

@@ -47,7 +47,7 @@ from warner.results.tables import (
     about_combinations,
     about_intervals,
     about_paper,
-    asked_in_words,
+    counts_people,
     design_effect_in_words,
     drawn_to_the_middle,
     estimate_table,
@@ -202,7 +202,7 @@ def _has_summaries(result: Any) -> bool:
 def columns_of(level: float, result: Solution, kind: str = "") -> list[Column]:
     """The columns of a table of shares. Shares times n are no counts, and their title says so."""
     whose = "reports" if result.reports_per_person > 1 else "people"
-    counted = None if asked_in_words(result.data) else f"{whose} (about)"
+    counted = f"{whose} (about)" if counts_people(result.data) else None
     effect = [] if result.data.survey is None else [DESIGN_EFFECT]
     return [*share_columns(level, counted, kind), *effect]
 

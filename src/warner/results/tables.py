@@ -121,6 +121,13 @@ def asked_in_words(data: LikelihoodData) -> str:
     return f"{people} asked {words}, {some}"
 
 
+def counts_people(data: LikelihoodData) -> bool:
+    """Whether shares times n count people who reported: all have one weight and all questions."""
+    survey = data.survey
+    is_weighted = survey is not None and survey.drawn.design.weights is not None
+    return not is_weighted and not asked_in_words(data)
+
+
 def has_paper(channel: LikelihoodOperator) -> bool:
     """Whether some of the people randomised their answers themselves."""
     return any(of_people.is_on_paper for of_people in channel.groups())
@@ -351,7 +358,7 @@ def estimate_table(
     notes = [about_intervals(used, target), _mean(result), tells_nothing(result, shares)]
     notes.append(drawn_to_the_middle([result]))
     notes += [design_effect_in_words(result), *about_paper(result), *last]
-    counted = None if asked_in_words(result.data) else "people"
+    counted = "people" if counts_people(result.data) else None
     columns = [*share_columns(level, counted, used), STANDARD_ERROR, *_of_design(result), *shrunk]
     return Table(columns, shares, notes, about, simulated, how)
 

@@ -156,7 +156,8 @@ def test_errors_stand_at_80_columns_and_the_fit_below(
     tex = tmp_path / "table.tex"
     run("regress", str(path), "said ~ age + `ward of person`", *design, "-o", str(tex))
     _, below = tex.read_text().split("\\midrule\n", 2)[1:]
-    assert below.startswith(f"People & \\multicolumn{{7}}{{l}}{{{N}}} \\\\\nLog-likelihood & ")
+    assert below.startswith(f"People & \\multicolumn{{7}}{{l}}{{{N}}} \\\\\nCompared with & ")
+    assert "{answer: no, ward of person: east}" in below and "\nLog-likelihood & " in below
     assert "Wald test that no covariate makes a difference & " in below
     mixed = run("regress", "all.csv", "said ~ age", *design, "--random", "school").stdout
     assert "of 3 parameters" in " ".join(mixed.split())

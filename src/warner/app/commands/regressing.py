@@ -341,7 +341,7 @@ def _evenly(
     if max(numbers) >= 10 ** (_MOST_DIGITS - decimals):
         return columns
     return [
-        replace(column, unit="estimate", decimals=decimals) if column in chosen else column
+        replace(column, unit="fixed", decimals=decimals) if column in chosen else column
         for column in columns
     ]
 
