@@ -329,6 +329,8 @@ def _count_own(path: str, request: CountRequest) -> CountedFile:
     tallies = files.tally_file(
         opened, request.by or (), ways=request.ways, keep_reports=request.keep_reports
     )
+    if request.plan is not None and opened.round is not None:
+        tallies = request.plan.of_round(tallies, opened.path)
     seal = opened.end["sha256"]
     return CountedFile(opened.group, seal, tallies, False, other_title=other_title)
 

@@ -386,14 +386,10 @@ class BulkUpload:
                 file.path, rule, None, 'Count this file with "warner tally" instead'
             )
         self._file = file
-        self._form = self._form_of(None)
-
-    def _form_of(self, round: int | None) -> SubmissionFormat:
-        """How the reports are written for a study in rounds, or for one without (None)."""
-        mechanisms, public = self._file.mechanisms, self._file.public
-        headers = {name: mechanism.header for name, mechanism in mechanisms.items()}
-        digest = digest_of(headers, public, round=round)
-        return SubmissionFormat(_Asked(mechanisms, public, digest))
+        headers = {name: mechanism.header for name, mechanism in file.mechanisms.items()}
+        digest = digest_of(headers, file.public, of_round=file.round)
+        self._asked = _Asked(file.mechanisms, file.public, digest)
+        self._form = SubmissionFormat(self._asked)
 
     @property
     def n(self) -> int:
@@ -405,11 +401,11 @@ class BulkUpload:
         """Whether the reports were made with a seed."""
         return bool(self._file.simulation)
 
-    def address_to(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
-        """Write the reports for a collector; refuse one of another study, or with another title."""
-        # A report file names no round. Simulated reports are a rehearsal of the one that is asked.
-        if self.is_simulated:
-            self._form = self._form_of(study.round)
+    def require_study(self, study: CollectedStudy, url: str, allow_title: bool = False) -> None:
+        """Refuse a collector of another study or round, or of one with another title."""
+        if self._file.round is not None and study.round not in (None, self._file.round):
+            rule = f"holds reports of round {self._file.round}, but {url} asks round {study.round}"
+            raise MismatchError(self._file.path, rule)
         if study.layout != self._form.layout:
             rule = f"holds reports of another study, not of the one at {url}"
             remedy = "The answers must be randomised with the study file of that collector"

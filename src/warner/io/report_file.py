@@ -91,6 +91,7 @@ class ReportFile:
             one report a row. The last row may hold fewer.
         titles: {language: title} of the study that the reports were made with, as far as the file
             states them.
+        round: the round of the study in which these people report; None where none is stated.
     """
 
     path: str
@@ -104,6 +105,7 @@ class ReportFile:
     public: Mapping[str, Domain] = field(default_factory=dict)
     blocks: int | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
+    round: int | None = None
 
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:
@@ -368,10 +370,24 @@ def open_reports(path: str) -> ReportFile:
     if not isinstance(titles, dict) or not all(isinstance(t, str) for t in titles.values()):
         rule = "has a title that is no text"
         raise FileError(path, rule, None, AS_WRITTEN)
+    of_round = head.get("round")
+    if of_round is not None and (type(of_round) is not int or of_round < 1):
+        rule = "has a round that is no whole number from 1"
+        raise FileError(path, rule, None, AS_WRITTEN)
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)
     return ReportFile(
-        path, form, head["attributes"], end, simulation, group, most, None, public, blocks, titles
+        path,
+        form,
+        head["attributes"],
+        end,
+        simulation,
+        group,
+        most,
+        public=public,
+        blocks=blocks,
+        titles=titles,
+        round=of_round,
     )
 
 
@@ -516,7 +532,7 @@ def tally_file(
     if by:
         warn_of_groups(next(iter(tallies.values())))
     return {
-        name: tally.marked(file.simulation).per_person(file.reports_per_person)
+        name: tally.marked(file.simulation).per_person(file.reports_per_person).of_round(file.round)
         for name, tally in tallies.items()
     }
 

@@ -66,6 +66,8 @@ class ReportWriter:
             protected. The domains are Categorical, Integers or Dates.
         titles: {language: title} of the study, which is public. The file states it, so that reports
             of another survey with the same questions are noticed.
+        of_round: the round of the study in which these people report; None where there is none.
+            The file states it, so that two rounds of the same people are not added.
         blocks: write rows of 4,096 reports, in one column of bytes for each attribute; the last row
             is shorter. Engines such as Spark read bits several times faster so. Reports of more
             than 16 KiB stand in shorter rows. Only Parquet, and without public columns.
@@ -97,6 +99,7 @@ class ReportWriter:
         reports_per_person: int = 1,
         public: Mapping[str, Domain] | None = None,
         titles: Mapping[str, str] | None = None,
+        of_round: int | None = None,
         blocks: bool = False,
     ) -> None:
         self._titles = {language: title for language, title in (titles or {}).items() if title}
@@ -105,6 +108,7 @@ class ReportWriter:
             check_name(n): PublicColumn(d, []).domain for n, d in (public or {}).items()
         }
         self._most = integer("reports_per_person", reports_per_person, 1, MOST_PER_PERSON)
+        self._round = None if of_round is None else integer("of_round", of_round, 1)
         if group is not None and not can_name_a_file(group):
             raise ArgumentError("group", FILE_NAME_RULE, show(group))
         self._group = group
@@ -247,6 +251,7 @@ class ReportWriter:
                 **({"titles": self._titles} if self._titles else {}),
                 **({} if self._group is None else {"group": self._group}),
                 **({"reports_per_person": self._most} if self._most > 1 else {}),
+                **({} if self._round is None else {"round": self._round}),
                 **({} if self._block is None else {"blocks": self._block}),
                 **({"public": public} if public else {}),
             }
@@ -376,6 +381,7 @@ def write_reports(
     group: str | None = None,
     reports_per_person: int = 1,
     public: Mapping[str, PublicColumn] | None = None,
+    of_round: int | None = None,
     blocks: bool = False,
 ) -> None:
     """Write reports in memory to a file, in random order, whole or not at all.
@@ -383,7 +389,7 @@ def write_reports(
     Args:
         reports: {attribute: reports} of the same people in the same order; one Reports is written
             as the attribute ``value``.
-        path, simulation, keep_order, rng, group, reports_per_person, blocks: as in
+        path, simulation, keep_order, rng, group, reports_per_person, of_round, blocks: as in
             :class:`ReportWriter`.
         public: {name: column} of the public columns, with the values of the same people in the same
             order. They are not protected.
@@ -408,6 +414,7 @@ def write_reports(
         group=group,
         reports_per_person=reports_per_person,
         public={name: column.domain for name, column in columns.items()},
+        of_round=of_round,
         blocks=blocks,
     ) as writer:
         writer.write(named, {name: column.index for name, column in columns.items()})

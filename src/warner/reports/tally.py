@@ -708,7 +708,7 @@ class Tally(Hinting):
         """The same counts, as those of one round of a study in which the same people report again.
 
         Tallies of different rounds do not add, because a sum counts people. Those of different
-        people in one round do. A collector marks the tallies of a study that says its round.
+        people in one round do. What is counted with a study that says its round is marked so.
 
         Args:
             number: of the round, from 1; None for a tally that is of no round.

@@ -599,13 +599,14 @@ class Study(Hinting):
         most = self.rows_per_person
         return self.of_round({name: tally.per_person(most) for name, tally in tallies.items()})
 
-    def of_round(self, tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+    def of_round(self, tallies: Mapping[str, Tally], source: str = "reports") -> dict[str, Tally]:
         """The same tallies, as those of the round that the study says.
 
         Tallies of different rounds do not add; see :meth:`warner.reports.tally.Tally.of_round`.
 
         Args:
             tallies: {attribute: tally}.
+            source: where the reports come from, in messages.
 
         Returns:
             {attribute: tally}, unchanged where the study says no round.
@@ -617,9 +618,9 @@ class Study(Hinting):
             return dict(tallies)
         for tally in tallies.values():
             if tally.round not in (None, self.round):
-                rule = f"are of round {tally.round}, and the study is of round {self.round}"
-                remedy = "Use the study file of that round"
-                raise MismatchError("reports", rule, None, remedy)
+                rule = f"must be of round {self.round}, as the study is"
+                remedy = "Use the study file of the round that the reports are of"
+                raise MismatchError(source, rule, f"round {tally.round}", remedy)
         return {name: tally.of_round(self.round) for name, tally in tallies.items()}
 
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
@@ -724,12 +725,12 @@ def digest_of(
     headers: Mapping[str, Any],
     public: Mapping[str, Domain],
     rows_per_person: int = 1,
-    round: int | None = None,
+    of_round: int | None = None,
 ) -> str:
     """The digest of a study, see :attr:`Study.digest`."""
     content: dict[str, Any] = dict(headers)
-    if round is not None:  # so that ids and codes of one round are not those of another
-        content = {"round": round, "questions": content}
+    if of_round is not None:  # so that ids and codes of one round are not those of another
+        content = {"round": of_round, "questions": content}
     if rows_per_person > 1:
         content = {"rows_per_person": rows_per_person, "attributes": content}
     if public:

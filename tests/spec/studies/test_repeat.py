@@ -13,8 +13,10 @@ from tests.refusals import refused
 from warner import Categorical, Study, Tally, audit, compare_groups, estimate
 from warner.app.cli import main
 from warner.collector.access import invited_id
+from warner.collector.remote import BulkUpload
 from warner.collector.survey_document import survey_document
 from warner.errors import ArgumentError, FileError, FrameWarning, MismatchError, StudyError
+from warner.io import open_reports
 from warner.mechanisms import OneOf, Permanent, RandomizedResponse
 from warner.reports.tally import load_tallies
 
@@ -282,6 +284,42 @@ def test_files_counted_with_the_study_of_a_round_are_of_that_round(
         ("merge", "sql1.json", "sql2.json", "-o", "all.json"),
     ):
         assert "come from the same people, in rounds 1 and 2" in run(*command, ok=False)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_report_files_say_their_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Rejects report files of two rounds in one tally, and those of round 2 taken for round 1."""
+    monkeypatch.chdir(tmp_path)
+
+    def said_by(*command: str, ok: bool = True) -> str:
+        done = CliRunner().invoke(main, [*command])
+        assert (done.exit_code == 0) is ok, done.output
+        return " ".join(done.output.split())
+
+    Path("answers.csv").write_text("setting,fine\n" + "low,no\nhigh,yes\nlow,yes\n" * 60)
+    for number in (1, 2):
+        text = TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=f"round = {number}")
+        Path(f"{number}.toml").write_text(text)
+        for seed in (1, 2):
+            out = f"{number}{seed}.{ending}"
+            more = ("--seed", str(10 * number + seed), "-o", out)
+            said_by("randomize", f"{number}.toml", "answers.csv", *more)
+            assert open_reports(out).round == number
+    to, study = ("-o", "t.json"), ("--study", "1.toml")
+    for stated in ((), study):
+        said = said_by("tally", f"11.{ending}", f"12.{ending}", *to, *stated)
+        assert "360 reports" in said and "which round" not in said
+        assert {tally.round for tally in load_tallies("t.json").values()} == {1}
+    two = ("tally", f"11.{ending}", f"21.{ending}", *to)
+    assert "come from the same people, in rounds 1 and 2" in said_by(*two, ok=False)
+    said = said_by("tally", f"21.{ending}", *to, *study, ok=False)
+    assert f"21.{ending}: must be of round 1, as the study is; got round 2" in said
+    # A collector of the same round takes the file, as its study has the same digest.
+    digests = [Study.load(f"{number}.toml").layout for number in (1, 2)]
+    layouts = [BulkUpload(open_reports(f"{n}1.{ending}"), True)._form.layout for n in (1, 2)]
+    assert layouts == digests
 
 
 @pytest.mark.filterwarnings("default:Permanent reports are added")

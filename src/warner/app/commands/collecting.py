@@ -212,6 +212,7 @@ def randomize(
             reports_per_person=group_study.rows_per_person,
             public=plan.public,
             titles=plan.titles,
+            of_round=plan.round,
             blocks=blocks,
         )
         for name, group_study in studies.items()

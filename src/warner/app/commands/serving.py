@@ -755,7 +755,7 @@ def push(
 
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
     remote = access.as_owner(_OF_TRIAL, url) if upload.is_simulated else access.remote(url)
-    upload.address_to(remote.study(), remote.url, allow_other_title)
+    upload.require_study(remote.study(), remote.url, allow_other_title)
     before = None if remote.token is None else remote.status()
     sent = start
     new: list[int | None] = []  # how many reports of each batch were not counted before
