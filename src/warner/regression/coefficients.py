@@ -327,11 +327,12 @@ class Coefficients(Tabular):
     def model_test(self) -> WaldTest | None:
         """The test of :meth:`wald` of all columns but the intercept: do they make no difference?
 
-        None where coefficients have no meaning, of fewer than two columns, and where too few
-        clusters were drawn to test so many of them together.
+        None where coefficients have no meaning, of fewer than two columns, without an intercept,
+        and where too few clusters were drawn to test so many of them together.
         """
         columns = [name for name in self.names if name != INTERCEPT]
-        if len(columns) > 1 and self.status.is_final:
+        # Without an intercept, coefficients of 0 are shares of a half and not equal shares.
+        if 1 < len(columns) < len(self.names) and self.status.is_final:
             with contextlib.suppress(ArgumentError):
                 return self.wald(columns)
         return None

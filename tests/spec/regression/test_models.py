@@ -491,6 +491,16 @@ def test_a_product_is_tested_without_its_factors() -> None:
         assert not regress(SMOKES, wards, slopes).joint_tests()
 
 
+def test_without_an_intercept_no_test_says_that_covariates_make_no_difference() -> None:
+    """Rejects the test of shares of a half under the name of the test of equal shares."""
+    wards = {"age": AGE, "ward": np.array(["n", "s", "w"])[np.arange(N) % 3]}
+    without = regress(SMOKES, wards, "0 + ward + age")
+    assert without.model_test() is None and without.to_json()["model_test"] is None
+    assert "no covariate makes a difference" not in " ".join(str(without.table()).split())
+    with_one = regress(SMOKES, wards, "ward + age").model_test()
+    assert with_one is not None and with_one.degrees == 3
+
+
 def test_answers_on_paper_assume_that_people_followed_the_card() -> None:
     """Rejects slopes, correlations and differences without the assumption that shares state."""
     by_phone = RandomizedResponse(Categorical(["no", "yes"]), 2.0)
