@@ -2,9 +2,10 @@
 
 Reports of one address are counted in a token bucket: it holds up to ``burst`` tokens, is refilled
 by ``rate`` tokens a second, and each report takes one. No address is kept. A bucket is filed under
-a hash of the address with a random salt, and the salt and all buckets are thrown away every ten
-minutes. What stands in memory until then: for at most 100,000 hashes of 8 bytes, one number of
-tokens and the time of its last change. Nothing of it reaches the store, a log or a file.
+a hash of the address with a random salt. Ten minutes after the first bucket, a timer throws away
+the salt and all buckets, also if nothing more is sent. What stands in memory until then: for at
+most 100,000 hashes of 8 bytes, one number of tokens and the time of its last change. Nothing of it
+reaches the store, a log or a file.
 
 Connections of one sender are numbered while they are open, and no longer.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Container
@@ -70,28 +72,38 @@ class Buckets:
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits, self._clock = limits, clock
-        now = clock()
-        self._all = _Bucket(limits.burst_of_all, now)
-        self._forget(now)
+        self._all = _Bucket(limits.burst_of_all, clock())
+        self._timer: threading.Timer | None = None
+        self._forget()
 
-    def _forget(self, now: float) -> None:
+    def _forget(self) -> None:
         """Throw the salt and all buckets away."""
-        self._salt, self._salted = secrets.token_bytes(16), now
-        self._buckets: dict[bytes, _Bucket] = {}
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._buckets = None, dict[bytes, _Bucket]()
+        self._salt = secrets.token_bytes(16)
+
+    def _bucket(self, address: str, now: float) -> _Bucket:
+        """The bucket of an address. The first one of all starts the timer that throws them away."""
+        # The timer has a thread of its own, which may exchange both at any moment.
+        buckets, salt = self._buckets, self._salt
+        if not buckets:
+            self._timer = threading.Timer(_SALT_SECONDS, self._forget)
+            self._timer.daemon = True
+            self._timer.start()
+        key = hashlib.blake2b(_network(address), key=salt, digest_size=8).digest()
+        return buckets.setdefault(key, _Bucket(self._limits.burst, now))
 
     def take(self, address: str | None, reports: int) -> None:
         """Take a token for each report."""
         limits, now = self._limits, self._clock()
-        if now - self._salted > _SALT_SECONDS or len(self._buckets) >= _MOST_BUCKETS:
-            self._forget(now)
+        if len(self._buckets) >= _MOST_BUCKETS:
+            self._forget()
         buckets: list[tuple[_Bucket, float, float]] = []
         if limits.rate_of_all:
             buckets.append((self._all, limits.rate_of_all, limits.burst_of_all))
         if limits.rate and address is not None:
-            key = hashlib.blake2b(_network(address), key=self._salt, digest_size=8).digest()
-            if (bucket := self._buckets.get(key)) is None:
-                bucket = self._buckets[key] = _Bucket(limits.burst, now)
-            buckets.append((bucket, limits.rate, limits.burst))
+            buckets.append((self._bucket(address, now), limits.rate, limits.burst))
         for bucket, rate, burst in buckets:
             missing = max(reports, 1) - bucket.refill(rate, burst, now)
             if missing > 0:
