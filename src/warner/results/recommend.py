@@ -123,7 +123,7 @@ def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
     if data.domain.size > _MOST_VALUES:
         rule = f"must be at most {_MOST_VALUES:,} for the recommended method"
         remedy = "Choose the method project: -m project in a command, 'project' in Python"
-        raise ArgumentError("values", rule, f"{data.domain.size:,}", remedy)
+        raise ArgumentError("number of values", rule, f"{data.domain.size:,}", remedy)
     smooth = recommended(data.domain, data.channel)
     fit = smooth.fit(data)
     # Labels have no order, and need no module for it.

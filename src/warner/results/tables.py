@@ -425,10 +425,10 @@ def drawn_to_the_middle(results: Iterable[Any]) -> str:
     few = [one.n for one in of_numbers if not tell_sections(one.data, one.fit.shares)]
     if not few:
         return ""
-    which = "Of so few reports" if len(of_numbers) == 1 else f"Of {max(few):,} reports or fewer"
+    which = "so few reports" if len(of_numbers) == 1 else f"{max(few):,} reports or fewer"
     return (
-        f"{which}, means and quantiles are on average estimated too near to the middle of the "
-        "range. Their intervals allow for it, so compare groups by these."
+        f"From {which}, means and quantiles are on average estimated too near to the middle of the "
+        "range. Their intervals allow for this, so compare groups by the intervals."
     )
 
 

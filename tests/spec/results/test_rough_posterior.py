@@ -122,7 +122,7 @@ def test_a_mean_of_few_people_says_that_it_is_drawn_to_the_middle() -> None:
     sizes = {"region": np.repeat(["north", "west"], [3000, 200])}
     tally = mechanism.tally(reports, by=sizes)
     of_both = " ".join(str(warner.estimate(tally)).split())
-    assert "Of 200 reports or fewer, means and quantiles are on average estimated too" in of_both
+    assert "From 200 reports or fewer, means and quantiles are on average estimated too" in of_both
     alone = warner.estimate(tally)
-    assert "Of so few reports, means" in " ".join(str(alone[("west",)]).split())
+    assert "From so few reports, means" in " ".join(str(alone[("west",)]).split())
     assert "too near to the middle" not in " ".join(str(alone[("north",)]).split())
