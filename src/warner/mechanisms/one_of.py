@@ -208,9 +208,13 @@ class OneOf(Mechanism):
         return super().of_reports(reports)
 
     def about(self, attributes: Sequence[str]) -> Mechanism:
-        blocks = zip(self.blocks, self.parts.values(), strict=True)
-        chosen = [inner for block, inner in blocks if not set(block).isdisjoint(attributes)]
-        return chosen[0] if len(chosen) == 1 else self
+        chosen = []
+        for block, inner in zip(self.blocks, self.parts.values(), strict=True):
+            if names := [name for name in block if name in attributes]:
+                chosen.append(inner.about(names))
+        # A question that several blocks hold can have the same mechanism in all of them.
+        is_one = len(chosen) == 1 or len(set(attributes)) == 1
+        return chosen[0] if is_one and all(each == chosen[0] for each in chosen) else self
 
     @property
     def shows_nonresponse(self) -> bool:

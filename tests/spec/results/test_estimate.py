@@ -388,6 +388,11 @@ def test_what_a_person_has_spent_on_one_of_several_questions() -> None:
     assert "epsilon = 8 on these questions. A smaller" in text
     drawn = warner.OneOf(together.domain, 1.0, mechanisms=RandomizedResponse)
     assert drawn.about(["smokes"]) == coin and drawn.about(["drinks", "smokes"]) == drawn
+    # Of two questions that a person is asked, each has half of the epsilon.
+    domain = warner.Product(smokes=yes_or_no, drinks=yes_or_no, gambles=yes_or_no)
+    two_of_three = warner.OneOf(domain, 2.0, mechanisms=RandomizedResponse, ask=2)
+    assert two_of_three.about(["smokes"]) == coin
+    assert two_of_three.about(["smokes", "drinks"]) == two_of_three
 
 
 def test_pictures_of_the_top_values_over_weeks() -> None:
