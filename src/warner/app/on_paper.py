@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -268,11 +268,23 @@ class OnPaper:
                 raise self._needs_people()
             self.origin.has_rows |= is_report_file(path)
             return read_or_count(path)
+        self._say_without_column(path, cards)
         tallies = {}
         for name, card in cards.items():
             where = path if len(cards) == 1 else f"{path}, {name}"
             tallies[name] = self._count(path, where, card, name, by)[1]
         return tallies
+
+    def _say_without_column(self, path: str, cards: Mapping[str, PaperDesign]) -> None:
+        """Say which questions of the study a table of what people said has no column of."""
+        assert self.study is not None
+        asked = [name for name, one in self.study.mechanisms.items() if one.is_on_paper]
+        if without := [name for name in asked if name not in cards]:
+            say(
+                f"{path}: The table has no column {' and no column '.join(map(repr, without))}, so "
+                f"{'this question' if len(without) == 1 else 'these questions'} of the study "
+                f"{'is' if len(without) == 1 else 'are'} left out. Is the name misspelt?"
+            )
 
     @staticmethod
     def _needs_people() -> ArgumentError:

@@ -531,6 +531,18 @@ def test_a_tally_of_a_table_with_gaps_says_how_to_leave_them_out(
     assert "--drop-missing: can be used only for a table with a row for each person" in refused
 
 
+def test_a_question_of_the_study_without_a_column_is_named(tmp_path: Path) -> None:
+    """Rejects a misspelt column of a table on paper that is left out in silence."""
+    study = tmp_path / "study.toml"
+    question = '[attributes.{}]\nvalues = ["no", "yes"]\ndesign = "crosswise:1/4"\n'
+    study.write_text(question.format("said") + question.format("drinks"))
+    table = _table(tmp_path / "people.csv", _PEOPLE)
+    said = run("estimate", table, "--study", str(study)).stderr
+    assert "The table has no column 'drinks', so this question of the study is left out" in said
+    study.write_text(question.format("said"))
+    assert "has no column" not in run("estimate", table, "--study", str(study)).stderr
+
+
 def test_the_order_of_codes_is_printed_beside_blanks_and_words(tmp_path: Path) -> None:
     """Rejects silence about what 0 and 1 mean where a cell is empty, or where one is a word."""
     page = ("-o", str(tmp_path / "r.html"))
