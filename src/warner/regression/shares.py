@@ -188,8 +188,10 @@ class Regression(Coefficients):
 
     def _sentences(self, level: float) -> list[str]:
         if self.link == "logit":
+            # A narrow table leaves out the column of values where there is only one.
+            value = show(self.outcomes[0]) if len(self.outcomes) == 1 else "a value"
             meaning = (
-                f"The odds compare a value with {show(self.reference)}. One unit more of a "
+                f"The odds compare {value} with {show(self.reference)}. One unit more of a "
                 "covariate multiplies them by the odds ratio, if all other covariates stay equal."
             )
         else:

@@ -217,6 +217,7 @@ def test_links_other_than_the_logit_have_no_odds() -> None:
         words = " ".join(str(regress(SMOKES, {"age": AGE}, link=link).table()).split())
         assert f"The share of a value, compared with 'no', {share}" in words
     logit = regress(SMOKES, {"age": AGE})
+    assert "The odds compare 'yes' with 'no'. One unit more" in str(logit.table())
     new = {"age": [-1.0, 0.0, 1.0]}
     assert probit.predict(new).shares == pytest.approx(logit.predict(new).shares, abs=0.02)
     assert probit.predict(new).low == pytest.approx(logit.predict(new).low, abs=0.03)
