@@ -493,7 +493,8 @@ class Study(Hinting):
             )
             remedy = (
                 "On each person's device, call warner.Device(study, url, folder).send(answers) in "
-                "each round. To make up the reports of one round for a rehearsal, give a seed"
+                "each round. To make up the reports of one round for a rehearsal, run: warner "
+                "randomize --seed 1"
             )
             raise ArgumentError("study", rule, None, remedy)
         return {
