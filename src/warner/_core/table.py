@@ -46,6 +46,7 @@ _EXCEL_WIDTH = 60  # characters of the widest column
 _GAP = "  "
 _PICTURE = 20  # characters of a picture on a line of text
 _LEAST_FOLDED = 12  # characters that a folded column keeps
+_PAPER = 72  # characters of a line below a table of LaTeX, which folds none itself
 _NB = "\N{NO-BREAK SPACE}"
 _MINUS = "\N{MINUS SIGN}"
 
@@ -535,11 +536,11 @@ class Table:
         needed = r"This table needs \usepackage{booktabs}."
         about = [self.title, *self._sentences, needed]
         comments = [f"% {visible(text)}" for text in about if text]
-        others = len(columns) - 1
+        # Across all columns: a name in the first one would make it as wide as the name.
         below = [
-            f"{latex_text(visible(name))} & "
-            rf"\multicolumn{{{others}}}{{l}}{{{latex_text(value)}}} \\"
-            for name, value in summary
+            rf"\multicolumn{{{len(columns)}}}{{l}}{{{latex_text(line)}}} \\"
+            for text in summary
+            for line in _folded(text, _PAPER)
         ]
         below = [r"\midrule", *below] if below else []
         rules = [begin, r"\toprule", head, r"\midrule", *body, *below, r"\bottomrule"]
@@ -558,9 +559,8 @@ class Table:
             f"  table.header({head}),",
             *(f"  {line}," for line in body),
             *(
-                f"  {_typst_text(name)}, table.cell(colspan: {len(columns) - 1}, "
-                f"align: left, {_typst_text(value)}),"
-                for name, value in summary
+                f"  table.cell(colspan: {len(columns)}, align: left, {_typst_text(text)}),"
+                for text in summary
             ),
             ")",
         ]
@@ -574,8 +574,8 @@ class Table:
         cells = [[visible(text) for text in (c.heading, *written[c])] for c in columns]
         return columns, [list(line) for line in zip(*cells, strict=True)]
 
-    def _in_papers(self) -> tuple[list[Column], list[list[str]], list[tuple[str, str]]]:
-        """What :meth:`printed` gives, and the summary, in which numbers have a real minus."""
+    def _in_papers(self) -> tuple[list[Column], list[list[str]], list[str]]:
+        """What :meth:`printed` gives, and the summary in lines. Numbers have a real minus."""
         columns, (head, *body) = self.printed()
         lines = [
             [
@@ -584,7 +584,8 @@ class Table:
             ]
             for line in body
         ]
-        return columns, [head, *lines], [(name, _with_minus(value)) for name, value in self.summary]
+        summary = [f"{visible(name)}: {_with_minus(value)}" for name, value in self.summary]
+        return columns, [head, *lines], summary
 
     def pictures(self) -> dict[str, list[Bar]]:
         """The pictures of all rows, by the headings of their columns."""
