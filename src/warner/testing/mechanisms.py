@@ -625,9 +625,10 @@ class _Subject:
 
     def tallies(self) -> str:
         mechanism, reports = self.mechanism, self.reports
-        whole = mechanism.tally(reports)
+        # Permanent reports add only where they are known to be of one round.
+        whole = mechanism.tally(reports).of_round(1)
         cuts = (0, 1, _PEOPLE // 3, _PEOPLE)
-        parts = [mechanism.tally(reports[a:b]) for a, b in pairwise(cuts)]
+        parts = [mechanism.tally(reports[a:b]).of_round(1) for a, b in pairwise(cuts)]
         total = merge(parts)
         off = int(np.abs(total.counts - whole.counts).sum())
         require(total == whole, f"the counts of three parts differ from those of all by {off}")
@@ -636,7 +637,7 @@ class _Subject:
             "a tally differs after it was written to JSON and read",
         )
         each = np.arange(_PEOPLE) % 3
-        groups = mechanism.tally(reports, {"group": each.tolist()})
+        groups = mechanism.tally(reports, {"group": each.tolist()}).of_round(1)
         by_group = sum(list(groups.values())[1:], next(iter(groups.values())))
         require(by_group == whole, "the tallies of groups do not add up to the tally of all")
         require(whole.n == _PEOPLE, f"a tally of {_PEOPLE} reports has n = {whole.n}")
