@@ -217,7 +217,7 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             for (mechanism, epsilon), n in groups.items()
         ]
         say(
-            f"{name}: {', '.join(reports)}. They are estimated together, as reports of different "
+            f"{name}: {', '.join(reports)}. They are taken together, as reports of different "
             "people."
         )
         for sentence in answered_in_one_way(parts):

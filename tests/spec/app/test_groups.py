@@ -110,7 +110,7 @@ def test_reports_and_tallies_are_kept_by_group_and_estimated_together(here: Path
     low, high = load_tallies("t.South side.json"), load_tallies("t.North.json")
     assert low["smokes"].n + high["smokes"].n == 4000
     shown = run("estimate", "t.North.json", "t.South side.json", "-o", "both.json", "-m", "project")
-    assert "RandomizedResponse at epsilon 0.25. They are estimated together" in shown.stderr
+    assert "RandomizedResponse at epsilon 0.25. They are taken together" in shown.stderr
     both = json.loads(Path("both.json").read_text())
     assert [part["attribute"] for part in both] == ["smokes", "pay"]
     for part in both:
@@ -814,7 +814,7 @@ def test_a_picture_has_all_questions_and_is_refused_before_anything_is_said(
         assert '"Two wards"' in Path("p.json").read_text()
         assert "drugs" in Path("p.json").read_text()
         refused = run(*by, *more, "--plot", "p.gif", ok=False)
-        assert "must end in" in refused.stderr and "estimated together" not in refused.stderr
+        assert "must end in" in refused.stderr and "taken together" not in refused.stderr
         one = run(*by, *more, "--only", "drugs").stderr
         assert "drugs: 400 reports by" in one and "tested" not in one
     run(*by, "--plot", "p.svg")
