@@ -1196,9 +1196,21 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
         raise MismatchError("tallies", rule, None, remedy)
 
 
-def warn_of_unknown_rounds(tallies: Sequence[Tally]) -> None:
-    """Warn of permanent reports that are added and may be of several rounds of the same people."""
-    if len(tallies) > 1 and any(t.is_permanent and t.round is None for t in tallies):
+def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> None:
+    """Warn of permanent reports that are added and may be of several rounds of the same people.
+
+    Args:
+        tallies: those that are added, group by group.
+        by: the public columns that make the groups; none for all that the tallies have.
+    """
+    if not any(tally.is_permanent and tally.round is None for tally in tallies):
+        return
+    keys = []  # of the groups of each tally, which stand side by side where no two have the same
+    for tally in tallies:
+        names = [name for name in by or tally.names if name in tally.names]
+        places = [tally.names.index(name) for name in names]
+        keys.append({tuple(key[i] for i in places) for key in tally})
+    if sum(map(len, keys)) > len(set().union(*keys)):
         text = (
             "Permanent reports are added as those of different people, and not all of them say "
             "their round. If they are of two rounds, the same people are counted twice, and "

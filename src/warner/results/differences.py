@@ -886,7 +886,7 @@ def _pairs_of_groups(
     if len(everyone) < 2:
         rule = f"at least two must have {_LEAST_REPORTS} reports or more"
         got = f"{len(everyone)} of {len(labels)}"
-        raise ArgumentError("groups", rule, got, "Join small groups, or collect more reports")
+        raise EmptyError("groups", rule, got, "Join small groups, or collect more reports")
     if reference is not None:
         against = table.place(reference, "reference")
         if against not in samples:

@@ -218,7 +218,7 @@ def by_mechanism(tallies: Iterable[Tally], by: Sequence[str] = ()) -> list[Tally
     listed = _listed(tallies)
     require_same_origin([tally.simulated for tally in listed], "tallies")
     require_one_round(tally.round for tally in listed)
-    warn_of_unknown_rounds(listed)
+    warn_of_unknown_rounds(listed, by)
     sums = [merge([listed[i] for i in places]) for places in _alike(listed)]
     return [tally.by(*by) for tally in sums] if by else sums
 

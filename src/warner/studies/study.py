@@ -395,14 +395,19 @@ class Study(Hinting):
             "same."
         )
         is_of_one = all(len(asked_of) == 1 for asked_of in self.permanent)
-        spent = (
-            f"person spends up to epsilon {self.spent['epsilon_of_values']:.6g}"
-            f"{'' if is_of_one else ' on all questions together'} in all rounds"
+        most = (
+            f"epsilon {self.spent['epsilon_of_values']:.6g}"
+            f"{'' if is_of_one else ' on all questions together'}"
         )
         if all(m.values == 1 for asked_of in self.permanent for m in asked_of.values()):
-            # A device whose answer changes sends nothing more.
-            return f"{said} A {spent}, however many they are."
-        return f"{said} If the answers change, a {spent}."
+            return (
+                f"{said} In any number of rounds it is up to {most}. A device whose answer changes "
+                "sends nothing more, which shows the change."
+            )
+        return (
+            f"{said} If the answers change, it is up to {most}, but only between people whose "
+            "answers change in the same rounds: reports do not hide when an answer changed."
+        )
 
     @property
     def spent(self) -> dict[str, float]:

@@ -711,6 +711,23 @@ def test_weeks_are_compared_within_each_platform(
     assert "--within: needs groups to compare" in said
 
 
+def test_a_platform_with_too_few_reports_does_not_keep_others_from_being_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects an error that names no platform, in place of the tables of the others."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    for week in ("week1.json", "week2.json"):
+        reports = MECHANISM.randomize(rng.choice(4, 401, p=SHARES).tolist(), rng=rng)
+        save_tallies({"q": MECHANISM.tally(reports, {"at": ["mac"] * 400 + ["tv"]})}, week)
+    command = ("estimate", "week1.json", "week2.json", "--compare-groups", "--within", "at")
+    done = run(*command, "--json")
+    said = "Not compared, because fewer than two groups have enough reports: q, tv.\n"
+    assert said in done.stderr
+    (mac,) = json.loads(done.stdout)
+    assert mac["at"] == "mac"
+
+
 def test_tables_of_values_that_read_alike_are_all_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,7 +174,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
         (
             ({"a": two["a",]},),
             {},
-            ArgumentError,
+            EmptyError,
             "at least two must have 2 reports or more",
         ),
         ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),

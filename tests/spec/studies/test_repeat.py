@@ -169,16 +169,15 @@ def test_commands_say_three_numbers_and_randomise_nothing(tmp_path: Path) -> Non
     assert "this limit is 88.1 % after all 52 rounds, and 88.1 % after any number of" in line
     assert "reports on up to 3 different answers (values in [repeat]), and a person spends" in line
     assert "spends up to epsilon 6 on each question." in line
-    assert "a person spends up to epsilon 10 on all questions together in all rounds" in line
+    assert "it is up to epsilon 10 on all questions together, but only between people whose" in line
     single = TEXT.replace("values = 3\n", "")
     file.write_text(single.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     line = " ".join(CliRunner().invoke(main, ["audit", str(file)]).output.split())
     assert "if the answer changes, it sends nothing more. To let devices report on a second" in line
     assert "spends up to epsilon 4 in place of 2 on each question" in line
     # A device that reports on one answer only spends nothing on another.
-    assert (
-        "A person spends up to epsilon 4 on all questions together in all rounds, however" in line
-    )
+    assert "In any number of rounds it is up to epsilon 4 on all questions together." in line
+    assert "sends nothing more, which shows the change." in line
     assert "If the answers change" not in line and "changed in the same rounds" not in line
     file.write_text(TEXT.format(budget=10.0, mechanism="RandomizedResponse", more=""))
     assert "reports do not hide whether an answer changed, when it changed, and whether" in line
@@ -362,6 +361,13 @@ def test_permanent_reports_of_unknown_rounds_are_added_with_a_warning(
         assert said.count("WARNING: Permanent reports are added as those of different") == 1, said
         assert ".py" not in said
     assert "WARNING" not in said_by("estimate", "a.json", "b.json", "--by", "file")
+    # Weeks that stand side by side are not added, also where each has platforms.
+    for number in (1, 2):
+        answers, rng = ["yes", "no"] * 100, np.random.default_rng(number)
+        of_week = weekly.tally(weekly.randomize(answers, rng), {"at": ["mac", "tv"] * 100})
+        of_week.of_round(number).save(f"g{number}.json")
+    compared = ("estimate", "1=g1.json", "2=g2.json", "--compare-groups", "--within", "at")
+    assert "WARNING" not in said_by(*compared)
     files = ("tally", "a.parquet", "b.parquet", "-o", "t.json", "--study")
     said = said_by(*files, "none.toml")
     assert "a.parquet and b.parquet: nothing there says of which round the permanent" in said
@@ -389,11 +395,12 @@ def test_an_audit_adds_up_what_people_spend_on_all_questions_whose_answers_chang
     questions = "".join(f"{question.format(n)}epsilon = 1.0\n" for n in range(32))
     path.write_text(f"{questions}[repeat]\nrounds = 52\nforever = 2.0\nvalues = 2\n")
     said = " ".join(CliRunner().invoke(main, ["audit", str(path)]).output.split())
-    assert "a person spends up to epsilon 128 on all questions together in all rounds" in said
+    condition = "but only between people whose answers change in the same rounds: reports do not"
+    assert f"it is up to epsilon 128 on all questions together, {condition} hide when" in said
     assert "hardly any protection" in said
     # The check says the same worst case, and so do both as JSON.
     check = " ".join(CliRunner().invoke(main, ["study", "check", str(path)]).output.split())
-    assert "a person spends up to epsilon 128 on all questions together in all rounds" in check
+    assert f"it is up to epsilon 128 on all questions together, {condition} hide when" in check
     spent = {"epsilon": 32, "delta": 0, "rounds": 52, "epsilon_of_values": 128}
     for command, key in ((["audit"], "all.questions"), (["study", "check"], None)):
         read = json.loads(CliRunner().invoke(main, [*command, str(path), "--json"]).output)
@@ -420,6 +427,7 @@ def test_an_audit_of_questions_drawn_for_good_says_what_one_of_them_spends(tmp_p
     read = json.loads(CliRunner().invoke(main, ["audit", str(path), "--json"]).output)
     assert read["questions"]["repeat"]["epsilon_of_values"] == pytest.approx(4.0)
     assert read["all.questions"]["epsilon_of_values"] == pytest.approx(4.0)
+    assert read["all.questions"]["hides_changes"] is False
 
 
 def test_an_audit_of_a_study_without_rounds_is_of_people_who_are_asked_once(

@@ -782,9 +782,12 @@ def audit(
                     "epsilon_forever": max(m.of_rounds(None).epsilon for m in permanent),
                     "values": max(m.values for m in permanent),
                     "epsilon_of_values": max(m.of_values().epsilon for m in permanent),
+                    "hides_changes": False,  # epsilon_of_values compares those who change alike
                 }
         if spent is not None:
             audits[_IN_ALL] = {k: "inf" if v == float("inf") else v for k, v in spent.items()}
+            if repeated > 1 and any("repeat" in each for each in audits.values()):
+                audits[_IN_ALL]["hides_changes"] = False
         return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
 
     def show() -> None:

@@ -1144,7 +1144,20 @@ def _compare_groups(request: EstimateRequest) -> None:
         got = None if request.reference is None else f"--reference {request.reference}"
         remedy = "Leave out --within" + ("" if got is None else ", or name another group")
         raise EmptyError("--within", "leaves no two groups to compare in any table", got, remedy)
-    results = {title: compared(one.groups, one.attributes) for title, one in tables.items()}
+    results: dict[str, Differences] = {}
+    too_small: list[str] = []
+    for title, one in tables.items():
+        try:
+            results[title] = compared(one.groups, one.attributes)
+        except EmptyError:  # one small platform does not keep the others from being compared
+            if len(too_small) == len(tables) - 1:
+                raise
+            too_small.append(title)
+    if too_small:
+        tables = {title: one for title, one in tables.items() if title in results}
+        more = f"; and {len(too_small) - _MOST_TITLES:,} more" * (len(too_small) > _MOST_TITLES)
+        named = "; ".join(too_small[:_MOST_TITLES])
+        say(f"Not compared, because fewer than two groups have enough reports: {named}{more}.")
     shown: dict[str, Differences] = dict(results)
     attribute_of = {title: one.attribute for title, one in tables.items()}
     by_values: dict[tuple[Any, ...], dict[str, _Compared]] = {}  # of --within, then by question
@@ -1193,6 +1206,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     )
 
 
+_MOST_TITLES = 5  # of tables that are named
 _DRAWN = "questions"  # of which each person was asked some
 
 
