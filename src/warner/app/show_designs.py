@@ -15,7 +15,7 @@ import numpy as np
 
 from warner._core.errors import IdentifiabilityError
 from warner._core.table import UNITS, Column, Table, as_text
-from warner._core.text import canonical, of_hundred, visible
+from warner._core.text import at_most, canonical, of_hundred, visible
 from warner.app.draft import Planned as PlannedAttribute
 from warner.app.new_study.text import toml
 from warner.app.terminal import plural, show
@@ -881,7 +881,7 @@ def _about_aim(planned: PlannedAttribute) -> str:
 def in_odds(odds: Odds, times: int = 1) -> list[str]:
     """What the reports of one person can tell somebody who sees them, as sentences."""
     seen = "the report" if times == 1 else f"all {times:,} reports of a person"
-    sure = f"{100 * odds.surer():.3g} %"
+    sure = f"{at_most(100 * odds.surer(), 3)} %"
     which = "a sensitive one" if odds.of_sensitive else "one of them"
     out = [
         f"A neighbour who first thought two answers equally likely, and then sees {seen}, can be "
@@ -921,12 +921,13 @@ def about_epsilon() -> list[str]:
 def _explained(odds: Odds) -> str:
     """One epsilon in plain words."""
     assert odds.sent is not None and odds.sent_by_other is not None
+    of_two, of_rare = at_most(100 * odds.surer(), 2), at_most(100 * odds.surer(0.01), 2)
     return (
         f"of 100 people who answer yes, {odds.sent:.0f} report yes; of 100 who answer no, "
         f"{odds.sent_by_other:.0f} report yes. Somebody who first thought a yes as likely as a no "
-        f"can then be at most {100 * odds.surer():.0f} % sure. Somebody who first gave it 1 chance "
-        f"in 100 can be at most {100 * odds.surer(0.01):.2g} % sure. In both cases the odds grow "
-        f"at most {odds.factor:.2g} times."
+        f"can then be at most {of_two} % sure. Somebody who first gave it 1 chance in 100 can be "
+        f"at most {of_rare} % sure. In both cases the odds grow at most "
+        f"{at_most(odds.factor, 2)} times."
     )
 
 
