@@ -278,8 +278,8 @@ class OnPaper:
     def _say_without_column(self, path: str, cards: Mapping[str, PaperDesign]) -> None:
         """Say which questions of the study a table of what people said has no column of."""
         assert self.study is not None
-        asked = [name for name, one in self.study.mechanisms.items() if one.is_on_paper]
-        if without := [name for name in asked if name not in cards]:
+        questions = [name for name, one in self.study.mechanisms.items() if one.is_on_paper]
+        if without := [name for name in questions if name not in cards]:
             say(
                 f"{path}: The table has no column {' and no column '.join(map(repr, without))}, so "
                 f"{'this question' if len(without) == 1 else 'these questions'} of the study "

@@ -14,6 +14,8 @@ from warner.io import read_reports, tally_file, write_reports
 NAMES = ALL
 
 
+# Permanent reports of unknown rounds are added with a warning; here all are of one round.
+@pytest.mark.filterwarnings("ignore:Permanent reports are added")
 @pytest.mark.parametrize("name", NAMES)
 def test_merging_through_files_gives_the_same_tally(name: str, tmp_path: Path) -> None:
     mechanism = smallest(name)
