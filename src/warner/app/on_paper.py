@@ -276,7 +276,7 @@ class OnPaper:
         return tallies
 
     def _say_without_column(self, path: str, cards: Mapping[str, PaperDesign]) -> None:
-        """Say which questions of the study a table of what people said has no column of."""
+        """Name the questions of the study that have no column in a table of what people said."""
         assert self.study is not None
         questions = [name for name, one in self.study.mechanisms.items() if one.is_on_paper]
         if without := [name for name in questions if name not in cards]:
