@@ -89,7 +89,7 @@ def test_the_page_sends_a_report_once_drawn_and_never_the_answer(
     )
     column = ["--study", "study.toml", "--column", "smokes=q7_report"]
     done = run("tally", "export.csv", *column, "-o", "t.json")
-    assert "every report belongs to this study" in done.stderr
+    assert "Every report belongs to this study" in done.stderr
     tally = load_tallies("t.json")["smokes"]
     told = Counter(form["q7_report"][0][-2:] for form in forms)
     assert tally.counts.tolist() == [told["00"], told["01"], told["02"]]

@@ -344,7 +344,8 @@ def test_a_question_of_an_earlier_survey_is_named_with_what_all_its_reports_spen
         page = opened(context, relay.url)
         for place in ("#questions", "#review"):
             said = page.locator(f"{place} [data-when=repeated].notice")
-            assert said.is_visible() and f"ε of at most {in_all} together" in said.inner_text()
+            assert said.is_visible()
+            assert f"ε is then at most {in_all} for all your reports" in said.inner_text()
             assert f": “{repeated}”. If it was you" in said.inner_text()
             if place == "#questions":
                 choose(page, "q0", 1)
