@@ -140,9 +140,7 @@ def test_an_infinite_budget_has_an_infinite_total() -> None:
 
 def test_guarantees_compose_where_a_proposition_says_so() -> None:
     ill, other = ("ill",), ("poor",)
-    assert warner.privacy.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(
-        0.75, ill, "combinations of protected reports"
-    )
+    assert warner.privacy.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(0.75, ill)
     assert warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5
     assert isinstance(warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
     assert warner.privacy.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill)

@@ -29,7 +29,7 @@ from warner._core.checks import show, unknown
 from warner._core.errors import ArgumentError
 
 ROLES = ("weights", "cluster", "strata")
-_FEWEST_IDS = 10
+_FEWEST_IDS = 10  # people, from which on a run of whole numbers is no chance
 _FAR_WEIGHT = 20  # times the middle weight, from which on a weight may be a code such as 999
 _NO_SPREAD = 1e-9  # of the largest variance, below which a direction has none
 
@@ -183,19 +183,23 @@ class DrawnSample:
         within = f" in {strata:,} strata" if self.design.strata is not None else ""
         is_counted = self.design.cluster is not None or self.design.strata is not None
         counted = f": {units:,} {of}{within}" if is_counted else ""
-        # Kish's number of people.
-        people, people_asked = float(self.sizes @ self.weights), float(self.sizes.sum())
-        alike = people**2 / float(self.sizes @ self.weights**2)
+        return f"{self.design.text}{counted}{self._about_weights}"
+
+    @property
+    def _about_weights(self) -> str:
+        """How few people with equal weights would tell as much; "" where weights are much alike."""
+        people = float(self.sizes.sum())
+        alike = people**2 / float(self.sizes @ self.weights**2)  # Kish's number
+        if 2 * alike >= people:
+            return ""
         equal = f"{alike:,.0f} people with equal weights" if alike >= 1.5 else "1 person"
-        unequal = f"; the weights differ so much that {equal} would tell about as much"
+        said = f"; the weights differ so much that {equal} would tell about as much"
         order = np.argsort(self.weights)
-        half = np.searchsorted(np.cumsum(self.sizes[order]), people_asked / 2)
+        half = np.searchsorted(np.cumsum(self.sizes[order]), people / 2)
         times = float(self.weights.max() / self.weights[order][half])
         if times > _FAR_WEIGHT:
-            unequal += (
-                f" (the largest is {times:,.0f} times the middle one: is it really a weight?)"
-            )
-        return f"{self.design.text}{counted}{unequal if 2 * alike < people else ''}"
+            said += f" (the largest is {times:,.0f} times the middle one: is it really a weight?)"
+        return said
 
     def to_json(self) -> dict[str, Any]:
         """The sample as an entry of JSON data."""

@@ -41,7 +41,14 @@ from warner.io.stated_headers import codes_in_words, listed_codes
 from warner.mechanisms import from_header
 from warner.mechanisms.copies import counted_twice
 from warner.reports.reports import text_start
-from warner.reports.tally import Tally, dump_tallies, merge, parse_tallies, require_same
+from warner.reports.tally import (
+    OF_TWO_ROUNDS,
+    Tally,
+    dump_tallies,
+    merge,
+    parse_tallies,
+    require_same,
+)
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -510,8 +517,7 @@ def _warn_of_rounds(sums: Sequence[GroupTotals], plan: Study | None) -> None:
     counted_as = f" They are counted as round {number}, which the study says." if number else ""
     text = (
         f"{_few(silent)}: nothing there says of which round the permanent reports are.{counted_as} "
-        "If the files are of two rounds, the same people are counted twice, and intervals are too "
-        "short. Then count each round by itself, with the study file of that round."
+        f"{OF_TWO_ROUNDS} Then count each round by itself, with the study file of that round."
     )
     click.echo(visible(f"WARNING: {text}"), err=True)
 

@@ -221,7 +221,7 @@ class UtilityOptimizedRR(NamesValues):
 
     @property
     def guarantee(self) -> ULDP:
-        return ULDP(self.epsilon, tuple(self.sensitive), "reports that name a sensitive value")
+        return ULDP(self.epsilon, tuple(self.sensitive))
 
     def parameters(self) -> dict[str, Any]:
         return {"sensitive": self.sensitive}
@@ -299,11 +299,7 @@ class UtilityOptimizedBits(UtilityOptimized, BitMechanism):
 
     @property
     def guarantee(self) -> ULDP:
-        return ULDP(
-            self.epsilon,
-            tuple(self.sensitive),
-            "reports that set no bit of a value that is not sensitive",
-        )
+        return ULDP(self.epsilon, tuple(self.sensitive))
 
     def _bit_schema(self, ones: int | None = None) -> BitVector:
         """The schema of K bits, of which at most one is of a value that is not sensitive."""

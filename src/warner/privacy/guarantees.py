@@ -209,7 +209,6 @@ class ULDP(Guarantee):
     Args:
         epsilon: nats.
         sensitive: the sensitive values, at least one.
-        protected: which reports are protected, in words.
 
     Raises:
         ArgumentTypeError, BudgetError: an epsilon or sensitive values that are not valid.
@@ -222,7 +221,6 @@ class ULDP(Guarantee):
 
     epsilon: float
     sensitive: tuple[Any, ...]
-    protected: str = "reports that a sensitive value can make"
 
     def __post_init__(self) -> None:
         _check_limited(self.epsilon, self.sensitive)
@@ -614,8 +612,4 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
         raise MismatchError("guarantees", rule, None, remedy)
     if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)
-    return ULDP(
-        total,
-        sensitive,
-        "combinations of protected reports",
-    )
+    return ULDP(total, sensitive)

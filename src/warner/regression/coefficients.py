@@ -310,8 +310,8 @@ class Coefficients(Tabular):
         It is that of :meth:`wald`. A product with such a covariate is tested as well: all of its
         columns, without those of its factors alone, which have to be there. What stands in a larger
         product has no test, because its coefficients are of the people for whom the other factors
-        are 0. Left out is also what has coefficients without a meaning, or too few clusters to be
-        tested together.
+        are 0. Nothing is tested where coefficients have no meaning, or where too few clusters were
+        drawn to test so many of them together.
         """
         columns = Counter(_term_of(name) for name in self.names if "[T." in name)
         factors = {term: set(term.split(":")) for term in map(_term_of, self.names)}
@@ -408,14 +408,13 @@ class Coefficients(Tabular):
             *([odds] if _ODDS[0] in rows[0] else []),
             *([] if self.survey is None else [DESIGN_EFFECT, _DEGREES]),
         ]
-        is_likelihood = self.log_likelihood is not None and self.survey is None
         compared = ", ".join(f"{name}: {label}" for name, label in self._compared_with.items())
         summary = [
             ("People", f"{self.n:,}"),
             *([("Compared with", compared)] if compared else []),
             *([] if self.survey is None else [("Survey design", self.survey.text)]),
             ("Standard errors", self.errors),
-            *([("Log-likelihood", f"{self.log_likelihood:.3f}")] if is_likelihood else []),
+            *([] if self._likelihood is None else [("Log-likelihood", f"{self._likelihood:.3f}")]),
             *((f"Wald test that {each}", test.text) for each, test in self._hypotheses()),
         ]
         how = [" ".join([self._method, self._about_errors, self._about_tests])]
@@ -427,6 +426,7 @@ class Coefficients(Tabular):
         Args:
             level: coverage of the intervals, in [0.5, 1).
         """
+        of_all = self.model_test()
         return {
             "n": self.n,
             "status": self.status.name.lower(),
@@ -437,14 +437,18 @@ class Coefficients(Tabular):
             **({} if self.survey is None else self.survey.to_json()),
             **({"fit_tests": self._fit_tests} if self._fit_tests else {}),
             **({"doubts": list(self.doubts)} if self.doubts else {}),
-            # The weighted sum of a survey with a design is no likelihood to compare models by.
-            "log_likelihood": self.log_likelihood if self.survey is None else None,
+            "log_likelihood": self._likelihood,
             "joint_tests": [
                 {"covariate": name, **test.to_json()} for name, test in self.joint_tests().items()
             ],
-            "model_test": None if (all_of_it := self.model_test()) is None else all_of_it.to_json(),
+            "model_test": None if of_all is None else of_all.to_json(),
             "coefficients": self.rows(level),
         }
+
+    @property
+    def _likelihood(self) -> float | None:
+        """The log-likelihood to compare models by; None of weighted sums and least squares."""
+        return self.log_likelihood if self.survey is None else None
 
     @property
     def _compared_with(self) -> Mapping[str, Any]:
@@ -488,10 +492,10 @@ class Coefficients(Tabular):
 
     def _about_fit(self, level: float) -> Iterator[str]:
         """The log-likelihood, to compare models by, and the joint tests of covariates."""
-        if self.log_likelihood is not None and self.survey is None:
+        if self._likelihood is not None:
             count = len(self.rows(level))
             yield (
-                f"Log-likelihood {self.log_likelihood:.3f}, of {count} "
+                f"Log-likelihood {self._likelihood:.3f}, of {count} "
                 f"parameter{'s' * (count != 1)} and {self.n:,} people."
             )
         elif self.log_likelihood is not None:

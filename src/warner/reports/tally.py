@@ -1196,6 +1196,12 @@ def require_one_round(rounds: Iterable[int | None]) -> None:
         raise MismatchError("tallies", rule, None, remedy)
 
 
+OF_TWO_ROUNDS = (
+    "If they are of two rounds, the same people are counted twice, and intervals are too short."
+)
+"""What is said of permanent reports that are added without their rounds."""
+
+
 def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> None:
     """Warn of permanent reports that are added and may be of several rounds of the same people.
 
@@ -1213,9 +1219,8 @@ def warn_of_unknown_rounds(tallies: Sequence[Tally], by: Sequence[str] = ()) -> 
     if sum(map(len, keys)) > len(set().union(*keys)):
         text = (
             "Permanent reports are added as those of different people, and not all of them say "
-            "their round. If they are of two rounds, the same people are counted twice, and "
-            "intervals are too short. If they are of one round, say which: tally.of_round(1) in "
-            "Python, or --study with a study file that has round = 1 in [repeat]."
+            f"their round. {OF_TWO_ROUNDS} If they are of one round, say which: tally.of_round(1) "
+            "in Python, or --study with a study file that has round = 1 in [repeat]."
         )
         warn(text, FrameWarning)
 

@@ -374,7 +374,11 @@ def test_what_a_person_has_spent_on_one_of_several_questions() -> None:
     by = {"week": np.arange(800) // 200}
     weeks = survey.tally(survey.reports(columns), by=by, ways=2)
     for names, epsilon, words in (
-        ("smokes", 4.0, "has spent epsilon = 4 on this question. On all questions together, it is"),
+        (
+            "smokes",
+            4.0,
+            "has spent epsilon = 4 on this question. On all questions together, the person",
+        ),
         (["drinks", "smokes"], 8.0, "has spent epsilon = 8 on these questions. On all questions"),
         ("gambles", 3.0, f"has spent epsilon = {weekly.of_rounds(4).epsilon:.6g} on this question"),
     ):

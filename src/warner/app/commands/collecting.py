@@ -539,11 +539,11 @@ def tally(
         require_reports([total], expect_reports)
         require_groups([total], expect_groups)
         write_tallies(total, output)
-        tally = next(iter(total.values()))
-        is_paper = isinstance(from_header(tally.header), PaperDesign)
-        if is_paper and (text := groups_without_count(tally)):
+        one = next(iter(total.values()))
+        is_paper = isinstance(from_header(one.header), PaperDesign)
+        if is_paper and (text := groups_without_count(one)):
             click.echo(f"WARNING: {text}", err=True)
-        if tally.names:
+        if one.names:
             _warn_of_groups([total], smallest_group)
         return
     if not reports:

@@ -786,7 +786,7 @@ def audit(
                 }
         if spent is not None:
             audits[_IN_ALL] = {k: "inf" if v == float("inf") else v for k, v in spent.items()}
-            if repeated > 1 and any("repeat" in each for each in audits.values()):
+            if any("repeat" in each for each in audits.values()):
                 audits[_IN_ALL]["hides_changes"] = False
         return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
 
