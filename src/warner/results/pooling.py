@@ -539,7 +539,10 @@ class GroupAxis:
         better = "A smaller epsilon protects better."
         if mechanism != self.table.mechanisms[0]:
             total = f"{self.spent_in_all.epsilon:.6g}"
-            better = f"On all questions together, the person has spent at most epsilon = {total}. {better}"
+            better = (
+                f"On all questions together, the person has spent at most epsilon = {total}. "
+                f"{better}"
+            )
         if permanent := permanent_of("", mechanism).values():
             stays = max(one.of_rounds(self.rounds).epsilon for one in permanent)
             return (
